@@ -57,7 +57,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.ui.chat.actions import ButtonAction, ControlTurn, OpenVersion
+from helix_desktop.ui.chat.actions import ControlTurn, OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import ContextLines, ContextRewrite, Dividers
 from helix_desktop.ui.chat.rows.row_texts import context_note
@@ -71,7 +71,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
-from helix_desktop.ui.kit.intents import ApplyRemedy, RetrySummary
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
@@ -352,7 +352,7 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
         budget = ApplyRemedy("set_budget")
         return NoticeRow(key, "warning", what, why, fix, (budget, ControlTurn("retry")))
     remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
-    actions: tuple[ButtonAction, ...] = (*remedies, ControlTurn("retry"))
+    actions: tuple[Intent, ...] = (*remedies, ControlTurn("retry"))
     return NoticeRow(key, "error", what, why, translate(ended.fix), actions, translate(ended.details))
 
 

@@ -12,11 +12,11 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, LastingRefusal, McpChange
-from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.design.safe_text import clean_output
+from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator
 
@@ -374,7 +374,7 @@ class DividerRow(msgspec.Struct, frozen=True):
     kind: DividerKind
     text: str
     is_undone: bool = False
-    actions: tuple[ButtonAction, ...] = ()
+    actions: tuple[Intent, ...] = ()
     is_quiet: bool = False
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
@@ -391,7 +391,7 @@ class NoticeRow(msgspec.Struct, frozen=True):
     what: str
     why: str = ""
     fix: str = ""
-    actions: tuple[ButtonAction, ...] = ()
+    actions: tuple[Intent, ...] = ()
     details: str = ""
 
 
