@@ -378,12 +378,12 @@ class ChatPresenter:
         """Show which images are left out, and whether there is budget."""
         if self._is_loaded and not self._is_past:
             conversation, transcript = self._session.conversation, self._session.transcript
-            self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
+            self._put_all(self._rows.users.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
         """Let a turn that a spent budget ended say whether there is budget again."""
-        self._put_all(self._rows.updated_end(is_budget_spent=conversation.budget.is_exhausted))
+        self._put_all(self._rows.ends.on_budget(is_spent=conversation.budget.is_exhausted))
 
     def _put_all(self, rows: Iterable[Row]) -> None:
         """Show rows, laid out once for all; messages with their other versions."""
@@ -408,9 +408,7 @@ class ChatPresenter:
         self._model.put(self._rows.tools.with_content(key, content))
 
     def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
-        row = self._rows.users.with_thumbnail(key, digest, thumbnail)
-        if row is not None:
-            self._put_all([row])
+        self._put_all(self._rows.users.with_thumbnail(key, digest, thumbnail))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""

@@ -234,7 +234,7 @@ class RowInteractions(QObject):
         if isinstance(row, ToolRow) and reads_original:
             perform(self, ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
-            perform(self, ReadChanges(row.key, row.changes.capture_id))
+            perform(self, ReadChanges(row.key, row.changes.capture))
 
     def _read_contents(self) -> None:
         """Have read what cards in sight show from the cache: excerpts, originals of open ones, images."""

@@ -7,21 +7,21 @@ from msgspec.structs import replace
 from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
-from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.kit.intents import Intent
 from tests.support.intents import take_intents
 from tests.support.window.chat_geometry import row_key
 
-CARD = ToolRow(
-    row_key("t"), "run_command", "make", "ok", "output", lines=1, changes=CallChanges("c1", 2, 90, 1, "a.py")
-)
+CHANGES = ChangesRecorded("c1", "", "command", changed=2, added_lines=90, removed_lines=1, first_path="a.py")
+CARD = ToolRow(row_key("t"), "run_command", "make", "ok", "output", lines=1, changes=CHANGES)
 _TEXT = "".join(f"line {number}\n" for number in range(90))
 CONTENT = changed_files_content(
     [
