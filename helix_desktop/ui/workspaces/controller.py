@@ -26,7 +26,7 @@ from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, 
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.turn import NextMessagesController
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
@@ -115,13 +115,13 @@ class WorkspaceController(QObject):
         session: Session,
         windows: WindowGroup,
         composer: ComposerController,
-        next_messages: NextMessagesController,
+        turn: TurnController,
         sidebar: SidebarPresenter,
         trust: TrustController,
     ) -> None:
         super().__init__(window)
         self._window, self._services = window, session.app
-        self.session, self.sidebar, self._next_messages = session, sidebar, next_messages
+        self.session, self.sidebar, self._turn = session, sidebar, turn
         self.session_opener = SessionOpener(window, session, windows, composer, sidebar)
         self.session_opener.session_opened.connect(self._end_opening)
         self._trust, self._windows = trust, windows
@@ -299,7 +299,7 @@ class WorkspaceController(QObject):
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         except HelixError as error:  # it can be used nevertheless
             self.session.actions.show_error(error)
-        self._next_messages.sample_messages = await self._services.sample_messages(workspace_id)
+        self._turn.sample_messages = await self._services.sample_messages(workspace_id)
         if session_id is None:
             await self.session_opener.new_session(workspace)
             return
