@@ -22,7 +22,14 @@ from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, ShowWaiting, handles
+from helix_desktop.ui.kit.intents import (
+    FocusComposer,
+    NewSession,
+    OpenFolder,
+    ShowWaiting,
+    ShowWorkspace,
+    handles,
+)
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
@@ -139,8 +146,9 @@ class WorkspaceController(QObject):
             self._listen(workspace)
         start = session.start
         window.intents.add(self)
-        for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
-            selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
+        window.switcher.workspace_selected.connect(
+            lambda identity: start(self.open_workspace(identity), "switch")
+        )
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
@@ -194,6 +202,11 @@ class WorkspaceController(QObject):
         record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
+
+    @handles(ShowWorkspace)
+    async def _switch(self, workspace_id: str) -> None:
+        self._window.leave_settings()
+        await self.open_workspace(workspace_id)
 
     @handles(OpenFolder)
     async def pick_folder(self) -> None:

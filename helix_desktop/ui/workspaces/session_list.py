@@ -14,7 +14,7 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.commands import set_action_words
-from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, handles
+from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, RestoreSession, TrashSession, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
@@ -48,18 +48,10 @@ class SessionPlaceController(QObject):
         self._session, self._sidebar = session, workspace_controller.sidebar
         self._commands = window.commands
         self._moved: _ListMove | None = None  # what the notice is about
-        start, sidebar = session.start, window.sidebar
-        sidebar.session_pin_requested.connect(
-            lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
-        )
-        sidebar.session_archive_requested.connect(
-            lambda identity, archived: start(self._move(identity, archived=archived), "archive session")
-        )
         window.intents.add(self)
         session.changed.connect(self._show_actions)
         workspace_controller.on(EventRecorded, self._on_event)
-        sidebar.session_deleted.connect(self._on_deleted)
-        self._start = start
+        self._start = session.start
 
     def _on_event(self, workspace: OpenWorkspace, session_id: str, _: EventRecorded) -> None:
         """Follow the events of a session; a notice that is not true any more goes."""
@@ -70,6 +62,7 @@ class SessionPlaceController(QObject):
         if conversation.session.transcript.place != moved.place:
             self._session.notices.end(_MOVED)
 
+    @handles(TrashSession)
     def _on_deleted(self, session_id: str) -> None:
         if self._moved is not None and session_id == self._moved.session_id:
             self._session.notices.end(_MOVED)
@@ -84,14 +77,18 @@ class SessionPlaceController(QObject):
         set_action_words(self._commands.archive_session, archive)
 
     @handles(PinSession)
-    async def _toggle_pin(self) -> None:
-        shown = self._session.conversation.session
-        await self._move(shown.id, pinned=not shown.transcript.place.pinned)
+    async def _pin(self, session_id: str, is_on: bool) -> None:
+        if not session_id:
+            shown = self._session.conversation.session
+            session_id, is_on = shown.id, not shown.transcript.place.pinned
+        await self._move(session_id, pinned=is_on)
 
     @handles(ArchiveSession)
-    async def _toggle_archive(self) -> None:
-        shown = self._session.conversation.session
-        await self._move(shown.id, archived=not shown.transcript.place.archived)
+    async def _archive(self, session_id: str, is_on: bool) -> None:
+        if not session_id:
+            shown = self._session.conversation.session
+            session_id, is_on = shown.id, not shown.transcript.place.archived
+        await self._move(session_id, archived=is_on)
 
     async def _move(
         self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
@@ -159,12 +156,10 @@ class DeleteSessionController(QObject):
         self._window, self._windows, self._services = window, windows, session.app
         self._session, self._workspace_controller, self._drafts = session, workspace_controller, drafts
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
-        start = self._start = session.start
-        window.sidebar.session_deleted.connect(
-            lambda session_id: start(self._delete(session_id), "delete session")
-        )
-        window.sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
+        self._start = session.start
+        window.intents.add(self)
 
+    @handles(TrashSession)
     async def _delete(self, session_id: str) -> None:
         workspace = self._session.workspace
         listed = await workspace.store.sessions()
@@ -222,6 +217,7 @@ class DeleteSessionController(QObject):
         )
         return answer == "delete"
 
+    @handles(RestoreSession)
     async def _undo_last(self) -> None:
         """Restore the session of the workspace on screen that was deleted last in this run."""
         here = self._session.workspace_id
