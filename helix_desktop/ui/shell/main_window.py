@@ -280,7 +280,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
-        self.rail.workspace_selected.connect(self.leave_settings)
         self.commands.meet(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self.help_windows)
@@ -402,7 +401,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
 
     @handles(RenameSession)
-    def edit_title(self, title: str) -> None:
+    def edit_title(self, title: str, session_id: str) -> None:
         """Let the user edit the session's title in its place, unless it was typed already."""
         if not title:
             self.top_bar.title.edit()

@@ -26,12 +26,7 @@ from helix_desktop.ui.session.past import PastController
 from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.turn import (
-    ApprovalController,
-    ModeController,
-    NextMessagesController,
-    TurnCommands,
-)
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
@@ -93,8 +88,7 @@ class ControlledWindow:
         window.intents.add(CachePresenter(pages.cache, session))
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
-        self.next_messages = NextMessagesController(pages.chat.next_messages, session, self.composer)
-        window.intents.add(self.next_messages)
+        self.turn = TurnController(window, session, self.composer)
         InspectorPresenter(window, session, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
@@ -105,7 +99,7 @@ class ControlledWindow:
         self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
         self.trust = TrustController(window, session, windows, self.sidebar)
         self.workspace_controller = WorkspaceController(
-            window, session, windows, self.composer, self.next_messages, self.sidebar, self.trust
+            window, session, windows, self.composer, self.turn, self.sidebar, self.trust
         )
 
     def _add_session_actions(self) -> None:
@@ -117,12 +111,9 @@ class ControlledWindow:
         self._reverts = RevertFlow(window, session)
         ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
-        TurnCommands(window, session)
-        ApprovalController(window, session)
         follow_session(session)
-        mode = ModeController(window, session)
-        workspaces.on(ApprovalGiven, mode.follow_approval)
-        workspaces.on(ModeChanged, mode.follow_mode)
+        workspaces.on(ApprovalGiven, self.turn.follow_approval)
+        workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
         PromptFileActions(window, session)
 

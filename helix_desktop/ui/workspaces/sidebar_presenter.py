@@ -30,6 +30,7 @@ from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.kit.intents import LocateWorkspace
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
@@ -174,7 +175,7 @@ class SidebarPresenter(QObject):
         if row.badge != "missing" or opened is None or opened.is_read_only:
             notices.end(MISSING_FOLDER, row.id)
         elif MISSING_FOLDER not in notices.names():
-            locate = partial(self._window.rail.locate_requested.emit, row.id)
+            locate = partial(self._window.perform, LocateWorkspace(row.id))
             notices.notify(
                 Notice(
                     MISSING_FOLDER,

@@ -97,16 +97,6 @@ class _Footer(EnterActivates, QAbstractButton):
 
 
 class Sidebar(QFrame):
-    session_selected = Signal(str)
-    session_renamed = Signal(str, str)
-    """Session id and new title."""
-    session_pin_requested = Signal(str, bool)
-    """Session id, and False to unpin."""
-    session_archive_requested = Signal(str, bool)
-    """Session id, and False to unarchive."""
-    session_deleted = Signal(str)
-    message_selected = Signal(str, int)
-    """Session and event."""
     messages_requested = Signal(str)
     """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
 
@@ -157,12 +147,6 @@ class Sidebar(QFrame):
 
         self.session_list = SessionList()
         mark_pane_stop(self.session_list)
-        self.session_list.session_selected.connect(self.session_selected)
-        self.session_list.message_selected.connect(self.message_selected)
-        self.session_list.renamed.connect(self.session_renamed)
-        self.session_list.pin_requested.connect(self.session_pin_requested)
-        self.session_list.archive_requested.connect(self.session_archive_requested)
-        self.session_list.deleted.connect(self.session_deleted)
         self.search.textChanged.connect(self._filter)
         pages = (self.session_list, self._empty_page(), self._nothing_found_page(), self._closed_page())
         unknown = QWidget()  # until the sessions are known
