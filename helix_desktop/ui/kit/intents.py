@@ -174,6 +174,7 @@ class Export(Intent, frozen=True):  # a workspace or a session by its id; none: 
     session_id: str = ""
 class ImportFile(Intent, frozen=True):  # into a workspace by its id; none: the one on screen
     workspace_id: str = ""
+class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
 class Quit(Intent, frozen=True): ...

@@ -22,7 +22,7 @@ from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed, restyle
-from helix_desktop.ui.kit.intents import NewSession, OpenFolder, perform
+from helix_desktop.ui.kit.intents import ImportSessions, NewSession, OpenFolder, perform
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.words.translation import Translator, translate
 
@@ -236,6 +236,8 @@ class NoSessionPage(QWidget):
         self._title = label("", "heading", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
         button.clicked.connect(lambda: perform(self, NewSession()))
+        import_button = PushButton(tr("Import sessions…"), name="import_sessions")
+        import_button.clicked.connect(lambda: perform(self, ImportSessions()))
         self._keys = key_label("Ctrl+N")
         self._hint = QWidget()
         hint = row(
@@ -252,7 +254,7 @@ class NoSessionPage(QWidget):
             self._title,
             self._words,
             8,
-            _left_aligned(button),
+            row(button, import_button, None),
             4,
             self._hint,
             gap=6,

@@ -46,7 +46,7 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.composer.completion import CompletionItem
+from helix_desktop.ui.chat.composer.completer import CompletionItem
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.kit.intents import FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session

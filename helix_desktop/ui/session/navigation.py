@@ -21,8 +21,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
-from helix_desktop.ui.changes.presenter import ChangesPresenter
-from helix_desktop.ui.chat.actions import ControlTurn
+from helix_desktop.ui.chat.actions import ControlTurn, OpenLink
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.design.dialogs import pick_save_file
@@ -78,10 +77,13 @@ class SessionNavigation(QObject):
             "send_without_images": lambda: window.perform(ControlTurn("send_without_images")),
             "send_as_message": composer.send_as_message,
         }
-        views.chat.view.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
         window.intents.add(self)
+
+    @handles(OpenLink)
+    def open_link(self, url: str) -> None:
+        QDesktopServices.openUrl(QUrl(url))
 
     @handles(ShowEntryInChat)
     def show_entry_in_chat(self, digest: str) -> None:
@@ -235,11 +237,10 @@ class ViewStateController(QObject):
         session: Session,
         past: PastController,
         timeline: TimelinePresenter,
-        changes: ChangesPresenter,
     ) -> None:
         super().__init__(window)
         self._session, self._pages, self._past = session, window.pages, past
-        self._timeline, self._changes = timeline, changes
+        self._timeline = timeline
         self._states, self._registry = session.app.view_states, session.app.registry
         self._session_id = ""  # of the session whose view is on screen, restored
         self._workspace_id = ""  # the one whose filter is in the cache browser
@@ -288,7 +289,7 @@ class ViewStateController(QObject):
         if state.card:
             self._timeline.set_first_card(state.card)
         if state.change:
-            self._changes.select(state.change)
+            screens.changes.select_soon(state.change)
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._pages.chat.composer.editor

@@ -30,14 +30,11 @@ from helix_desktop.ui.changes.change_actions import (
     RevertHunk,
     ShowUncoveredPlaces,
 )
-from helix_desktop.ui.changes.presenter import ChangesPresenter
+from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
-from helix_desktop.ui.changes.reverts.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog, PlanView, done_text, files_changed
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.texts import revert_name
-from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
@@ -65,8 +62,8 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 
 class RevertFlow:
-    def __init__(self, window: MainWindow, session: Session, changes: ChangesPresenter) -> None:
-        self._window, self._session, self._changes = window, session, changes
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        self._window, self._session, self._changes = window, session, window.pages.changes
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         window.intents.add(self)
 
@@ -253,7 +250,7 @@ class RevertFlow:
         else:  # of no capture: what differs from the last commit
             patch = await self._session.app.git.changes(workspace.id).patch(selection.paths)
         QGuiApplication.clipboard().setText(patch)
-        self._window.pages.changes.detail.show_copied()
+        self._changes.detail.show_copied()
 
     @handles(OpenInEditor)
     async def open_in_editor(self, path: str) -> None:

@@ -19,7 +19,7 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.settings.page_layout import OnScreen
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -37,10 +37,10 @@ class MoveData(Intent, frozen=True):
 
 
 class DataFolder(Themed, QWidget):
-    def __init__(self, on_screen: OnScreen) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self._services, self._folder = on_screen.services, on_screen.services.data_folder
-        async_actions = AsyncActions(on_screen.async_actions.scope, self._show_error)
+        self._services, self._folder = session.app, session.app.data_folder
+        async_actions = AsyncActions(session.actions.scope, self._show_error)
         path = label(str(self._folder), "mono", wrap=True)
         path.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard

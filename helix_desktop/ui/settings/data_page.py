@@ -19,8 +19,9 @@ from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.kit.forms import Choice, Form, Group, Own, Values
 from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, ShowTrash, perform
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import history_totals_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate
@@ -95,9 +96,9 @@ FILE_HISTORY = (
 
 
 class DataPage(QWidget):
-    def __init__(self, on_screen: OnScreen, settings: Values) -> None:
+    def __init__(self, session: Session, settings: Values) -> None:
         super().__init__()
-        self._on_screen = on_screen
+        self._session = session
         self.stored, self.removable, self.trashed = (
             label("", role, wrap=True) for role in ("strong", "note", "note")
         )
@@ -119,7 +120,7 @@ class DataPage(QWidget):
         for part in self._workspace_parts:
             body.addWidget(part)
         body.addWidget(self._backup_card())
-        self.data_folder = DataFolder(on_screen)
+        self.data_folder = DataFolder(session)
         title = label(tr("Data folder"), "strong")
         body.addWidget(card(column(title, self.data_folder, margins=(16, 12, 16, 13), gap=5)))
         self.setLayout(column(page))
@@ -134,10 +135,10 @@ class DataPage(QWidget):
 
         async def run() -> None:
             if intent is not None:
-                await self._on_screen.run(intent)
+                await self._session.run(intent)
             await self.refresh()
 
-        self._on_screen.async_actions.start(run(), "figures of the data")
+        self._session.start(run(), "figures of the data")
 
     def _on_setting(self, name: str) -> None:
         if name in _RULES and self.isVisible():
@@ -145,7 +146,7 @@ class DataPage(QWidget):
 
     async def refresh(self) -> None:
         """Show the figures as they are now. Raises HelixError."""
-        services, workspace = self._on_screen.services, self._on_screen.workspace
+        services, workspace = self._session.app, self._session.opened
         if workspace is None:
             self.show_no_workspace()
             return

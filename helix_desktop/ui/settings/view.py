@@ -19,12 +19,13 @@ from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Form, Values
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.mcp.page import McpPage
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
@@ -127,7 +128,7 @@ class SettingsView(Themed, PageArea):
     """The page that the user went to."""
 
     def __init__(
-        self, on_screen: OnScreen, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]
+        self, session: Session, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]
     ) -> None:
         """Start on the providers. `settings` are those of the workspace on screen, and of the app.
 
@@ -151,14 +152,14 @@ class SettingsView(Themed, PageArea):
         """What the user goes to, until its page is filled."""
         self._built: dict[SettingsPage, QWidget] = {}
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
-            "providers": lambda: ProvidersPage(on_screen),
+            "providers": lambda: ProvidersPage(session),
             "roles": lambda: RolesPage(settings),
             "appearance": self._general_page,
-            "instructions": lambda: InstructionsPage(on_screen),
-            "permissions": lambda: PermissionsPage(on_screen, settings),
-            "mcp": lambda: McpPage(on_screen),
-            "data": lambda: DataPage(on_screen, settings),
-            "about": lambda: AboutPage(on_screen),
+            "instructions": lambda: InstructionsPage(session),
+            "permissions": lambda: PermissionsPage(session, settings),
+            "mcp": lambda: McpPage(session),
+            "data": lambda: DataPage(session, settings),
+            "about": lambda: AboutPage(session),
             **pages,
         }
 

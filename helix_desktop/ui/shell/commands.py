@@ -84,6 +84,10 @@ class WindowCommands(WindowCommandTable):
     import_file = Command(
         text("Import…"), intents.ImportFile(), menu=FILE, group=3, also=_also("restore backup"),
     )
+    import_sessions = Command(
+        text("Import sessions…"), intents.ImportSessions(), menu=FILE, group=3, needs=(OPEN_WORKSPACE,),
+        slash="import", also=_also("other agents claude code codex opencode cline roo pi move history"),
+    )
     settings = Command(
         text("Settings…"), intents.OpenSettings(), "Ctrl+,", menu=FILE, group=4, slash="settings",
         also=_also("preferences options configuration"),

@@ -9,7 +9,6 @@ from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.presenter import CachePresenter
-from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -37,15 +36,13 @@ from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.git import GitController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
 from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
-from helix_desktop.ui.workspaces.rewind import RewindController
-from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
+from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
@@ -82,9 +79,9 @@ class ControlledWindow:
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
         self.timeline = TimelinePresenter(pages.timeline, session)
-        self.changes = ChangesPresenter(pages.changes, session)
-        for presenter in (self.timeline, self.changes):
-            window.intents.add(presenter)
+        pages.changes.follow(session)
+        for page in (self.timeline, pages.changes):
+            window.intents.add(page)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
         window.intents.add(CachePresenter(pages.cache, session))
@@ -106,11 +103,11 @@ class ControlledWindow:
 
     def _add_session_actions(self) -> None:
         window, session, workspaces = self.window, self.session, self.workspace_controller
-        ViewStateController(window, session, self.past, self.timeline, self.changes)
+        ViewStateController(window, session, self.past, self.timeline)
         self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
-        self._reverts = RevertFlow(window, session, self.changes)
+        self._reverts = RevertFlow(window, session)
         ToolCardController(window, session, self.chat)
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
@@ -136,11 +133,8 @@ class ControlledWindow:
         WorkspaceListController(window, session, workspaces)
         SwitcherPresenter(window, session, windows, workspaces, self.navigation)
         SessionSearchPresenter(window, session, workspaces, self.navigation)
-        DeleteSessionController(window, session, windows, workspaces, drafts)
-        SessionPlaceController(window, session, workspaces)
+        SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        GitController(window, session, workspaces)
-        RewindController(window, session, workspaces, self._reverts)
         self.cache_export = CacheExportController(window, session)
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)

@@ -1,14 +1,20 @@
-"""User actions on the list of workspaces: show a folder, rename, locate, remove."""
+"""The list of workspaces: what the user does in it, and the git states that it shows."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session import TurnChanged
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.intents import (
     LocateWorkspace,
+    OpenSwitcher,
     RemoveWorkspace,
     RenameWorkspace,
     ShowFolder,
@@ -22,6 +28,10 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 
+_READING = frozenset({"read", "list", "search"})
+"""Kinds of tools that change nothing; what a command does in git's own folder is no change of files."""
+
+
 class WorkspaceListController(QObject):
     def __init__(
         self, window: MainWindow, session: Session, workspace_controller: WorkspaceController
@@ -29,10 +39,15 @@ class WorkspaceListController(QObject):
         super().__init__(window)
         self._window, self._services = window, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        window.intents.add(self)
         start, missing = session.start, window.missing_folder
         missing.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
         missing.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
+        self._git = session.app.git
+        self._git.listen(lambda _: workspace_controller.sidebar.show_workspaces())
+        workspace_controller.workspace_opened.connect(self._git.refresh)
+        workspace_controller.on(TurnChanged | ChangesRecorded | ToolAnswered, self._on_update)
+        window.intents.add(self)
+        window.activated.connect(self._refresh_open)
 
     @handles(ShowFolder)
     def _show_folder(self, workspace_id: str) -> None:
@@ -77,3 +92,20 @@ class WorkspaceListController(QObject):
             self._session.workspace_id = ""
             await self._workspace_controller.restore_last()
         await self._workspace_controller.sidebar.refresh()
+
+    def _refresh_open(self) -> None:
+        for workspace_id in self._services.open_workspaces:
+            self._git.refresh(workspace_id)
+
+    @handles(OpenSwitcher)
+    def _refresh_all(self) -> None:
+        """Read the states of all workspaces: the switcher lists them."""
+        for record in self._services.registry.list_workspaces():
+            self._git.refresh(record.id)
+
+    def _on_update(
+        self, workspace: OpenWorkspace, _session: str, update: TurnChanged | ChangesRecorded | ToolAnswered
+    ) -> None:
+        is_read = isinstance(update, ToolAnswered) and tool_kind(update.name) in _READING
+        if not is_read and not (isinstance(update, TurnChanged) and update.running):
+            self._git.refresh(workspace.id)

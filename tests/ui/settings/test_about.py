@@ -15,9 +15,9 @@ from tests.support.window.buttons import press
 
 
 def test_it_displays_build_and_folder(qtbot: QtBot) -> None:
-    on_screen = NothingOnScreen(Path("/data/helix"))
-    on_screen.services.build_info.build = Build(version="0.1.0", target="deb")
-    about = AboutPage(on_screen)
+    session = NothingOnScreen(Path("/data/helix"))
+    session.app.build_info.build = Build(version="0.1.0", target="deb")
+    about = AboutPage(session)
     qtbot.addWidget(about)
     about.show_about((("Qt", "6.11.3"),))
     about.show()

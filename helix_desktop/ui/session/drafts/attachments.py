@@ -17,15 +17,16 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.cache.entry_actions import RecallMany
-from helix_desktop.ui.chat.composer.added_files import AddedFile
 from helix_desktop.ui.chat.composer.attachment_chips import (
     OpenAttachment,
     RemoveAttachment,
     SendAttachmentInFull,
     UnpackAttachment,
+    attachment_key,
+    chip_text,
 )
-from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, pick_open_files
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, handles

@@ -1,29 +1,27 @@
-"""The dialog that shows a diagnostics bundle before it is saved: its files, each with its text."""
+"""A diagnostics bundle, shown before it is saved: its files, each with its text."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal, qVersion
+from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.diagnostics import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
-from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.async_actions import AsyncActions, StartCoroutine
+from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import CheckBoxDelegate
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME, TextsDialog
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
@@ -35,19 +33,24 @@ _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 class DiagnosticsDialog(TextsDialog):
-    """A check box for each file; what is checked goes into the zip. Starts without texts."""
+    """A check box for each file, which is collected as it opens; what is checked goes into the zip.
 
-    names_toggled = Signal(bool)
-    """The files with names of workspaces, providers and models, or without."""
-    save_requested = Signal()
-    """Save what is checked."""
+    Nothing is written before a place is chosen.
+    """
 
-    def __init__(self, parent: QWidget, names: Sequence[str], start: StartCoroutine | None = None) -> None:
-        """`names` are the files to come, in order; `start` owns what indexes a long text."""
+    def __init__(self, parent: QWidget, session: Session) -> None:
+        interface = (("Qt", qVersion()), (text("Display"), QGuiApplication.platformName()))
+        self._diagnostics = Diagnostics(session.app, Path.home(), interface)
+        self._actions = AsyncActions(
+            session.actions.scope, lambda error: show_text(self.error, error_text(error))
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+        self._report = ""
+        self._saved: Path | None = None
         self.with_names = Switch(tr("Include names of workspaces, providers and models"), on=False)
         self.with_names.setObjectName("with_names")
         self._status = label("", "note", wrap=True)
-        self._notice, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self.notice, self.error = label("", "note", wrap=True), label("", "error", wrap=True)
         self.save = PushButton(tr("Save…"), "primary", name="save")
         included = tr(
             "A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end "
@@ -61,14 +64,14 @@ class DiagnosticsDialog(TextsDialog):
             parent,
             tr("Save diagnostics"),
             (included, never),
-            dict.fromkeys(names),
-            below=(self.with_names, self._notice, self._error, self._status),
+            dict.fromkeys(FILE_NAMES),
+            below=(self.with_names, self.notice, self.error, self._status),
             buttons=(self.save,),
-            start=start,
+            start=self._actions.start,
         )
         self.setObjectName("diagnostics")
-        self._notice.hide()
-        self._error.hide()
+        self.notice.hide()
+        self.error.hide()
         self.list.setObjectName("diagnostics_files")
         self.list.setAccessibleName(tr("Files in the bundle"))
         self._boxes = CheckBoxDelegate(self.list)
@@ -77,9 +80,23 @@ class DiagnosticsDialog(TextsDialog):
             item.setCheckState(0, _CHECKED)
         self.list.itemChanged.connect(lambda *_: self._update())
         self.list.itemActivated.connect(_toggle)
-        self.with_names.toggled.connect(self._toggle_names)
-        self.save.clicked.connect(self.save_requested)
+        self.with_names.toggled.connect(lambda _: self._toggle_names())
+        self.save.clicked.connect(lambda: self._start(self._save()))
         self._update()
+
+    async def run(self) -> Path | None:
+        """Show it until it is closed; return the file that was saved, if one was."""
+        self._start(self._show_files(), self._run_self_check())
+        try:
+            await dialogs.exec_async(self)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        return self._saved
+
+    def _start(self, *coroutines: Coroutine[Any, Any, None]) -> None:
+        self._tasks += [self._actions.start(coroutine, "diagnostics") for coroutine in coroutines]
 
     def tint(self, theme: Theme) -> None:
         self._boxes.theme = theme
@@ -90,24 +107,17 @@ class DiagnosticsDialog(TextsDialog):
         self.show_current()
         self._update()
 
-    def show_notice(self, text: str) -> None:
-        """Say what limits the redaction; nothing when empty."""
-        show_text(self._notice, text)
-
-    def show_error(self, text: str) -> None:
-        show_text(self._error, text)
-
     def files(self) -> list[tuple[str, str]]:
         """Return name and text of each file that goes into the zip, as it is on screen."""
         checked = [item.data(0, TEXT_NAME) for item in self.items() if item.checkState(0) == _CHECKED]
         return [(name, text) for name in checked if (text := self.texts[name]) is not None]
 
-    def _toggle_names(self, on: bool) -> None:
+    def _toggle_names(self) -> None:
         """Forget the texts, which are of the other choice."""
         self.texts = dict.fromkeys(self.texts)
         self.show_current()
         self._update()
-        self.names_toggled.emit(on)
+        self._start(self._show_files(), self._show_self_check())
 
     def _update(self) -> None:
         checked = pending = size = 0
@@ -132,49 +142,16 @@ class DiagnosticsDialog(TextsDialog):
             status = tr("Select a file to save.")
         self._status.setText(status)
 
-
-def _toggle(item: QTreeWidgetItem) -> None:
-    item.setCheckState(0, _UNCHECKED if item.checkState(0) == _CHECKED else _CHECKED)
-
-
-class DiagnosticsPresenter:
-    """One bundle: collects its files when the dialog opens; nothing is written before a place is chosen."""
-
-    def __init__(self, parent: QWidget, services: AppServices, scope: TaskScope) -> None:
-        interface = (("Qt", qVersion()), (text("Display"), QGuiApplication.platformName()))
-        self._diagnostics = Diagnostics(services, Path.home(), interface)
-        self._actions = AsyncActions(scope, lambda error: self._dialog.show_error(error_text(error)))
-        self._dialog = DiagnosticsDialog(parent, FILE_NAMES, self._actions.start)
-        self._saved: Path | None = None
-        self._report = ""
-        self._dialog.names_toggled.connect(lambda _: self._start(self._show_files(), self._show_self_check()))
-        self._dialog.save_requested.connect(lambda: self._start(self._save()))
-        self._tasks: list[asyncio.Task[None]] = []
-
-    async def run(self, theme: Theme) -> Path | None:
-        """Show the dialog until it is closed; return the file that was saved, if one was."""
-        retint(self._dialog, theme)
-        self._start(self._show_files(), self._run_self_check())
-        try:
-            await dialogs.exec_async(self._dialog)
-        finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-        return self._saved
-
-    def _start(self, *coroutines: Coroutine[Any, Any, None]) -> None:
-        self._tasks += [self._actions.start(coroutine, "diagnostics") for coroutine in coroutines]
-
     async def _show_files(self) -> None:
-        with_names = self._dialog.with_names.isChecked()
+        with_names = self.with_names.isChecked()
         files = await self._diagnostics.collect(with_names=with_names)
         self._show(files, with_names)
         reason = self._diagnostics.keychain_problem
-        self._dialog.show_notice(
+        show_text(
+            self.notice,
             tr("Without a keychain ({reason}), keys are recognized by their form.", reason=reason)
             if reason
-            else ""
+            else "",
         )
 
     async def _run_self_check(self) -> None:
@@ -183,24 +160,28 @@ class DiagnosticsPresenter:
 
     async def _show_self_check(self) -> None:
         if self._report:
-            with_names = self._dialog.with_names.isChecked()
+            with_names = self.with_names.isChecked()
             file = await self._diagnostics.self_check_file(self._report, with_names=with_names)
             self._show([file], with_names)
 
     def _show(self, files: Iterable[DiagnosticsFile], with_names: bool) -> None:
         """Show files, unless the user has changed the choice of names since they were asked for."""
-        if with_names == self._dialog.with_names.isChecked():
+        if with_names == self.with_names.isChecked():
             for file in files:
-                self._dialog.show_file(file.name, file.text)
+                self.show_file(file.name, file.text)
 
     async def _save(self) -> None:
         """Write the texts that are on screen. Raises HelixError."""
-        files = [DiagnosticsFile(name, text) for name, text in self._dialog.files()]
+        files = [DiagnosticsFile(name, text) for name, text in self.files()]
         name = f"helix-diagnostics-{date.today().isoformat()}.zip"
-        path = await dialogs.pick_save_file(self._dialog, tr("Save diagnostics"), name)
+        path = await dialogs.pick_save_file(self, tr("Save diagnostics"), name)
         if path is None:
             return
-        self._dialog.show_error("")
+        show_text(self.error, "")
         await asyncio.to_thread(write_bundle, path, files)
         self._saved = path
-        self._dialog.accept()
+        self.accept()
+
+
+def _toggle(item: QTreeWidgetItem) -> None:
+    item.setCheckState(0, _UNCHECKED if item.checkState(0) == _CHECKED else _CHECKED)

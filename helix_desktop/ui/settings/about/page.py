@@ -19,9 +19,10 @@ from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsPresenter
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.data_folder import DataFolder
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, current_language, translate
@@ -36,10 +37,10 @@ class AboutPage(Themed, QWidget):
     release_page_requested = Signal(str)
     """The page of a release, https, that the user has seen and clicked."""
 
-    def __init__(self, on_screen: OnScreen) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self._on_screen, self._build_info = on_screen, on_screen.services.build_info
-        start = on_screen.async_actions.start
+        self._session, self._build_info = session, session.app.build_info
+        start = session.start
         self._is_checking = False
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
@@ -52,7 +53,7 @@ class AboutPage(Themed, QWidget):
         self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
         self._open_release = PushButton("", "link", "external-link", name="open_release")
-        data_folder = DataFolder(on_screen)
+        data_folder = DataFolder(session)
         licenses = PushButton(tr("Open-source licenses…"), "", "file-text", name="licenses")
         self._report = self._release_url = ""
         body = column(
@@ -118,9 +119,9 @@ class AboutPage(Themed, QWidget):
 
     async def _save_bundle(self) -> None:
         show_text(self._diagnostics_status, "")
-        on_screen = self._on_screen
-        bundle = DiagnosticsPresenter(self.window(), on_screen.services, on_screen.async_actions.scope)
-        path = await bundle.run(self._theme)
+        dialog = DiagnosticsDialog(self.window(), self._session)
+        retint(dialog, self._theme)
+        path = await dialog.run()
         if path is not None:
             show_text(self._diagnostics_status, tr("Saved as {file}.", file=str(path)))
 

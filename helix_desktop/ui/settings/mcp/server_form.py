@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+import asyncio
+from collections.abc import Callable
+
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
+from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.texts import (
     endpoint_text,
     parse_draft,
@@ -62,13 +66,6 @@ class TestStatus(QWidget):
 
     def text(self) -> str:
         return self._message.text()
-
-    def show_report(self, report: McpServerStatus) -> None:
-        if report.state == "ready":
-            parts = (report.reported_name or tr("Connected"), tools_cost_text(report))
-            self.show_status("ok", " · ".join(part for part in parts if part))
-        else:
-            self.show_status("failed", translate(report.why) or state_text(report))
 
 
 _FIELDS = (
@@ -163,79 +160,87 @@ class ServerForm(Themed, Form):
 
 
 class ServerEditor(QWidget):
-    saved = Signal(object)
-    """The Draft."""
-    test_requested = Signal(object)
-    test_stopped = Signal()
-    canceled = Signal()
-
-    def __init__(self, save_text: str) -> None:
+    def __init__(
+        self,
+        save_text: str,
+        session: Session,
+        save: Callable[[ServerDraft], object],
+        close: Callable[[], object],
+        server: str = "",
+    ) -> None:
+        """`server` is the name of one that is there already: a test takes its secrets."""
         super().__init__()
+        self._session, self._save, self._server = session, save, server
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
-        self._is_testing = False
+        self._testing: asyncio.Task[None] | None = None
         self.has_edits = False
         """Whether the user changed something since it was filled."""
         cancel, self.test = (
             PushButton(tr("Cancel"), name="cancel"),
             PushButton(tr("Test", "verb: button"), "", "zap", name="test_server"),
         )
-        self.save = PushButton(save_text, "primary", name="save_server")
-        cancel.clicked.connect(self.canceled)
-        self.test.clicked.connect(self._request_test)
-        self.save.clicked.connect(lambda: self._emit_draft(self.saved))
+        save_button = PushButton(save_text, "primary", name="save_server")
+        cancel.clicked.connect(close)
+        self.test.clicked.connect(self._test_or_stop)
+        save_button.clicked.connect(self._save_valid)
         self.form.edited.connect(lambda _: self._on_edited())
-        self.setLayout(
-            column(self.form, FlowBox([cancel, self.test, self.save], right_from=0), self.status, gap=10)
-        )
+        buttons = FlowBox([cancel, self.test, save_button], right_from=0)
+        self.setLayout(column(self.form, buttons, self.status, gap=10))
 
     def edit(self, config: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
         self.form.show_draft(ServerDraft(config, secrets), missing)
         self.has_edits = False
-        if self._is_testing:
-            self._stop_test()
-        self.status.show_status("ok", "")
+        self._stop_test()
 
     def _on_edited(self) -> None:
         self.has_edits = True
         self.status.show_status("ok", "")
 
-    def _emit_draft(self, signal: object) -> None:
+    def _save_valid(self) -> None:
         draft = self.form.draft(self.used_names)
         if draft is not None:
-            signal.emit(draft)  # type: ignore[attr-defined]  # a bound signal has no type of its own
+            self._save(draft)
 
-    def _request_test(self) -> None:
+    def _test_or_stop(self) -> None:
         """Test, or stop the test that runs: one button, so that the keyboard stays at it."""
-        if self._is_testing:
+        if self._testing is not None:
             self._stop_test()
+        elif (draft := self.form.draft(self.used_names)) is not None:
+            self.test.setText(tr("Stop test"))
+            self.status.show_status("running", _testing_text(draft.config))
+            task = self._testing = self._session.actions.start(self._test(draft), "mcp test")
+            self.destroyed.connect(lambda _: task.cancel())  # it may end after its form
+
+    async def _test(self, draft: ServerDraft) -> None:
+        servers, workspace_id = self._session.app.mcp_servers, self._session.workspace_id
+        try:
+            report = await servers.test(workspace_id, self._server, draft)
+        except HelixError as error:
+            self._end_test("failed", error_text(error))
         else:
-            self._emit_draft(self.test_requested)
+            self._end_test(*_report_status(report))
 
     def _stop_test(self) -> None:
-        self._set_testing(False)
-        self.status.show_status("ok", "")
-        self.test_stopped.emit()
+        if self._testing is not None:
+            self._testing.cancel()
+        self._end_test("ok", "")
 
-    def _set_testing(self, is_testing: bool) -> None:
-        self._is_testing = is_testing
-        self.test.setText(tr("Stop test") if is_testing else tr("Test", "verb: button"))
+    def _end_test(self, state: str, words: str) -> None:
+        self._testing = None
+        self.test.setText(tr("Test", "verb: button"))
+        self.status.show_status(state, words)
 
-    def show_testing(self, limit_s: float, *, may_download: bool) -> None:
-        """Show that a test runs, for at most so many seconds."""
-        self._set_testing(True)
-        seconds = round(limit_s)
-        words = (
-            tr("Testing, for at most {seconds} s: the first start may download the server.", seconds=seconds)
-            if may_download
-            else tr("Testing, for at most {seconds} s.", seconds=seconds)
-        )
-        self.status.show_status("running", words)
 
-    def show_test(self, report: McpServerStatus) -> None:
-        self._set_testing(False)
-        self.status.show_report(report)
+def _testing_text(config: McpServerConfig) -> str:
+    seconds = round(test_limit_s(config))
+    if config.url:
+        return tr("Testing, for at most {seconds} s.", seconds=seconds)
+    return tr("Testing, for at most {seconds} s: the first start may download the server.", seconds=seconds)
 
-    def show_test_problem(self, text: str) -> None:
-        self._set_testing(False)
-        self.status.show_status("failed", text)
+
+def _report_status(report: McpServerStatus) -> tuple[str, str]:
+    if report.state != "ready":
+        return "failed", translate(report.why) or state_text(report)
+    parts = (report.reported_name or tr("Connected"), tools_cost_text(report))
+    return "ok", " · ".join(filter(None, parts))

@@ -17,22 +17,15 @@ ReplayState = Literal["empty", "busy", "ready", "failed"]
 _LEAST_SHARE = 0.005  # of a reference: a smaller difference has no share that could be shown
 
 
-class PolicyChoice(msgspec.Struct, frozen=True):
-    """A policy that can be compared: a key for the program, a name for the user."""
-
-    key: str
-    name: str
-
-
 class PolicyComparison(msgspec.Struct, frozen=True):
-    """Two of the `choices` by key, and the session's replay under each as far as it is computed.
+    """Two of the `names` of policies by key, and the session's replay under each as far as it is computed.
 
     `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
     `reports_cache`: the session's provider says what it had cached. All is counted for `model`; others
     answered, too, if there are `other_models`.
     """
 
-    choices: tuple[PolicyChoice, ...] = ()
+    names: dict[str, str] = {}
     policy: str = ""
     reference: str = ""
     replay: PolicyReplay | None = None
@@ -48,10 +41,6 @@ class PolicyComparison(msgspec.Struct, frozen=True):
     def is_exact(self) -> bool:
         """Return True if both replays are exact."""
         return all(replay is not None and replay.is_exact for replay in (self.replay, self.reference_replay))
-
-    def name_of(self, key: str) -> str:
-        """Return the name of a choice; KeyError if there is none."""
-        return {choice.key: choice.name for choice in self.choices}[key]
 
 
 class FigureRow(msgspec.Struct, frozen=True):

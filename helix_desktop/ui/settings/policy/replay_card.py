@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolTip, QWidget
 
@@ -192,7 +192,7 @@ class ReplayChart(Themed, QWidget):
         parts = [
             tr(
                 "{policy}: at most {peak}, {end} at the end",
-                policy=self._comparison.name_of(key),
+                policy=self._comparison.names[key],
                 peak=about + format_tokens(max(point.tokens for point in curve)),
                 end=about + format_tokens(curve[-1].tokens),
             )
@@ -209,7 +209,7 @@ class ReplayChart(Themed, QWidget):
         window = replay.window if replay is not None else 0
         return tr(
             "{policy}: {tokens} tokens, {share} of the context window",
-            policy=self._comparison.name_of(key),
+            policy=self._comparison.names[key],
             tokens=about + format_tokens(tokens),
             share=format_whole_percent(tokens / window if window else 0.0, is_estimated=not is_exact),
         )
@@ -356,9 +356,9 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     if comparison.is_exact and mine is not None and other is not None:
         if not comparison.is_one:
             notes += _difference_notes(comparison, mine, other)
-        notes += _overflow_note(comparison.name_of(comparison.policy), mine)
+        notes += _overflow_note(comparison.names[comparison.policy], mine)
         if not comparison.is_one:
-            notes += _overflow_note(comparison.name_of(comparison.reference), other)
+            notes += _overflow_note(comparison.names[comparison.reference], other)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
     notes += [
@@ -404,7 +404,7 @@ def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: P
             tr(
                 "{policy} sends less but is billed more: what follows a change in the context is no longer "
                 "in the prompt cache, and is billed as new.",
-                policy=comparison.name_of(key),
+                policy=comparison.names[key],
             )
         )
     return notes
@@ -454,9 +454,9 @@ class _FigureTable(QWidget):
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other figures; one column where a policy is compared with itself."""
-        names: tuple[str, ...] = ("", comparison.name_of(comparison.policy))
+        names: tuple[str, ...] = ("", comparison.names[comparison.policy])
         if not comparison.is_one:
-            names = (*names, comparison.name_of(comparison.reference), tr("Difference"))
+            names = (*names, comparison.names[comparison.reference], tr("Difference"))
         for number in range(_COLUMNS + 1):
             self._set(0, number, names[number] if number < len(names) else "", "faint")
         for line, figure in enumerate(figure_rows(comparison), 1):
@@ -483,10 +483,6 @@ class _FigureTable(QWidget):
 class ReplayCard(QWidget):
     """Chart and figures of two policies that the user chooses, or a sentence that says why there are none."""
 
-    compared = Signal(str, str)
-    """The keys of the policy and of the one it is compared with."""
-    retry_requested = Signal()
-
     def __init__(self) -> None:
         super().__init__()
         self.chart, self.figures = ReplayChart(), _FigureTable()
@@ -495,22 +491,19 @@ class ReplayCard(QWidget):
         self.policy.setAccessibleName(tr("Policy to show"))
         self.reference.setObjectName("compare_reference")
         self.reference.setAccessibleName(tr("Policy to compare with"))
-        for combo in (self.policy, self.reference):
-            combo.activated.connect(lambda _: self._on_compared())
         self.status = label("", "warn")
         self.status.setObjectName("replay_status")
         self._is_busy = False
         self._message = label("", "note", wrap=True)
         self._message.setObjectName("replay_message")
-        self._retry = PushButton(tr("Try again"), name="retry_replay")
-        self._retry.clicked.connect(self.retry_requested)
+        self.retry = PushButton(tr("Try again"), name="retry_replay")
         choices = FlowBox([self._choice(False, self.policy), self._choice(True, self.reference)])
         self._result = QWidget()
         self._notes = label("", "note", wrap=True)
         self._notes.setObjectName("replay_notes")
         self._result.setLayout(column(choices, self.chart, self.figures, self._notes, gap=10))
         title = ResponsiveRow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
-        body = (title, self._message, FlowBox([self._retry]), self._result)
+        body = (title, self._message, FlowBox([self.retry]), self._result)
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
         self.show_comparison(PolicyComparison())
 
@@ -529,7 +522,7 @@ class ReplayCard(QWidget):
         has_result = comparison.state in ("busy", "ready")
         self._is_busy = comparison.state == "busy"
         show_text(self._message, comparison.message)
-        self._retry.setVisible(comparison.state == "failed")
+        self.retry.setVisible(comparison.state == "failed")
         self._result.setVisible(has_result)
         show_text(self.status, _status_text(comparison))
         self._fill(self.policy, comparison, comparison.policy)
@@ -542,15 +535,11 @@ class ReplayCard(QWidget):
     @staticmethod
     def _fill(combo: ComboBox, comparison: PolicyComparison, key: str) -> None:
         items = [(combo.itemData(at), combo.itemText(at)) for at in range(combo.count())]
-        choices = [(choice.key, choice.name) for choice in comparison.choices]
-        if items != choices:
+        if items != list(comparison.names.items()):
             combo.clear()
-            for choice, name in choices:
+            for choice, name in comparison.names.items():
                 combo.addItem(name, choice)
         combo.setCurrentIndex(combo.findData(key))
-
-    def _on_compared(self) -> None:
-        self.compared.emit(str(self.policy.currentData()), str(self.reference.currentData()))
 
 
 def _status_text(comparison: PolicyComparison) -> str:

@@ -9,8 +9,6 @@ from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.config.settings import model_labels
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
@@ -35,35 +33,15 @@ from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSetting
 from helix_desktop.ui.settings.page_layout import FilledPage
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.settings.replay_preparation import ReplayPreparation
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
-
-
-class _OnScreen:
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        self.services, self.async_actions = session.app, session.actions
-        self.notices, self.run = session.notices, window.intents.run
-        self.session_changed, self.show_model = session.changed, session.show_model
-        self._session = session
-
-    @property
-    def workspace_id(self) -> str:
-        return self._session.workspace_id
-
-    @property
-    def workspace(self) -> OpenWorkspace | None:
-        return self._session.opened
-
-    @property
-    def conversation(self) -> Conversation | None:
-        return self._session.find_conversation()
 
 
 class SettingsPresenter(QObject):
@@ -87,10 +65,9 @@ class SettingsPresenter(QObject):
         self._filled: set[str] = set()
         """The pages that show what is stored now."""
         self._workspace_id = ""  # that the pages were filled for
-        self._on_screen = _OnScreen(window, session)
-        self._policy_files = PolicyFiles(self._on_screen, self)
+        self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
-        self.preparation = ReplayPreparation(window, session, self.replays)
+        self.preparation = ReplayPreparation(session, self.replays)
         start = session.start
         McpNotices(
             window,
@@ -147,7 +124,7 @@ class SettingsPresenter(QObject):
         if self._view is None:
             values, bindings = self._workspace_settings, self._window.key_bindings
             view = self._view = SettingsView(
-                self._on_screen,
+                self._session,
                 values,
                 {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
@@ -174,8 +151,7 @@ class SettingsPresenter(QObject):
             self._window.key_bindings.use(shortcuts)
 
     def _policy_page(self) -> PolicyPage:
-        page = PolicyPage(self._on_screen, self._policy_files, self.replays)
-        page.visibility_changed.connect(self.preparation.set_page_visible)
+        page = PolicyPage(self._session, self._policy_files, self.replays, self.preparation)
         self._window.settings_left.connect(page.remind_of_preview)
         return page
 
