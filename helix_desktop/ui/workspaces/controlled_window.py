@@ -20,14 +20,13 @@ from helix_desktop.ui.session.drafts.attachments import RecallController
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.past import PastController
-from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn import TurnController
-from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -109,7 +108,6 @@ class ControlledWindow:
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
-        ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)

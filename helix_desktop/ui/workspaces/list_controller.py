@@ -39,7 +39,6 @@ class WorkspaceListController(QObject):
         super().__init__(window)
         self._window, self._services = window, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        window.intents.add(self)
         start, missing = session.start, window.missing_folder
         missing.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
         missing.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))

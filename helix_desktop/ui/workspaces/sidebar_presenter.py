@@ -35,6 +35,7 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.jobs import WaitingSession
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
@@ -43,7 +44,6 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     disambiguate,
     distinct_colors,
 )
-from helix_desktop.ui.shell.waiting_sessions import WaitingSession
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
