@@ -44,8 +44,10 @@ from helix_desktop.ui.timeline.card_data import (
     PlacedCard,
     SweepCard,
     UndoCard,
+    card_title,
+    chooser_text,
+    send_form_text,
 )
-from helix_desktop.ui.timeline.card_texts import card_title, chooser_text, send_form_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.models import writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count

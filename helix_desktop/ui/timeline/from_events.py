@@ -63,8 +63,8 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
     UsagePoint,
+    card_title,
 )
-from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text

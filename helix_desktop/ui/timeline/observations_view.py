@@ -26,8 +26,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView, source_pill
-from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact, Unfolded
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact, Unfolded, card_title
 from helix_desktop.ui.timeline.cards import (
     TimeLabel,
     cost_pills,

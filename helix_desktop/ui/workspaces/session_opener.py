@@ -14,6 +14,7 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -63,9 +64,6 @@ class SessionOpener(QObject):
         )
         for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
             renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
-        window.pages.cache.handover_requested.connect(
-            lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
-        )
 
     async def show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
         """Show a session of a workspace, or the page of one without sessions if there is no id.
@@ -142,6 +140,7 @@ class SessionOpener(QObject):
         if page == "chat":
             self._composer.widget.editor.type_text(typed)
 
+    @handles(OpenHandover)
     async def show_handover(self, session_id: str, seq: int) -> None:
         if session_id != self._session.id:
             await self.open_session(session_id)

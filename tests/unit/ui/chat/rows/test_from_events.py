@@ -64,8 +64,8 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineCard,
     UndoCard,
+    card_title,
 )
-from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
