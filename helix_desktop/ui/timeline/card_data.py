@@ -9,8 +9,14 @@ import msgspec
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.usage_gauge import CompactionTrigger
-from helix_desktop.domain.events.rewrite import FoldKind, Form, HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import Bullet, Section
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    Form,
+    HandoverTrigger,
+    PlacementReason,
+    SweepReason,
+)
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
@@ -35,46 +41,22 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 
 
 class HandoverCard(msgspec.Struct, frozen=True):
-    """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
+    """A handover; `before` and `after` are tokens of the window, as the next request shows them.
 
     One that `is_checkpoint` changed no request: `after` is what it would take.
     `messages` says how many messages and tool calls it covers.
-    `threshold` is the share of the context window at which it started, 0 where that is not known.
     """
 
     seq: int
     at_ms: int
+    event: HandoverMade
     title: str
     before: int
     after: int
     messages: str
-    trigger: HandoverTrigger
-    sections: tuple[Section, ...]
-    ledger: str = ""
-    index: str = ""
-    index_entries: int = 0
-    model: str = ""  # empty: made without a model, from ledger and extracts
-    demo: bool = False
-    fallback: str = ""
-    focus: str = ""
-    duration_ms: int = 0
     is_undone: bool = False
     inside: str = ""  # the later rewrite that covers it
-    calls: int = 1  # of models, that it took
-    prompt: str = ""  # the version of their instructions
-    is_edited: bool = False  # the user changed its text
-    threshold: float = 0.0
-    spent: int = 0  # tokens in and out of all its calls
-    cost: float = 0.0  # US dollars
-    is_estimated: bool = False  # what it took, as a provider reported nothing
-    unpriced: int | None = None  # tokens of it whose price is not known
-    refused: str = ""  # what a model before wrote that was not used
-    origin: str = ""  # the session that it is of, and its title; empty: this one
-    origin_title: str = ""
-    quotes: tuple[str, ...] = ()  # words of that session, verbatim
-    coverage: str = ""  # how much of what it covers it names, as text
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
-    is_revision: bool = False  # the user changed one that had been made
     replaced_by: str = ""  # the handover that was written in its place
     is_checkpoint: bool = False
     read: int = 0  # tokens, by its calls
@@ -104,75 +86,38 @@ class SweepCard(msgspec.Struct, frozen=True):
 
 
 class FoldCard(msgspec.Struct, frozen=True):
-    """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now.
+    """Steps that became a note; `before` and `after` are tokens of the window, `inside` covers it now.
 
-    `before` and `after` are tokens of the window, `tokens` those of the note, as the inspector lists it.
     `messages` says how many messages and tool calls it covers.
     """
 
     seq: int
     at_ms: int
-    kind: FoldKind
-    steps: int
+    event: FoldMade
     before: int
     after: int
-    tokens: int
-    first_seq: int
-    last_seq: int
-    text: str
-    index: str = ""
-    index_entries: int = 0
     is_undone: bool = False
     inside: str = ""
     messages: str = ""
     carries: str = ""  # what its undo restores too
 
 
-class ObservedFact(msgspec.Struct, frozen=True):
-    """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from.
-
-    `is_over`: a later one took it out of the context.
-    """
-
-    at_ms: int
-    priority: int
-    text: str
-    sources: tuple[int, ...] = ()
-    is_over: bool = False
-
-
 class ObservationsCard(msgspec.Struct, frozen=True):
     """Observations, or a reflection that refines them; `quotes` are the user's words kept with them.
 
+    Of the `over` ones a later one took them out of the context.
     `placed_seq` is the event that put them in place, 0 while they wait.
     """
 
     seq: int
     at_ms: int
-    is_reflection: bool
-    facts: tuple[ObservedFact, ...]
-    before: int
-    after: int
+    event: ObservationsMade
     messages: str  # and tool calls, in words
-    ledger: str = ""
+    over: tuple[Observation, ...] = ()
     quotes: tuple[Bullet, ...] = ()
-    index: str = ""
-    index_entries: int = 0
-    model: str = ""
-    demo: bool = False
-    fallback: str = ""
-    duration_ms: int = 0
-    calls: int = 1
-    prompt: str = ""
-    spent: int = 0
-    cost: float = 0.0
-    is_estimated: bool = False
-    unpriced: int | None = None  # tokens of `spent` whose price is not known
-    refused: str = ""
     placed_seq: int = 0
     is_undone: bool = False
     inside: str = ""
-    coverage: str = ""
     missing: MissingText = NOTHING_MISSING
     carries: str = ""  # what its undo restores too
 
@@ -304,14 +249,12 @@ class RunningCard(msgspec.Struct, frozen=True):
 class PreviewCard(msgspec.Struct, frozen=True):
     """The handover of the whole conversation as it would be now, made without a model and not stored.
 
-    `coverage` and `missing` say what of the `messages` it names and what not, all as text; `markdown` is all
-    of it.
+    `missing` says what of the `messages` it does not name, all as text; `markdown` is all of it.
     """
 
     messages: str
     sections: tuple[Section, ...]
     ledger: str = ""
-    coverage: str = ""
     missing: MissingText = NOTHING_MISSING
     markdown: str = ""
 
@@ -453,8 +396,8 @@ def chooser_text(card: FormCard) -> str:
 
 
 def _observations_title(card: ObservationsCard) -> str:
-    count = len(card.facts)
-    if card.is_reflection:
+    count = len(card.event.observations)
+    if card.event.reflection:
         return tr.plural(
             count, "%n fact about older messages, merged", "%n facts about older messages, merged"
         )
@@ -462,12 +405,12 @@ def _observations_title(card: ObservationsCard) -> str:
 
 
 def fold_card_text(card: FoldCard) -> str:
-    match card.kind:
+    match card.event.how:
         case "condense":
-            return tr.plural(card.steps, "%n step compacted further", "%n steps compacted further")
+            return tr.plural(card.event.steps, "%n step compacted further", "%n steps compacted further")
         case "truncate":
             return tr("Context full: {messages} compacted", messages=card.messages)
-    return tr.plural(card.steps, "%n step compacted", "%n steps compacted")
+    return tr.plural(card.event.steps, "%n step compacted", "%n steps compacted")
 
 
 def running_text(what: Attempt) -> str:

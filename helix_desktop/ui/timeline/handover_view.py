@@ -51,7 +51,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.cards import (
     TimeLabel,
     cost_pills,
-    index_pill,
+    index_pills,
     model_pill,
     replaced_pill,
     session_pill,
@@ -108,11 +108,11 @@ class _OpenPoints(QWidget):
         self._flow.setContentsMargins(0, 0, 0, 4)
         self._flow.setSpacing(10)
         role: TextRole = "faint" if card.is_undone else "text"
-        for section in gist_sections(card.sections):
+        for section in gist_sections(card.event.sections):
             lines = column(gap=3)
             lines.addWidget(TextLine(section.title, 12, 600, "faint" if card.is_undone else "muted"))
             for bullet in section.bullets:
-                view = BulletView(bullet, role, is_flagged=not card.origin)
+                view = BulletView(bullet, role, is_flagged=not card.event.origin)
                 lines.addWidget(view)
             lines.addStretch(1)
             self._flow.addLayout(lines, 1)
@@ -140,7 +140,7 @@ class HandoverView(Card):
         self.setAccessibleName(" · ".join(parts))
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(_OpenPoints(card))
-        points = sum(len(section.bullets) for section in card.sections)
+        points = sum(len(section.bullets) for section in card.event.sections)
         note = tr.plural(points, "%n point", "%n points")
         self.opener = DisclosureHead(tr("Full handover"), note, "muted")
         self.body.addWidget(self.opener)
@@ -159,10 +159,10 @@ class HandoverView(Card):
         edit.clicked.connect(lambda: perform(self, EditHandover(card.seq)))
         for button in (compare, edit):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        if card.origin:
+        if card.event.origin:
             edit.hide()
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms), compare, edit]
-        if not (card.is_checkpoint or card.origin):
+        if not (card.is_checkpoint or card.event.origin):
             end.insert(0, TextLine(_size_text(card), 12, role="muted"))
         if not card.is_checkpoint:
             inside = card.replaced_by or card.inside
@@ -171,9 +171,9 @@ class HandoverView(Card):
         more.setObjectName("more")
         more.clicked.connect(lambda: popup_below(self._menu(), more))
         words: list[QWidget] = [title, *self._state_pills()]
-        if card.origin:
-            name = ellipsize_title(session_title(card.origin_title), _MAX_FOCUS_CHARS)
-            words.append(session_pill(tr("From “{title}”", title=name), card.origin))
+        if card.event.origin:
+            name = ellipsize_title(session_title(card.event.origin_title), _MAX_FOCUS_CHARS)
+            words.append(session_pill(tr("From “{title}”", title=name), card.event.origin))
         return ResponsiveRow(FlowBox(words), end, corner=more)
 
     def _state_pills(self) -> list[Pill]:
@@ -191,7 +191,7 @@ class HandoverView(Card):
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        if card.origin:
+        if card.event.origin:
             return self._origin_pills()
         messages = Pill(_messages_text(card), icon_name="message-square")
         messages.setToolTip(
@@ -205,16 +205,14 @@ class HandoverView(Card):
         ]
         pills += self._source_pills()
         pills += cost_pills(card)
-        if not card.is_revision:
-            pills.append(Pill(format_exact_duration(card.duration_ms), icon_name="clock"))
-        if card.is_edited:
+        if not card.event.revises:
+            pills.append(Pill(format_exact_duration(card.event.duration_ms), icon_name="clock"))
+        if card.event.edited:
             pills.append(Pill(tr("Edited by you"), icon_name="pencil"))
-        if card.focus:
-            focus = ellipsize(card.focus, _MAX_FOCUS_CHARS)
+        if card.event.focus:
+            focus = ellipsize(card.event.focus, _MAX_FOCUS_CHARS)
             pills.append(Pill(tr("Focus: {focus}", focus=focus), icon_name="search"))
-        if card.index:
-            pills.append(index_pill(card.index, card.index_entries))
-        return pills
+        return [*pills, *index_pills(card)]
 
     def _source_pills(self) -> list[QWidget]:
         card, pills = self._card, list[QWidget]()
@@ -222,7 +220,7 @@ class HandoverView(Card):
             read = format_token_count(card.read)
             pills.append(Pill(tr("Read {tokens}", tokens=read), icon_name="eye"))
         if not card.is_checkpoint:
-            pills.append(Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"))
+            pills.append(Pill(trigger_text(card.event.trigger, card.event.threshold), icon_name="zap"))
         if card.checkpoint:
             updated = Pill(tr("Updates {title}", title=card.checkpoint), icon_name="bookmark")
             updated.setToolTip(tr("Written from that one and what came after it"))
@@ -237,9 +235,7 @@ class HandoverView(Card):
             Pill(_messages_text(card), icon_name="message-square"),
             model_pill(card),
         ]
-        if card.index:
-            pills.append(index_pill(card.index, card.index_entries))
-        return pills
+        return [*pills, *index_pills(card)]
 
     def _unfold(self, is_open: bool) -> None:
         if self._details is None:
@@ -256,33 +252,35 @@ class HandoverView(Card):
         rest.setSpacing(2)
         rest.addWidget(line())
         rest.addSpacing(4)
-        above = gist_sections(self._card.sections)
+        above = gist_sections(self._card.event.sections)
         self.parts = [
-            section_disclosure(section, self._text_role, is_flagged=not self._card.origin)
-            for section in ordered_sections(self._card.sections)
+            section_disclosure(section, self._text_role, is_flagged=not self._card.event.origin)
+            for section in ordered_sections(self._card.event.sections)
             if section not in above
         ]
         for part in self.parts:
             part.head.setChecked(part.head.isEnabled())
-        if self._card.quotes:
-            self.parts.append(_quotes_disclosure(self._card.quotes, self._text_role))
-        if self._card.ledger:
-            self.parts.append(ledger_disclosure(self._card.ledger, self._text_role))
-        if self._card.refused:
-            self.parts.append(refused_disclosure(self._card.refused))
+        if self._card.event.quotes:
+            self.parts.append(
+                _quotes_disclosure([quote.text for quote in self._card.event.quotes], self._text_role)
+            )
+        if self._card.event.ledger:
+            self.parts.append(ledger_disclosure(self._card.event.ledger, self._text_role))
+        if self._card.event.refused:
+            self.parts.append(refused_disclosure(self._card.event.refused))
         for part in self.parts:
             rest.addWidget(part)
         rest.addSpacing(4)
         rest.addWidget(FlowBox(self._pills()))
-        if self._card.coverage or self._card.missing.lines:
-            rest.addWidget(SummaryCoverageView(self._card.coverage, self._card.missing, is_folded=True))
+        if self._card.missing.lines:
+            rest.addWidget(SummaryCoverageView(self._card.missing, is_folded=True))
         return everything
 
     def _menu(self) -> QMenu:
         menu, seq = QMenu(self), self._card.seq
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         is_live = not (self._card.is_undone or self._card.inside or self._card.replaced_by)
-        is_own, is_placed = not self._card.origin, not self._card.is_checkpoint
+        is_own, is_placed = not self._card.event.origin, not self._card.is_checkpoint
         for words, callback, is_enabled in (
             (tr("Show in chat"), lambda: perform(self, ShowEvent(seq)), is_placed),
             (tr("Compare…"), lambda: perform(self, CompareHandover(seq)), True),
@@ -320,7 +318,7 @@ def _size_text(card: HandoverCard) -> str:
     """Return what became of the context; an edit changes so little that only the difference shows it."""
     if card.is_checkpoint:
         return tr("Not sent · {tokens}", tokens=format_token_count(card.after))
-    text = revision_size_text if card.is_revision else context_change_text
+    text = revision_size_text if card.event.revises else context_change_text
     return text(card.before, card.after)
 
 
@@ -385,12 +383,12 @@ class PreviewView(Card):
     def set_card(self, card: PreviewCard, status: str) -> None:
         """Show another handover, and how full the context is; what is open stays open."""
         self._status.setText(status)
-        self.setAccessibleName(" · ".join(filter(None, (self._title.text(), status, card.coverage))))
+        self.setAccessibleName(f"{self._title.text()} · {status}")
         if card == self._card:
             return
         self._card = card
         self._messages.set_text(card.messages)
-        self._coverage.show_coverage(card.coverage, card.missing)
+        self._coverage.show_missing(card.missing)
         bullets = [BulletView(bullet, "text") for bullet in gist_bullets(card.sections)]
         self._fill(self._gist, bullets)
         self._gist.setVisible(bool(bullets) and not self.opener.isChecked())

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step, read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
@@ -89,7 +90,7 @@ from helix_desktop.ui.timeline.cards import (
     SweepView,
     TimeLabel,
     UndoView,
-    index_pill,
+    index_pills,
     rewrite_row,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
@@ -180,10 +181,10 @@ class FoldView(Card):
         elif card.inside:
             parts.append(tr("Compacted later"))
         self.setAccessibleName(" · ".join(parts))
-        if card.kind != "truncate":
+        if card.event.how != "truncate":
             self.setToolTip(translate(STATE_WORDS["folded"].tooltip))
         self.body.addWidget(self._heading(now_ms, color))
-        size = format_token_count(card.tokens)
+        size = format_token_count(card.event.tokens + FRAMING_TOKENS)
         self.note = Disclosure(DisclosureHead(tr("Sent in their place"), size, color), self._note)
         self.note.head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
         self.body.addWidget(self.note)
@@ -192,24 +193,21 @@ class FoldView(Card):
 
     def _heading(self, now_ms: int, role: TextRole) -> QWidget:
         card = self._card
-        tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
-        icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
+        tone = "faint" if card.is_undone else "warn" if card.event.how == "truncate" else "muted"
+        icon = IconLabel(_GLYPHS[card.event.how], px=15, color_token=tone)
         words = f"{card_title(card)} · {context_change_text(card.before, card.after)}"
         title = SelectableText(words, 13, role, weight=500)
         return rewrite_row(icon, title, card, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
+        covers = Pill(f"e{card.event.after + 1}–e{card.event.upto}", mono=True, clickable=True)
         covers.setToolTip(tr("Show first step in chat"))
-        covers.clicked.connect(lambda: perform(self, ShowEvent(card.first_seq)))
-        pills: list[QWidget] = [covers]
-        if card.index:
-            pills.append(index_pill(card.index, card.index_entries))
-        return pills
+        covers.clicked.connect(lambda: perform(self, ShowEvent(card.event.after + 1)))
+        return [covers, *index_pills(card)]
 
     def _note(self) -> QWidget:
-        text = self._card.text
+        text = self._card.event.text
         if len(text) > _AT_ONCE:
             frame = ContentViewer()
             frame.show_data(text.encode("utf-8", "surrogatepass"))
@@ -255,7 +253,7 @@ def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
 
 def _what_keeps(state: TimelineState, used: str) -> str:
     handovers = [card for card in state.cards if isinstance(card, HandoverCard)]
-    if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
+    if any(not (card.event.origin or card.is_checkpoint) for card in handovers):  # or undone
         return tr("The context is {used} full.", used=used)
     changed = [card for card in state.cards if isinstance(card, PlacedCard | FoldCard | SweepCard)]
     holding = [card for card in changed if not card.is_undone]
