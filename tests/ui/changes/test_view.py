@@ -36,7 +36,7 @@ from helix_desktop.ui.changes.texts import (
 )
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
-from helix_desktop.ui.chat.composer.added_files import files_from_mime
+from helix_desktop.ui.chat.composer.editor import files_from_mime
 from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.minute_clock import MinuteClock

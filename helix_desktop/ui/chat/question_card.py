@@ -1,0 +1,524 @@
+"""The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip.
+
+Real widgets fill its row, so that they type, read and tab as elsewhere; an answered one is painted.
+
+Numbers work wherever on the page nothing else is written, so they come from the page: `take_key`.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSizePolicy, QWidget
+
+from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipStyle, HitArea, chip_width
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_texts import reply_state_text
+from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.buttons import EnterActivates, PushButton
+from helix_desktop.ui.design.labels import breakable, label
+from helix_desktop.ui.design.layout.boxes import LayoutItem, column
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import draw_text, set_margins
+from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+
+_PAD, _ICON = 16, 17  # pixels
+_FIELD_X, _FIELD_Y = 8, 4  # pixels between the field and its frame
+_ASKER = 32  # characters of a subagent's title
+
+_OPTION_PAD, _OPTION_BADGE, _OPTION_GAP = (
+    10.0,
+    20.0,
+    3.0,
+)  # pixels: around the texts, the number's edge, between the texts
+_ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+_LEAVE = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right}
+
+
+class OptionButton(EnterActivates, QAbstractButton):
+    """Wraps its texts to its width; checkable where several may be chosen."""
+
+    def __init__(self, number: int, option: QuestionOption, style: ChatStyle, checkable: bool) -> None:
+        """`number` is the key that chooses it, from 1."""
+        super().__init__()
+        self.label = option.label
+        self._number, self._chat_style = number, style
+        self._is_marked = False
+        self._title = breakable(escape_invisible(translate(option.label)))
+        self._description = breakable(escape_invisible(translate(option.description)))
+        self.setObjectName(f"option:{number}")
+        self.setAccessibleName(f"{number}. {escape_invisible(option.label)}")
+        self.setAccessibleDescription(escape_invisible(option.description))
+        self.setCheckable(checkable)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def set_style(self, style: ChatStyle) -> None:
+        self._chat_style = style
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def is_chosen(self) -> bool:
+        """Return True if it is checked, or marked by its number."""
+        return self._is_marked or self.isChecked()
+
+    def set_marked(self, is_marked: bool) -> None:
+        """Mark it: Enter sends it, where one is chosen; check it where several are."""
+        if self.isCheckable():
+            self.setChecked(is_marked)
+        else:
+            self._is_marked = is_marked
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self.heightForWidth(320))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, round(self._chat_style.px(_OPTION_BADGE + 2 * _OPTION_PAD)))
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        title, description = self._text_rects(float(width))
+        bottom = description.bottom() if self._description else title.bottom()
+        return round(bottom + self._chat_style.px(_OPTION_PAD - 1))
+
+    def _text_rects(self, width: float) -> tuple[QRectF, QRectF]:
+        style = self._chat_style
+        left, top = style.px(_OPTION_PAD * 2 + _OPTION_BADGE), style.px(_OPTION_PAD - 1)
+        room = max(20.0, width - left - style.px(_OPTION_PAD))
+        title = _wrapped(self._title, style.font(UI, MEDIUM), QRectF(left, top, room, 1e6))
+        below = QRectF(left, title.bottom() + style.px(_OPTION_GAP), room, 1e6)
+        return title, _wrapped(self._description, style.font(SMALL), below)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press it with Space, and with Enter where one is chosen; leave the other keys to the card."""
+        key = Qt.Key(event.key())
+        if key in _LEAVE or (self.isCheckable() and key in _ENTER):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        style, theme = self._chat_style, self._chat_style.theme
+        painter = ChatPainter.of_widget(self, style)
+        lit = self.is_chosen or self.isDown()
+        fill = theme.accent_soft if lit else theme.hover if self.underMouse() else theme.surface
+        border = theme.accent if lit or self.hasFocus() else theme.border_strong
+        card = QRectF(self.rect())
+        painter.box(card, fill, border, 8)
+        if self.hasFocus():
+            painter.qt.setBrush(Qt.BrushStyle.NoBrush)
+            painter.qt.setPen(QPen(style.color(theme.accent), 2))
+            painter.qt.drawRoundedRect(card.adjusted(1, 1, -1, -1), 7.5, 7.5)
+        self._paint_number(painter)
+        title, description = self._text_rects(card.width())
+        painter.qt.setFont(style.font(UI, MEDIUM))
+        painter.qt.setPen(style.color(theme.text))
+        draw_text(painter.qt, title, Qt.TextFlag.TextWordWrap, self._title)
+        painter.qt.setFont(style.font(SMALL))
+        painter.qt.setPen(style.color(theme.muted))
+        draw_text(painter.qt, description, Qt.TextFlag.TextWordWrap, self._description)
+
+    def _paint_number(self, painter: ChatPainter) -> None:
+        style, theme = self._chat_style, self._chat_style.theme
+        side = style.px(_OPTION_BADGE)
+        badge = QRectF(style.px(_OPTION_PAD), style.px(_OPTION_PAD - 2), side, side)
+        checked = self.is_chosen
+        fill, border = (theme.accent, theme.accent) if checked else (theme.raised, theme.faint)
+        painter.box(badge, fill, border, 6)
+        if checked:
+            painter.icon_in("check", theme.on_accent, badge, _OPTION_BADGE * 0.64)
+            return
+        number, font = str(self._number), style.font(TINY, MEDIUM)
+        painter.word(badge.center().x() - style.width(number, font) / 2, badge, number, font, theme.muted)
+
+
+def _wrapped(text: str, font: QFont, room: QRectF) -> QRectF:
+    if not text:
+        return QRectF(room.topLeft(), room.topLeft())
+    needed = QFontMetricsF(font).boundingRect(room, Qt.TextFlag.TextWordWrap, text)
+    return QRectF(room.x(), room.y(), room.width(), needed.height())
+
+
+class _AnswerField(Editor):
+    """Takes other words than the options; the card paints its frame."""
+
+    focus_changed = Signal()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focus_changed.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focus_changed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave Esc, and Up on the first line, to the card."""
+        up = event.key() == Qt.Key.Key_Up and not self.textCursor().block().previous().isValid()
+        if up or event.key() == Qt.Key.Key_Escape:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class QuestionCard(QWidget):
+    """One question; what is typed and checked stays in it until it is answered."""
+
+    def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
+        super().__init__()
+        self._cards = cards
+        question, self._row, self._chat_style = row.question, row, style
+        self.setObjectName("question_card")
+        self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
+        self._hint = label("", "faint")
+        self._text = label(escape_invisible(translate(question.text)), wrap=True)
+        self._text.setObjectName("question_text")
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.options = [
+            OptionButton(number, option, style, question.multiple)
+            for number, option in enumerate(question.options, 1)
+        ]
+        self.typed_numbers = ""
+        """The numbers that marked options, not sent yet."""
+        self.field = _AnswerField()
+        self.field.setObjectName("answer_field")
+        self.answer = PushButton(tr("Answer"), "primary", name="answer")
+        self.skip = PushButton(tr("Skip"), name="skip")
+        self._buttons = FlowBox((self.answer, self.skip, self._hint))
+        pad = round(style.px(_PAD))
+        head = column(self._title, self._asker, gap=2)
+        set_margins(head, round(style.px(_ICON)) + 9, 0, 0, 0)
+        field = column(self.field, margins=(_FIELD_X, _FIELD_Y, _FIELD_X, _FIELD_Y))
+        parts: list[LayoutItem] = [head, self._text, *self.options, field, self._buttons]
+        stack = column(*parts, margins=(pad,) * 4, gap=9)
+        stack.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # `fit` sets the size
+        self.setLayout(stack)
+        self._connect()
+        self.show_row(row, style)
+
+    def _connect(self) -> None:
+        for option in self.options:
+            option.clicked.connect(lambda _=False, option=option: self._press(option))
+        self.field.textChanged.connect(self._on_typed)
+        self.field.focus_changed.connect(self.update)
+        self.field.submitted.connect(self._submit)
+        self.answer.clicked.connect(self._submit)
+        self.skip.clicked.connect(lambda: self._send(QuestionReply()))
+
+    def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
+        self._row, self._chat_style = row, style
+        self._title.setText(_title(row))
+        asker = ellipsize(" ".join(escape_invisible(row.question.subagent_title).split()), _ASKER)
+        self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
+        self._asker.setVisible(bool(asker))
+        words = tr("Or answer in your own words…") if self.options else tr("Write your answer…")
+        self.field.setPlaceholderText(words)
+        self.field.setAccessibleName(words)
+        self.skip.setVisible(not row.is_late and not row.question.is_from_app)
+        self.field.setVisible(not row.question.is_from_app)
+        self._hint.setText(self._hint_text())
+        for option in self.options:
+            option.set_style(style)
+        set_style_sheet(self, _style(style))
+        self.field.fit_height()
+        self._update()
+
+    def _hint_text(self) -> str:
+        count = len(self.options)
+        if not count:
+            return ""
+        keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
+        if self._row.question.multiple:
+            return tr("{keys} to check, Enter to answer", keys=keys)
+        return tr("{keys}, then Enter to answer", keys=keys)
+
+    def fit(self, width: int) -> int:
+        """Take a width and the height that it needs then; return that, pixels."""
+        layout = self.layout()
+        assert layout is not None  # set when it is made
+        self.resize(width, self._height_for(width))
+        layout.activate()
+        return self.height()
+
+    def _height_for(self, width: int) -> int:
+        layout = self.layout()
+        return layout.totalHeightForWidth(width) if layout is not None else 0
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """Return what can have the keyboard, in order."""
+        stops: list[QWidget] = [*self.options, self.field, self.answer, self.skip]
+        return [stop for stop in stops if stop.isEnabled() and not stop.isHidden()]
+
+    def stop_places(self) -> list[tuple[QWidget, QRectF]]:
+        """Return what can have the keyboard, each with its place in the card."""
+        return [(stop, QRectF(QRect(stop.mapTo(self, QPoint()), stop.size()))) for stop in self.stops]
+
+    def _press(self, option: OptionButton) -> None:
+        if self._row.question.multiple:
+            self._update()
+        else:
+            self._send(QuestionReply((option.label,), self.field.toPlainText().strip()))
+
+    def _submit(self) -> None:
+        reply = self._reply()
+        if not reply.is_skip:
+            self._send(reply)
+
+    def _send(self, reply: QuestionReply) -> None:
+        """Answer with a reply; an empty one skips the question."""
+        self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
+
+    @property
+    def question(self) -> Question:
+        return self._row.question
+
+    @property
+    def is_late(self) -> bool:
+        """Return True if its turn has ended: the answer begins the next one."""
+        return self._row.is_late
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """Return the labels of the options that are checked or marked."""
+        return tuple(option.label for option in self.options if option.is_chosen)
+
+    def _reply(self) -> QuestionReply:
+        return QuestionReply(self.selection, self.field.toPlainText().strip())
+
+    def _on_typed(self) -> None:
+        self._update()
+        if self._height_for(self.width()) != self.height():
+            self._cards.resized.emit(self._row.key)
+
+    def _update(self) -> None:
+        self.answer.setEnabled(not self._reply().is_skip)
+
+    def take_key(self, event: QKeyEvent) -> bool:
+        """Mark an option by its number; then Enter sends what is marked, Backspace and Esc take it back.
+
+        Return False for any other key.
+        """
+        key, text = event.key(), event.text()
+        if self.typed_numbers and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._submit()
+        elif self.typed_numbers and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
+            self.take_numbers()
+        elif self._is_number(text) and (self._row.question.multiple or not self.typed_numbers):
+            option = self.options[int(text) - 1]
+            option.set_marked(not option.is_chosen)
+            self.typed_numbers += text
+            if QApplication.focusWidget() in self.options:  # where Enter presses the one that has it
+                option.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            words = tr("No longer marked: {option}", option=option.label)
+            if option.is_chosen:
+                words = tr("Marked: {option}. Enter to answer.", option=option.label)
+            announce(self, words)
+            self._update()
+        else:
+            return False
+        return True
+
+    def take_numbers(self) -> str:
+        """Return the numbers that were typed, and undo what they marked: they are a text, or nothing."""
+        numbers, self.typed_numbers = self.typed_numbers, ""
+        for number in numbers:
+            option = self.options[int(number) - 1]
+            option.set_marked(not option.is_chosen)
+        self._update()
+        return numbers
+
+    def _is_number(self, text: str) -> bool:
+        return text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the options with arrows, answer with Enter what is checked; the page has other keys."""
+        key = event.key()
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._step(1 if key == Qt.Key.Key_Down else -1)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self._reply().is_skip:
+            self._submit()
+        else:
+            event.ignore()
+
+    def _step(self, by: int) -> None:
+        """Move the keyboard among options and field; Enter presses the option that has it."""
+        self.take_numbers()
+        stops: list[QWidget] = [*self.options, self.field]
+        here = QApplication.focusWidget()
+        at = stops.index(here) + by if here in stops else len(stops) - 1
+        if 0 <= at < len(stops):
+            stops[at].setFocus(Qt.FocusReason.TabFocusReason)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        style, theme = self._chat_style, self._chat_style.theme
+        painter = ChatPainter.of_widget(self, style)
+        painter.box(QRectF(self.rect()), theme.surface, theme.accent, 12)
+        if not self.field.isHidden():
+            lit = self.field.hasFocus()
+            frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
+            border = theme.accent if lit else theme.border_strong
+            painter.box(frame, theme.canvas, border, 8)
+            if lit:
+                painter.box(frame.adjusted(1, 1, -1, -1), "", border, 7)
+        middle = self._title.geometry().y() + style.px(UI + 6) / 2
+        painter.icon("circle-question-mark", theme.accent_text, style.px(_PAD), middle, _ICON)
+
+
+def _title(row: QuestionRow) -> str:
+    if row.question.is_from_app:
+        return tr("Keep what runs by itself?")
+    title = tr("The turn ended before you answered") if row.is_late else tr("The agent has a question")
+    return f"{title} · {row.position}" if row.position else title
+
+
+def _style(style: ChatStyle) -> str:
+    theme = style.theme
+    title = f"color: {theme.accent_text}; font-weight: 600; font-size: {style.px(UI):.0f}px;"
+    return (
+        "QuestionCard QLabel { background: transparent; }"
+        f'QLabel[role="title"] {{ {title} }}'
+        f'QLabel[role="muted"] {{ color: {theme.muted}; font-size: {style.px(SMALL):.0f}px; }}'
+        f"QLabel#question_text {{ color: {theme.text}; font-size: {style.px(BODY):.0f}px;"
+        " font-weight: 400; }"
+        f'QLabel[role="faint"] {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;'
+        " font-weight: 400; }"
+        f"QPlainTextEdit {{ background: transparent; color: {theme.text}; border: 0; padding: 0;"
+        f" font-size: {style.px(UI):.0f}px; selection-background-color: {theme.text_selection};"
+        f" selection-color: {theme.text}; }}"
+    )
+
+
+class QuestionCards(QObject):
+    """The cards of the questions in the chat: they outlive the items of their rows, with what is typed."""
+
+    answered = Signal(object, object)
+    """The key of the row, and the AnswerQuestion."""
+    resized = Signal(object)
+    """The key of a row that needs another height."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cards: dict[RowKey, QuestionCard] = {}
+
+    def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionCard:
+        card = self._cards.get(row.key)
+        if card is not None:
+            card.show_row(row, style)
+            return card
+        card = self._cards[row.key] = QuestionCard(row, style, self)
+        return card
+
+    def find(self, key: RowKey) -> QuestionCard | None:
+        return self._cards.get(key)
+
+    @property
+    def keys(self) -> tuple[RowKey, ...]:
+        return tuple(self._cards)
+
+    def drop(self, key: RowKey) -> None:
+        card = self._cards.pop(key, None)
+        if card is not None:
+            card.hide()
+            card.deleteLater()
+
+    def clear(self) -> None:
+        for key in tuple(self._cards):
+            self.drop(key)
+
+
+class QuestionItem(RowItem):
+    """The place of a card among the rows."""
+
+    def __init__(
+        self, row: QuestionRow, context: ItemContext, tools: ItemTools, cards: QuestionCards
+    ) -> None:
+        super().__init__(row, context, tools)
+        self.widget = self._card = cards.card_for(row, tools.style)
+
+    def accessible_text(self) -> str:
+        """Return nothing: the card's widgets tell it."""
+        return ""
+
+    def _arrange(self, width: float) -> float:
+        height = self._card.fit(round(width))
+        self.backward_entry = self._card.stops[0].objectName()  # where its keys work, as on an approval
+        self.hit_areas = [
+            HitArea(stop.objectName(), FocusField(stop.objectName()), stop.accessibleName(), place)
+            for stop, place in self._card.stop_places()
+        ]
+        return height
+
+    def _paint(self, painter: ChatPainter) -> None:
+        """Leave the painting to the card."""
+
+
+_HEAD_LINE = 40.0  # pixels, the card's first line
+_HEAD_LEFT, _HEAD_RIGHT = 38.0, 14.0
+
+
+class AnsweredQuestion(RowItem):
+    def __init__(self, row: ToolRow, question: Question, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._tool = row
+        theme = self.style.theme
+        self._answers = [*row.reply.options, row.reply.text.strip()] if row.reply is not None else []
+        texts = [escape_invisible(text) for text in (question.text, *filter(None, self._answers))]
+        colors = [theme.muted, *(theme.text for _ in texts[1:])]
+        self._set_texts(
+            [paragraph_layout(text, tools, color, UI) for text, color in zip(texts, colors, strict=True)]
+        )
+
+    def _arrange(self, width: float) -> float:
+        style = self.style
+        y = style.px(_HEAD_LINE)
+        for text in self.texts:
+            text.x, text.y = style.px(_HEAD_LEFT), y
+            y += text.layout(width - style.px(_HEAD_LEFT + _HEAD_RIGHT)) + style.px(7)
+        return y + style.px(6)
+
+    def _paint(self, painter: ChatPainter) -> None:
+        style, theme = self.style, self.style.theme
+        card = QRectF(0, 0, self.width, self.height)
+        painter.box(card, theme.surface, theme.border, 10)
+        self._paint_head(painter)
+        for number, text in enumerate(self.texts):
+            if number:
+                is_option = self._tool.reply is not None and number <= len(self._tool.reply.options)
+                icon = "check" if is_option else "user"
+                painter.icon(icon, theme.accent_text, style.px(14), text.y + style.px(10), 15)
+            painter.text(text)
+
+    def _paint_head(self, painter: ChatPainter) -> None:
+        style, theme = self.style, self.style.theme
+        line = style.px(_HEAD_LINE)
+        painter.icon("circle-question-mark", theme.muted, 14, line / 2, 15)
+        words = reply_state_text(self._tool)
+        is_answered = self._tool.reply is not None and not self._tool.reply.is_skip
+        colors = (theme.ok, theme.ok_soft, "", "check") if is_answered else (theme.muted, theme.hover)
+        chip = ChipStyle(*colors)
+        wide, tall = chip_width(style, words, chip), style.px(CHIP_HEIGHT)
+        place = QRectF(self.width - style.px(_HEAD_RIGHT) - wide, (line - tall) / 2, wide, tall)
+        painter.chip(place, words, chip)
+        left = style.px(_HEAD_LEFT)
+        title = QRectF(left, 0, place.x() - left - style.px(8), line)
+        painter.line(title, tr("Question"), style.font(UI, SEMIBOLD), theme.text)
