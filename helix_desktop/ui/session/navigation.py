@@ -48,7 +48,6 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.past import PastController
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
@@ -231,16 +230,9 @@ _PAUSE_MS = 1_000
 class ViewStateController(QObject):
     """Keeps where the user is whenever that changed, and when another session is shown."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        past: PastController,
-        timeline: TimelinePresenter,
-    ) -> None:
+    def __init__(self, window: MainWindow, session: Session, past: PastController) -> None:
         super().__init__(window)
         self._session, self._pages, self._past = session, window.pages, past
-        self._timeline = timeline
         self._states, self._registry = session.app.view_states, session.app.registry
         self._session_id = ""  # of the session whose view is on screen, restored
         self._workspace_id = ""  # the one whose filter is in the cache browser
@@ -253,7 +245,7 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.layout_changed,
             screens.chat.composer.editor.cursorPositionChanged,
             screens.chat.composer.editor.selectionChanged,
-            screens.cache.selection_changed,
+            screens.cache.table.entry_selected,
             screens.cache.filter_bar.changed,
             screens.timeline.scrolled,
             screens.changes.list.entry_selected,
@@ -287,7 +279,7 @@ class ViewStateController(QObject):
         if state.entry and not screens.cache.filter_bar.current_filter.is_narrowing:  # it would clear that
             screens.cache.select(state.entry)
         if state.card:
-            self._timeline.set_first_card(state.card)
+            screens.timeline.set_first_card(state.card)
         if state.change:
             screens.changes.select_soon(state.change)
 
@@ -323,7 +315,7 @@ class ViewStateController(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._pages
-        state, card = self._states.get(self._session_id), self._timeline.first_card
+        state, card = self._states.get(self._session_id), screens.timeline.first_card
         change = screens.changes.entry
         viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
         scrolled = not viewport.is_following and len(viewport.model)

@@ -51,8 +51,7 @@ from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard, card_title
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.rewrite_explanations import hold_text

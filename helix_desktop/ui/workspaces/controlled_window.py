@@ -8,7 +8,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -31,7 +30,6 @@ from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -78,13 +76,14 @@ class ControlledWindow:
         SessionFigures(window, session)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
-        self.timeline = TimelinePresenter(pages.timeline, session)
+        pages.timeline.follow(session)
         pages.changes.follow(session)
-        for page in (self.timeline, pages.changes):
+        for page in (pages.timeline, pages.changes):
             window.intents.add(page)
         others = self.windows.windows  # the first one has heard all that runs
-        self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
-        window.intents.add(CachePresenter(pages.cache, session))
+        self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
+        pages.cache.follow(session)
+        window.intents.add(pages.cache)
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
         self.turn = TurnController(window, session, self.composer)
@@ -103,7 +102,7 @@ class ControlledWindow:
 
     def _add_session_actions(self) -> None:
         window, session, workspaces = self.window, self.session, self.workspace_controller
-        ViewStateController(window, session, self.past, self.timeline)
+        ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)

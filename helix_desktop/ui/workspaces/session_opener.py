@@ -14,6 +14,7 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -54,12 +55,8 @@ class SessionOpener(QObject):
         self._composer, self._sidebar = composer, sidebar
         self.requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
-        start = session.start
         composer.switched.connect(self.take_keyboard)
         window.intents.add(self)
-        window.pages.cache.handover_requested.connect(
-            lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
-        )
 
     async def show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
         """Show a session of a workspace, or the page of one without sessions if there is no id.
@@ -139,6 +136,7 @@ class SessionOpener(QObject):
         if page == "chat":
             self._composer.widget.editor.type_text(typed)
 
+    @handles(OpenHandover)
     async def show_handover(self, session_id: str, seq: int) -> None:
         if session_id != self._session.id:
             await self.open_session(session_id)

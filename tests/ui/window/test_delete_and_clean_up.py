@@ -21,7 +21,7 @@ from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.ui.cache.entry_actions import TrashEntries
-from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.filter_bar import state_option
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
 from helix_desktop.ui.redaction.dialog import confirmation_word
