@@ -63,15 +63,10 @@ class ModelChecklist(Themed, QWidget):
             head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
             self.list.setColumnWidth(place, max(width, head.sectionSizeHint(place)))
         self._no_match = label(tr("No matching models"), "muted")
-        self.add, self._all, self._close = (
-            PushButton("", "primary"),
-            PushButton("", "link", name="check_all"),
-            PushButton(tr("Cancel"), name="cancel"),
-        )
+        self.add = PushButton("", "primary", on_click=lambda: self.added.emit(self.checked()))
+        self._all = PushButton("", "link", name="check_all", on_click=self._check_all)
+        self._close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
         self.add.setObjectName("add_checked_models")
-        self.add.clicked.connect(lambda: self.added.emit(self.checked()))
-        self._all.clicked.connect(self._check_all)
-        self._close.clicked.connect(self.hide)
         buttons = row(self._all, None, self._close, self.add, gap=8)
         body = column(self.filter, self.list, self._no_match, buttons, margins=(12, 12, 12, 12), gap=8)
         self.setLayout(column(card(body)))

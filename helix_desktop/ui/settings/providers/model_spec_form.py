@@ -106,12 +106,10 @@ class ModelSpecForm(QWidget):
         self._invalid: dict[str, str] = {}
         self._known_window, self._shown_window = 0, ""
         self._name = ElidedLabel(role="strong")
-        self._default_button = IconButton("star", tr("Make default"), px=15, edge=26)
+        self._default_button = IconButton("star", tr("Make default"), px=15, edge=26, name="use_by_default")
         self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
-        self._remove = IconButton("trash-2", tr("Remove model"), px=15, edge=26)
-        self._default_button.setObjectName("use_by_default")
+        self._remove = IconButton("trash-2", tr("Remove model"), px=15, edge=26, name="remove_model")
         self._reset_button.setObjectName("forget_figures")
-        self._remove.setObjectName("remove_model")
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, ComboBox] = {}
         self._sources: dict[str, QLabel] = {}

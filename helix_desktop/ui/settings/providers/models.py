@@ -222,10 +222,8 @@ class ProviderModels(QWidget):
         assert completer is not None  # as an editable one does
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        self._add_button, self._list_button = (
-            PushButton(tr("Add"), "", "plus", name="add_model"),
-            PushButton(tr("List models"), "", "list", name="list_models"),
-        )
+        self._add_button = PushButton(tr("Add"), "", "plus", name="add_model", on_click=self.add_typed)
+        self._list_button = PushButton(tr("List models"), "", "list", name="list_models")
         buttons = pane(row(self._add_button, self._list_button, gap=6))
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
         self.checklist = ModelChecklist()
@@ -241,7 +239,6 @@ class ProviderModels(QWidget):
                 gap=6,
             )
         )
-        self._add_button.clicked.connect(self.add_typed)
         self._list_button.clicked.connect(self.listing_requested)
         self.checklist.added.connect(self._add_checked)
         self._connect_parts()
