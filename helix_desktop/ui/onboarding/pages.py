@@ -33,7 +33,7 @@ from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pan
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed, restyle, retint
-from helix_desktop.ui.kit.intents import NewSession, OpenFolder, perform
+from helix_desktop.ui.kit.intents import ImportSessions, NewSession, OpenFolder, perform
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -331,6 +331,8 @@ class NoSessionPage(QWidget):
         self._title = label("", "heading", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
         button.clicked.connect(lambda: perform(self, NewSession()))
+        import_button = PushButton(tr("Import sessions…"), name="import_sessions")
+        import_button.clicked.connect(lambda: perform(self, ImportSessions()))
         self._keys = key_label("Ctrl+N")
         hint = label(tr("New session, from anywhere in the window"), "faint", wrap=True)
         self._hint = pane(row(self._keys, hint, gap=7, stretch=1))
@@ -341,7 +343,7 @@ class NoSessionPage(QWidget):
             self._title,
             self._words,
             8,
-            row(button, None),
+            row(button, import_button, None),
             4,
             self._hint,
             gap=6,

@@ -22,8 +22,8 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.kit.intents import BranchSession, RewindTo, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,18 +16,22 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
+from helix_desktop.services.foreign_import import ForeignImport, ids_of
 from helix_desktop.ui.cache.entry_actions import ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import Export, ImportFile, handles
+from helix_desktop.ui.kit.intents import Export, ImportFile, ImportSessions, handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.import_sessions import choose_foreign_sessions
 from helix_desktop.ui.workspaces.share_session import share_session
+from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -260,6 +265,67 @@ class ImportExportController(QObject):
             )
         if done is not None:
             await self._show_imported(workspace_id, path.name, done)
+
+    @handles(ImportSessions)
+    async def _import_sessions(self) -> None:
+        """Let the user choose sessions of other agents, and import them. Raises HelixError."""
+        workspace = self._session.workspace
+        name = self._services.registry.get(workspace.id).name
+        here = {session.id for session in await workspace.sessions()}
+        chosen = await choose_foreign_sessions(
+            self._window, self._window.theme, self._services, self._session.actions, name, here
+        )
+        if not chosen:
+            return
+        # What is open in memory would not see what is added to its log.
+        imported = {session_id for found in chosen for session_id in ids_of(found)}
+        is_open = any(
+            imported & {each.session.id, each.session.transcript.parent, *each.session.transcript.ancestors}
+            for each in workspace.conversations
+        )
+        if is_open and not await self._may_close(workspace.id):
+            return
+        async with self._workspace_controller.closed(workspace.id) if is_open else nullcontext():
+            done = await self._session.job(
+                tr.plural(len(chosen), "Importing %n session", "Importing %n sessions"),
+                lambda tell: self._services.foreign_sessions.import_into(workspace.id, chosen, tell),
+                tr("What was imported so far is complete and stays. Import again to continue."),
+            )
+        self._windows.lists_changed.emit(None)  # also where it was canceled
+        if done is not None:
+            self._show_foreign_import(workspace.id, done)
+
+    def _show_foreign_import(self, workspace_id: str, done: ForeignImport) -> None:
+        """Say what came in, what is kept as data and what was skipped, and offer to open it."""
+        result = done.result
+        added = {*result.new, *result.apart}
+        news = {*result.new, *result.extended}
+        to_open = next((session for session in done.sessions if session in news), "".join(result.apart[:1]))
+        failed = [
+            tr("{session} can't be read: {reason}", session=escape_hidden_name(name), reason=why)
+            for name, why in done.failed
+        ]
+
+        def undo() -> None:
+            self._start(self._undo_import(workspace_id, added), "undo the import")
+
+        def open_session() -> None:
+            self._start(self._workspace_controller.open_in_front(workspace_id, to_open), "open a session")
+
+        answers = [Answer(tr("Open session"), open_session, "open_imported", ends=True)] if to_open else []
+        if added and not result.extended:  # what came to sessions that were here can't be taken out of them
+            answers.append(Answer(tr("Undo"), undo, "undo", ends=True))
+        self._session.notify(
+            Notice(
+                _DONE,
+                f"{sessions_text(result, done.sessions)}.",
+                " ".join(filter(None, (*failed, data_records_text(done.by_kind, done.damaged)))),
+                tr("Close the sessions that are open elsewhere, and import again.") if result.busy else "",
+                tuple(answers),
+                "warning" if failed or result.busy else "info",
+                workspace_id=self._notice_workspace(workspace_id),
+            )
+        )
 
     async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
         """Say what was added, and open the newest session of it if its workspace is on screen."""

@@ -13,7 +13,7 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import Quit, handles
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.shell.main_window import MainWindow

@@ -21,9 +21,9 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, ShowServer, handles
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.effort import EffortController
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
+    EffortController,
     find_model,
     model_menu,
     workspace_roles_menu,

@@ -29,7 +29,6 @@ class TrustController(QObject):
         self._one_question = asyncio.Lock()
         self._strip = window.pages.chat.trust_strip
         self._strip.action_requested.connect(self._ask_current)
-        window.pages.changes.trust_requested.connect(self._ask_current)
         window.intents.add(self)
         session.changed.connect(self.show)
 

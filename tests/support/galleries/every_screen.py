@@ -25,8 +25,7 @@ from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
-from helix_desktop.ui.chat.composer.completer import CompletionPopup
-from helix_desktop.ui.chat.composer.completion import CompletionItem
+from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog

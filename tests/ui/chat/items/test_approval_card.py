@@ -13,9 +13,9 @@ from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChange
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
-from helix_desktop.ui.chat.questions.ask_rows import AskRows
+from helix_desktop.ui.chat.rows.ask_rows import AskRows
+from helix_desktop.ui.chat.rows.changed_files import color_lines, patch_files
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_texts import bar_target
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.chat.viewport.row_menus import fill_rule_menu
@@ -99,6 +99,12 @@ def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
     (always,) = (area for area in item.hit_areas if area.name == "decide:always")
     assert always.label == "Always allow this command here"
     assert always.tip == "Saves a rule: Run: python3 -c 1, in the sandbox"
+    script = suggest_command_rules("python3 - <<'E'\nprint(1)\nE", confined=True)
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=script))
+    item.layout(900)
+    assert not any(area.name == "decide:always" for area in item.hit_areas), (
+        "nobody repeats a script word by word"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.changed_files import patch_files
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.patch_lines import patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow, AskRow, QuestionRow
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.translation import Translator, translate
@@ -22,6 +22,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 
 _PATTERN_CHARS = 40  # of the words of a button
+_REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is
 _FEW_CHARS = 80  # of a command or the files of an edit
 
 
@@ -149,4 +150,5 @@ def _always_offer(rules: Sequence[PermissionRule]) -> tuple[int, str]:
         if rule.kind == "pattern":
             command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
             return number, tr("“{command}”", command=command)
-    return 0, tr("this command")
+    is_readable = rules and len(rules[0].subject) <= _REPEATED_CHARS and "\n" not in rules[0].subject
+    return 0, tr("this command") if is_readable else ""
