@@ -262,7 +262,7 @@ class ProviderEditor(QWidget):
         self._remove_key.toggled.connect(lambda _: self._show_key_state())
         self._remove_key.clicked.connect(lambda: self._on_edited("key"))
         self._key_source: KeySource = "none"
-        self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
+        self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
         self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
         self._save = PushButton(tr("Save"), "primary", name="save_provider")
