@@ -126,11 +126,8 @@ class AddServerBox(Themed, QFrame):
         self._drafts: tuple[ServerDraft, ...] = ()
         self.used_names: tuple[str, ...] = ()
         self._secret_storage = ""
-        self.paste = TextArea()
-        self.paste.setPlaceholderText(_EXAMPLES)
-        self.paste.setAccessibleName(tr("Command line, URL or JSON block"))
-        self.paste.setFixedHeight(_PASTE_PX)
-        self.paste.setTabChangesFocus(True)
+        words = tr("Command line, URL or JSON block")
+        self.paste = TextArea(words=words, placeholder=_EXAMPLES, height_px=_PASTE_PX)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
         self.editor = ServerEditor(
