@@ -369,13 +369,14 @@ class ImportExportController(QObject):
         workspace = self._services.open_workspaces.get(workspace_id)
         if workspace is None or not any(conversation.is_running for conversation in workspace.conversations):
             return True
-        answer = await dialogs.ask(
+        return await dialogs.confirm(
             self._window,
             tr("Stop running tasks to import?"),
             tr("The workspace closes during the import. Messages so far are kept."),
-            (DialogChoice("", tr("Cancel")), DialogChoice("stop", tr("Stop and import"), "primary")),
+            "stop",
+            tr("Stop and import"),
+            "primary",
         )
-        return answer == "stop"
 
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
         path = Path(result.path)

@@ -11,7 +11,6 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.intents import (
     LocateWorkspace,
     OpenSwitcher,
@@ -77,13 +76,13 @@ class WorkspaceListController(QObject):
     @handles(RemoveWorkspace)
     async def _remove(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
-        answer = await dialogs.ask(
+        if not await dialogs.confirm(
             self._window,
             tr("Remove {workspace} from Helix?", workspace=record.name),
             tr("Running tasks stop. Files, sessions and cache are kept."),
-            (DialogChoice("", tr("Cancel")), DialogChoice("remove", tr("Remove"), "danger")),
-        )
-        if answer != "remove":
+            "remove",
+            tr("Remove"),
+        ):
             return
         await self._workspace_controller.close_workspace(workspace_id)
         self._services.registry.remove(workspace_id)

@@ -12,7 +12,6 @@ from helix_desktop.domain.retention import TRASH_DAYS
 from helix_desktop.domain.store import ListPlace, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.commands import set_action_words
 from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, RestoreSession, TrashSession, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -143,7 +142,13 @@ class SessionListController(QObject):
             for conversation in workspace.conversations
             if conversation.session.id in versions
         )
-        if running and not await self._confirm():
+        if running and not await dialogs.confirm(
+            self._window,
+            tr("Stop the agent and move this session to the trash?"),
+            tr("You can restore the session."),
+            "delete",
+            tr("Stop and move to trash"),
+        ):
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
         titles = {info.id: info.title for info in listed}
@@ -180,15 +185,6 @@ class SessionListController(QObject):
         """Let the list keep the keyboard that the opening of a session gives to the message."""
         if has_keyboard:
             self._window.sidebar.session_list.setFocus()
-
-    async def _confirm(self) -> bool:
-        answer = await dialogs.ask(
-            self._window,
-            tr("Stop the agent and move this session to the trash?"),
-            tr("You can restore the session."),
-            (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Stop and move to trash"), "danger")),
-        )
-        return answer == "delete"
 
     @handles(RestoreSession)
     async def _undo_last(self) -> None:
