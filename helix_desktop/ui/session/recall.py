@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.ui.cache.entry_actions import RecallMany
+from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.kit.intents import Recall, handles
 from helix_desktop.ui.kit.session import Session
@@ -32,15 +33,11 @@ class RecallController(QObject):
         self._preview = window.pages.cache.preview
         self._matches: Attachment | None = None  # of find's words, counted last
         self._search: asyncio.Task[None] | None = None
-        start = session.start
-        window.pages.chat.composer.entries_dropped.connect(
-            lambda digests: start(self.recall_whole(digests), "recall")
-        )
         window.intents.add(self)
         self._preview.matches_requested.connect(self._recall_matches)
         self._preview.content.find_bar.found.connect(self._forget_matches)
         self._preview.matches_found.connect(self._look)
-        self._start = start
+        self._start = session.start
 
     @handles(Recall)
     async def recall(self, digest: str, first: int, last: int) -> None:
@@ -48,6 +45,7 @@ class RecallController(QObject):
         self._attachments.add(await self._session.workspace.contents.attach(digest, first, last))
         self._window.show_page("chat")
 
+    @handles(AttachEntries)
     async def recall_whole(self, digests: Sequence[str]) -> None:
         """Let contents go along with the next message. Raises HelixError."""
         workspace = self._session.workspace

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.chat.items.painting import ChatPainter, elided_path
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
@@ -90,9 +91,16 @@ class ChipText:
         return thumbnail_size(*self.image_size) if self.image_size else QSize(0, 0)
 
 
-# What the chips of attachments want, each by its key.
+# What is to go along with the next message, and what its chips want, each by its key.
 # fmt: off
 
+class AttachFiles(Intent, frozen=True):
+    files: tuple[AddedFile, ...]
+class AttachText(Intent, frozen=True):  # that is too long to stand in the message
+    text: str
+class AttachEntries(Intent, frozen=True):  # cached contents, by digest
+    digests: tuple[str, ...]
+class PickFiles(Intent, frozen=True): ...
 class OpenAttachment(Intent, frozen=True):  # in the cache browser
     key: str
 class RemoveAttachment(Intent, frozen=True):

@@ -8,7 +8,13 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QT
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPaintEvent, QPalette, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
+from helix_desktop.ui.chat.composer.attachment_chips import (
+    AttachFiles,
+    AttachmentBar,
+    AttachText,
+    ChipText,
+    PickFiles,
+)
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
@@ -145,11 +151,6 @@ class Composer(Themed, QWidget):
     text_paused = Signal(str)
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
-    files_added = Signal(object)
-    entries_dropped = Signal(list)
-    """Cached contents to be recalled, by digest."""
-    long_text_pasted = Signal(str)
-    file_picker_requested = Signal()
     model_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -192,8 +193,7 @@ class Composer(Themed, QWidget):
         self._send = QPushButton(self.frame)
         self._send.setObjectName("send")
         self._send.setAccessibleName(tr("Send"))
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
+        self._pause = QTimer(self, singleShot=True)
         self._unsaved = QElapsedTimer()
         self._arrange()
         self._connect()
@@ -422,9 +422,9 @@ class Composer(Themed, QWidget):
         self.editor.steer_submitted.connect(self.steer)
         self._stop.clicked.connect(lambda: perform(self, StopAgent()))
         self.model_button.clicked.connect(self.model_clicked)
-        self._attach.clicked.connect(self.file_picker_requested)
-        self.editor.files_added.connect(self.files_added)
-        self.editor.long_text_pasted.connect(self.long_text_pasted)
+        self._attach.clicked.connect(lambda: perform(self, PickFiles()))
+        self.editor.files_added.connect(lambda files: perform(self, AttachFiles(tuple(files))))
+        self.editor.long_text_pasted.connect(lambda text: perform(self, AttachText(text)))
 
     def _tint_small_texts(self) -> None:
         theme = self._style.theme

@@ -30,7 +30,7 @@ LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
 Nobody writes a message of that length by hand, and what stays in the text fits into a preview's tokens."""
 
 
-class AddedFile(msgspec.Struct, frozen=True):
+class AddedFile(msgspec.Struct, frozen=True, eq=False):
     """A file that is not read yet, or pixels from the clipboard."""
 
     name: str

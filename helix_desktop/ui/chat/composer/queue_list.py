@@ -207,9 +207,7 @@ class QueueList(Themed, QFrame):
         head.setStretch(0, 1)
         self.setLayout(column(head, self._scroll, gap=2))
         # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
-        self._fit_timer = QTimer(self)
-        self._fit_timer.setSingleShot(True)
-        self._fit_timer.setInterval(0)
+        self._fit_timer = QTimer(self, singleShot=True, interval=0)
         self._fit_timer.timeout.connect(self._fit_height)
         self.hide()
 
