@@ -99,7 +99,10 @@ class AskRows:
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
-        row = _question_row(ask, is_late) if isinstance(ask, Question) else _approval_row(ask)
+        if isinstance(ask, Question):
+            row: AskRow = QuestionRow(_ask_key(ask.call_id), ask, is_late=is_late)
+        else:
+            row = _approval_row(ask)
         is_new = row.key not in self._rows
         if not self._rows and row.key not in self._numbers:
             self._numbers.clear()  # those of cards that were answered while another session was shown
@@ -156,10 +159,6 @@ class AskRows:
 
 def _ask_key(call_id: str) -> RowKey:
     return RowKey(0, call_id, "approval")
-
-
-def _question_row(question: Question, is_late: bool) -> QuestionRow:
-    return QuestionRow(_ask_key(question.call_id), question, is_late=is_late)
 
 
 def _approval_row(request: ApprovalRequest) -> ApprovalRow:

@@ -47,16 +47,8 @@ tr = Translator("Composer")
 
 _HEIGHT, _IMAGE_HEIGHT, _MAX_WIDTH = 26, 48, 340
 _THUMBNAIL_LEFT = 4  # pixels before one
-_LINES, _FEW_LINES, _LOW_WINDOW = (
-    4,
-    2,
-    640,
-)  # lines of chips in sight, and those in a window lower than so many px
-_LEFT, _BUTTON, _EDGE = (
-    28,
-    18,
-    5,
-)  # pixels: where the label begins, a button's edge, and the room at the right
+_LINES, _FEW_LINES, _LOW_WINDOW = 4, 2, 640  # lines in sight, and those in a window lower than so many px
+_LEFT, _BUTTON, _EDGE = 28, 18, 5  # pixels: where the label begins, a button's edge, the room at the right
 _STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 

@@ -31,7 +31,7 @@ Nobody writes a message of that length by hand, and what stays in the text fits 
 
 
 class AddedFile(msgspec.Struct, frozen=True, eq=False):
-    """A file that is not read yet, or pixels from the clipboard."""
+    """A file that is not read yet, or pixels from the clipboard; no two are equal: pixels have no hash."""
 
     name: str
     source: Path | QImage
