@@ -24,6 +24,7 @@ from helix_desktop.domain.file_history.diff import PatchFile
 from helix_desktop.domain.files.content import ChangeReport, FileVersion, PdfText
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec, WireRequest
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import (
@@ -329,6 +330,10 @@ class Store(ContentReader, Protocol):
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
         """Return the newest handovers and checkpoints with all words of a query. Raises InvalidInput."""
+        ...
+
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
         ...
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:

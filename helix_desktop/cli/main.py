@@ -100,6 +100,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
             | "sessions"
             | "branch"
             | "import"
+            | "search"
         ):
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
         case "replay" | "mcp":
@@ -133,7 +134,7 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, commands, foreign_import, run, sessions
+    from helix_desktop.cli import backup, commands, foreign_import, run, search, sessions
     from helix_desktop.cli.cache_command import cache
 
     if command.startswith("changes "):
@@ -150,6 +151,7 @@ def _workspace_command(command: str) -> Command:
         "cache import": backup.import_file,
         "backup": backup.backup,
         "import": foreign_import.import_sessions,
+        "search": search.search,
     }
     return functions.get(command, cache)
 

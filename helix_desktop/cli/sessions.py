@@ -27,7 +27,7 @@ text = TextContext("Command line")
 
 LIST_SESSIONS_HINT = text("List the sessions with {command}.", command="helix-desktop sessions")
 """What to do about a session that wasn't found."""
-_SHORT_ID = 8  # digits of a session's id in a list
+SHORT_ID = 8  # digits of a session's id in a list
 
 
 def list_sessions(args: argparse.Namespace) -> int:
@@ -115,7 +115,7 @@ async def find_session(
 def _session_line(summary: SessionSummary, versions: int = 1) -> str:
     """Return a session on one line; `versions` says how many it has (0: each of them is listed)."""
     title = escape_hidden_name(ellipsize_title(summary.title))
-    parts = [f"{summary.id[:_SHORT_ID]}  {title}"]
+    parts = [f"{summary.id[:SHORT_ID]}  {title}"]
     if summary.counts is not None:
         parts.append(translate(summary.counts.text))
     parts.append(format_date_and_time(summary.updated))

@@ -48,6 +48,7 @@ text = TextContext("Command line")
 _READING_VERBS: dict[str, frozenset[str]] = {
     "sessions": frozenset(),
     "timeline": frozenset(),
+    "search": frozenset(),
     "backup": frozenset(),
     "cache": frozenset({"list", "search", "recall", "show", "verify", "export"}),
     "changes": frozenset({"list", "diff"}),

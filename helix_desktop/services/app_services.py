@@ -50,6 +50,7 @@ from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceM
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.samples import SAMPLES, add_sample, play_session
+from helix_desktop.services.search import SearchService
 from helix_desktop.services.sharing import SharingService, texts_in
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_as_owner, open_store
@@ -164,6 +165,7 @@ class AppServices:
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data_dir.root / VIEWS_FILE)
         self.closed_sessions = ClosedSessions(self.registry, self.borrow_store, self._workspaces.__contains__)
+        self.search = SearchService(self.registry, lambda: self._workspaces, self.closed_sessions)
         vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
         self.foreign_sessions = ForeignSessions(vocabulary, self.borrow_store, wall_clock_ms)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)

@@ -128,6 +128,15 @@ class ClosedSessions:
                 ],
             )
 
+    def acquire(self, workspace_id: str) -> AbstractAsyncContextManager[AnyStore]:
+        """Return the store of a workspace, open as long as it is in use. Raises StoreError on entering."""
+        return self._store_of(workspace_id).acquire()
+
+    async def release_store(self, workspace_id: str) -> None:
+        """Close the store of a workspace, if it is open here."""
+        if (store := self._stores.pop(workspace_id, None)) is not None:
+            await store.close()
+
     async def release(self) -> None:
         stores, self._stores = self._stores, {}
         for store in stores.values():

@@ -14,6 +14,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import (
     CacheEntry,
     Commit,
@@ -164,10 +165,17 @@ class LevelDbStore(RowStore):
             )
             if page is not None:
                 return page
+        is_syncing = self._index.is_syncing  # now: it may be done when the rows have been scanned
         page = await super().list_page(entry_query)
-        if match and self._index.is_syncing:
+        if match and is_syncing:
             return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
         return page
+
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
+        self._check_open()
+        page = await asyncio.wrap_future(self._index.find_passages(query))
+        return await super().find_passages(query) if page is None else page
 
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
         parts: list[bytes] = []

@@ -16,6 +16,7 @@ from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     CacheEntry,
@@ -41,6 +42,7 @@ from helix_desktop.store.core.store_search import (
     page_from_ordered,
     page_from_unordered,
 )
+from helix_desktop.store.passage_index import scan_passages
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import find_digests, missing_error
 from helix_desktop.store.rows.event_log import read_events, read_handovers, stage_commit
@@ -301,3 +303,7 @@ class RowStore(StoreSearch):
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
         """Return every handover, and checkpoint if asked, with its session, in any order."""
         return await self._access.run_query(lambda view: read_handovers(view, with_checkpoints))
+
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
+        return await self._access.run_query(lambda view: scan_passages(view, query))

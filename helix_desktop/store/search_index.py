@@ -29,7 +29,7 @@ from helix_desktop.store.rows.records import ROWS, EntryRecord
 
 _log = logging.getLogger(__name__)
 
-INDEX_VERSION = 2  # of the tables below; an index of another version is deleted
+INDEX_VERSION = 3  # of the tables below; an index of another version is deleted
 SORT_COLUMNS = ("used", "size", "stored", "tokens", "tool", "target_key", "line_key", "recalls", "refs")
 _NOT_SYNCED = -1  # sequence of an index that does not yet hold everything
 _CACHE_KIB = 16 * 1024
@@ -46,16 +46,22 @@ CREATE INDEX by_session ON entries(session, created, tie);
 CREATE INDEX by_text ON entries(text, id) WHERE text <> 1;
 CREATE INDEX by_pinned ON entries(created, tie) WHERE pinned;
 CREATE INDEX by_trashed ON entries(created, tie) WHERE trashed > 0;
+CREATE TABLE logs(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL, stamp BLOB);
+CREATE TABLE passages(
+    id INTEGER PRIMARY KEY, log INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, path TEXT);
+CREATE UNIQUE INDEX by_path ON passages(log, path) WHERE path IS NOT NULL;
 {"".join(f"CREATE INDEX by_{column} ON entries({column}, created, tie);" for column in SORT_COLUMNS)}
 """
 # Newer than the tables: created in an index that lacks it, which takes a second for a million entries.
 _TOOL_SIZE_INDEX = "CREATE INDEX IF NOT EXISTS by_tool_size ON entries(tool, size, created, tie)"
 # The first condition is that of the index by_text.
 _UNINDEXED_COUNT = "SELECT count(*) FROM entries WHERE text <> 1 AND text = 0"
-_WORDS_TABLE = (
-    "CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, detail=none,"
+_WORDS_TABLES = [
+    f"CREATE VIRTUAL TABLE {name} USING fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='trigram case_sensitive 1')"
-)
+    for name in ("passage_words", "words")
+]
 
 
 class SearchIndex:
@@ -122,7 +128,8 @@ class SearchIndex:
             with suppress(
                 sqlite3.OperationalError
             ):  # an SQLite without trigrams: contents are scanned instead
-                self.db.execute(_WORDS_TABLE)
+                for statement in _WORDS_TABLES:
+                    self.db.execute(statement)
             self.db.execute(
                 "INSERT INTO state VALUES (?, ?, ?)", (INDEX_VERSION, self._workspace_id, _NOT_SYNCED)
             )

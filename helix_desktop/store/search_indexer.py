@@ -1,5 +1,6 @@
 """The search index's work, on its own thread: agree with the store, index texts while idle, answer queries.
 
+A write says which records it changed and which logs; of logs the new events are read when they are indexed.
 LevelDB is the truth. The index stores the number of the last write it includes; if that differs from the
 store's, every record is compared by its checksum. A damaged index is deleted and rebuilt; until it is
 complete it answers nothing, and the store is scanned.
@@ -23,11 +24,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import delete_database
+from helix_desktop.store.passage_index import PassageIndex
 from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.rows.records import ROWS, read_sequence
 from helix_desktop.store.search_index import (
@@ -41,6 +44,7 @@ from helix_desktop.store.search_index import (
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
 _MAX_PENDING_RECORDS = 2_000  # changed records from which on they are written without waiting
+_CATCH_UP_S = 0.03  # seconds that a search spends on indexing new events before it looks
 _MAX_RENEWALS = 2  # rebuilds of an index in one run: after one more damage it is given up
 
 _UNREADABLE_SEQUENCE = -2
@@ -52,17 +56,24 @@ _log = logging.getLogger(__name__)
 
 
 class IndexChanges(msgspec.Struct, frozen=True):
-    """A write's changes to the records (None: removed), the row of its number, and if it redacted any."""
+    """A write's changes to the records (None: removed), the row of its number, and if it redacted any.
+
+    `logs` are the sessions whose logs have grown or are gone.
+    """
 
     records: dict[bytes, bytes | None]
     sequence: bytes | None
     has_redaction: bool = False
+    logs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, batch: WriteBatch) -> IndexChanges:
         first, stop = keys.RECORDS
         records = {key: row for key, row in batch.rows.items() if first <= key < stop}
-        return cls(records, batch.rows.get(keys.SEQUENCE), batch.rows.get(keys.PENDING_DELETION) is not None)
+        first, stop = keys.LAST_EVENTS
+        logs = [keys.session_of(key, keys.LAST_EVENTS) for key in batch.rows if first <= key < stop]
+        has_redaction = batch.rows.get(keys.PENDING_DELETION) is not None
+        return cls(records, batch.rows.get(keys.SEQUENCE), has_redaction, tuple(logs))
 
 
 class Indexer:
@@ -75,11 +86,13 @@ class Indexer:
         self._is_suspect = is_suspect
         self._path, self._database, self._contents = path, database, contents
         self._index: SearchIndex | None = None
+        self._passages: PassageIndex | None = None
         self._records: dict[bytes, bytes | None] = {}
+        self._logs: dict[str, None] = {}  # that have changed
         self._renewals = 0
         self._next: bytes | None = None  # the record to compare next; None: all agree
         self._sequence = _read_sequence(database)
-        self.has_pending_texts = False
+        self._has_pending_contents = False
         self.pause_s = 0.0  # seconds to wait between two steps of work
 
     @property
@@ -89,7 +102,12 @@ class Indexer:
 
     @property
     def has_changes(self) -> bool:
-        return self._index is not None and bool(self._records)
+        return self._index is not None and bool(self._records or self._logs)
+
+    @property
+    def has_pending_texts(self) -> bool:
+        """Return True if there are contents or events whose text is not indexed yet."""
+        return self._has_pending_contents or (self._passages is not None and self._passages.has_pending)
 
     @property
     def has_work(self) -> bool:
@@ -110,6 +128,7 @@ class Indexer:
                 self._rebuild()
             elif self._index is not None:
                 self._records |= changes.records
+                self._logs |= dict.fromkeys(changes.logs)
                 if len(self._records) >= _MAX_PENDING_RECORDS:
                     self._note_sequence(changes)
                     self.flush()
@@ -126,7 +145,7 @@ class Indexer:
         """Return the result of `query` on an index that agrees with the store; else None."""
 
         def reply(index: SearchIndex) -> T | None:
-            if self._records:
+            if self.has_changes:
                 self._flush(index)
             if self.is_syncing:
                 return None
@@ -137,12 +156,32 @@ class Indexer:
 
         return self._run_guarded(reply)
 
+    def find_passages(self, query: PassageQuery) -> PassagePage | None:
+        """Return a page of passages, also of the newest events; None without an index."""
+
+        def find(index: SearchIndex) -> PassagePage | None:
+            if self._passages is None:
+                return None
+            if self.has_changes:
+                self._flush(index)
+            deadline = time.monotonic() + _CATCH_UP_S
+            while self._passages.has_pending and time.monotonic() < deadline:
+                self._passages.step()
+            try:
+                return self._passages.find(query)
+            except (OverflowError, UnicodeEncodeError):
+                return PassagePage()  # SQLite cannot be queried for such a number or text: no row has it
+
+        return self._run_guarded(find)
+
     def step(self) -> None:
         """Do one step of pending work, some milliseconds long."""
         if self.is_syncing:
             self._run_guarded(self._sync_records)
-        elif self._records:
+        elif self.has_changes:
             self._run_guarded(self._flush)
+        elif self._passages is not None and self._passages.has_pending:
+            self._run_guarded(lambda _: self._passages.step() if self._passages is not None else None)
         else:
             self._run_guarded(self._index_texts)
 
@@ -174,7 +213,10 @@ class Indexer:
             index.invalidate()
         if not index.has_words:
             _log.warning("This SQLite (%s) has no trigrams: searching scans.", sqlite3.sqlite_version)
-        self.has_pending_texts = index.has_words and has_pending_texts(index.db)
+        self._has_pending_contents = index.has_words and has_pending_texts(index.db)
+        self._passages = PassageIndex(index.db, self._database.read) if index.has_words else None
+        if self._passages is not None:
+            self._passages.compare(is_in_sync)
 
     def _rebuild_after(self, error: Exception) -> None:
         while self._renewals < _MAX_RENEWALS:
@@ -209,21 +251,23 @@ class Indexer:
         """Close the index; with an error, which is not the index's own, for good."""
         if error is not None:
             _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
-        self._records = {}
-        self._next, self.has_pending_texts = None, False
+        self._records, self._logs = {}, {}
+        self._next, self._has_pending_contents, self._passages = None, False, None
         if self._index is not None:
             with suppress(sqlite3.Error):
                 self._index.close()
             self._index = None
 
     def _flush(self, index: SearchIndex) -> None:
+        if self._passages is not None and self._logs:
+            self._passages.note_changes(tuple(self._logs))
         with index.db:
             put_rows(index.db, self._records)
             index.note_changes()
             if self._next is None:
                 index.set_sequence(self._sequence)
-        self._records = {}
-        self.has_pending_texts = index.has_words and has_pending_texts(index.db)
+        self._records, self._logs = {}, {}
+        self._has_pending_contents = index.has_words and has_pending_texts(index.db)
 
     def _sync_records(self, index: SearchIndex) -> None:
         first = self._next or keys.RECORDS[0]
@@ -245,7 +289,7 @@ class Indexer:
     def _index_texts(self, index: SearchIndex) -> None:
         indexed = index_texts(index.db, self._read_content) if index.has_words else 0
         index.note_indexed(indexed)
-        self.has_pending_texts = indexed > 0
+        self._has_pending_contents = indexed > 0
 
     def _read_content(self, digest: str) -> bytes:
         return self._database.read(lambda view: self._contents.read(view, digest))
@@ -280,6 +324,13 @@ class _IndexQuery(msgspec.Struct, frozen=True):
     is_part_of_search: bool = False
 
 
+class _PassageSearch(msgspec.Struct, frozen=True):
+    """A search for passages and the future of its page."""
+
+    query: PassageQuery
+    done: Future[PassagePage | None]
+
+
 class _SyncQuery(msgspec.Struct, frozen=True):
     """The future of a caller that waits until all records agree with the store's."""
 
@@ -292,7 +343,9 @@ class SearchThread:
     def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
         """Texts are indexed after `idle_s` seconds of quiet; None: only when a caller waits for it."""
         self._indexer, self._idle_s = indexer, idle_s
-        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | _SyncQuery | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | _PassageSearch | _SyncQuery | None] = (
+            queue.SimpleQueue()
+        )
         self._pending_changes: deque[IndexChanges] = deque()
         self._waiting: list[Future[None]] = []  # for the records to agree with the store's
         self._is_woken = False  # for the collected changes
@@ -322,6 +375,12 @@ class SearchThread:
         """
         done: Future[T | None] = Future()
         self._queue.put(_IndexQuery(query, done, is_part_of_search))
+        return done
+
+    def find_passages(self, query: PassageQuery) -> Future[PassagePage | None]:
+        """Return a page of passages; None without an index: scan the store."""
+        done: Future[PassagePage | None] = Future()
+        self._queue.put(_PassageSearch(query, done))
         return done
 
     def when_synced(self) -> Future[None]:
@@ -368,6 +427,10 @@ class SearchThread:
             self._waiting.append(job.done)
             return True
         self._apply_pending()
+        if isinstance(job, _PassageSearch):
+            if job.done.set_running_or_notify_cancel():
+                job.done.set_result(self._indexer.find_passages(job.query))
+            return True
         if isinstance(job, _IndexQuery):
             self._reply(job)
             if not job.is_part_of_search:

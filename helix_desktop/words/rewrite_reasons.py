@@ -131,22 +131,22 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
     if state == "paused":
         return tr.plural(
             BREAKER_FAILURES,
-            "Compacts only when you start it: the last try failed or freed too little.",
-            "Compacts only when you start it: the last %n tries failed or freed too little.",
+            "Handover only when you start it: the last try failed or freed too little.",
+            "Handover only when you start it: the last %n tries failed or freed too little.",
         )
     share = format_whole_percent(gauge.trigger.share)
     left = format_tokens(max(0, gauge.trigger.distance))
     texts: dict[CompactionState, str] = {
-        "room": tr("Compacts at {share}, {tokens} left.", share=share, tokens=left),
-        "due": tr("Compacts at {share}, due now.", share=share),
-        "full": tr("Compacts at {share}. Room is made with the next request.", share=share),
-        "facts": tr("Compacts at {share}, first by facts about older messages.", share=share),
+        "room": tr("Handover at {share}, {tokens} left.", share=share, tokens=left),
+        "due": tr("Handover at {share}, due now.", share=share),
+        "full": tr("Handover at {share}. Room is made with the next request.", share=share),
+        "facts": tr("At {share}, facts replace older messages first.", share=share),
         "waiting": tr(
-            "Compacts at {share}, at least {time} after the last try.",
+            "Handover at {share}, at least {time} after the last try.",
             share=share,
             time=_pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Compacts at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
+        "too_little": tr("Handover at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
     }
     return texts[state]
 

@@ -139,7 +139,7 @@ class ScreenTour(DemoTour):
             if page == "policy":
                 await self._preview_policy()
             await self._screenshots.capture(f"settings-{page}")
-        settings.view.policy.apply_bar.discarded.emit()
+        settings.view.policy.apply_bar.discard.click()
         self._window_context.window.leave_settings()
 
     async def _preview_policy(self) -> None:

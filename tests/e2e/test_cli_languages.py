@@ -53,6 +53,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("timeline", *HERE),
     ("commands", *HERE),
     ("sessions", *HERE),
+    ("search", "output", *HERE),
     ("branch", "last", *HERE),
     ("changes list", *HERE),
     ("changes accept", *HERE),

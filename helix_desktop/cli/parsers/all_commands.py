@@ -247,6 +247,53 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
         add_json(command)
 
 
+def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `search`."""
+    searching = commands.add_parser(
+        "search",
+        parents=[common],
+        help=tr("search messages, outputs, handovers and file names of all workspaces"),
+        description=tr(
+            "Print where all words occur, by session, the newest first. “cache show” prints an output."
+        ),
+    )
+    searching.add_argument(
+        "query",
+        metavar="WORDS",
+        help=tr("words to find, in upper or lower case; {quotes} for a phrase", quotes='"…"'),
+    )
+    searching.add_argument(
+        "--workspace",
+        action=argument_types.SinglePath,
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("search only this project folder"),
+    )
+    kinds = ("message", "output", "handover", "file")
+    searching.add_argument(
+        "--kind",
+        action="append",
+        choices=kinds,
+        metavar="KIND",
+        help=tr("only these: {kinds}; can be repeated", kinds=kinds),
+    )
+    searching.add_argument(
+        "--since",
+        type=argument_types.duration_ms,
+        default=None,
+        metavar="TIME",
+        help=tr("only within this time, such as 12h, 7d or 4w"),
+    )
+    searching.add_argument(
+        "--limit",
+        type=argument_types.positive_count,
+        default=50,
+        metavar="N",
+        help=tr("maximum number of sessions (default: {limit})", limit=50),
+    )
+    add_json(searching)
+
+
 def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
     timeline = commands.add_parser(
         "timeline",
@@ -427,6 +474,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_run(commands, common)
     add_slash_commands(commands, common)
     add_sessions(commands, common)
+    add_search(commands, common)
     add_cache(commands, common)
     add_changes(commands, common)
     add_timeline(commands, common)

@@ -49,6 +49,7 @@ _ASKING_TOOLS = frozenset(
 """Names of tools that ask the user, without `_` and in lower case: of this agent, and of recorded ones."""
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)+)"\s*=\s*"((?:[^"\\]|\\.)+)"')
 _MAX_CHARS = 2_000  # of an answer that has no pairs of question and reply
+_LEAST_REPORTED_SHARE = 0.5  # of our count: no tokenizer needs fewer tokens than that
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
 
 
@@ -132,7 +133,7 @@ class MessageLog:
     """The messages of a session.
 
     `user_items` are the user's, `user_words` these and the answers with the user's reply to a question,
-    `reported_items` the agent's for which the provider reported its input.
+    `reported_items` the agent's for which the provider reported its input, believably of the whole request.
     """
 
     def __init__(self) -> None:
@@ -170,7 +171,8 @@ class MessageLog:
             case ToolAnswered() if user_decision(event) is not None:
                 self.user_words.append(item)
             case AssistantSpoke(usage=usage, estimate=estimate):
-                if usage and usage.input > 0 and estimate:  # some local servers report zeros
+                # Some local servers report zeros, or leave out tools or what they had cached.
+                if usage and usage.input >= max(1, estimate * _LEAST_REPORTED_SHARE) and estimate:
                     self.reported_items.append(item)
         self._counts.append(_with_message(self._counts[-1] if self._counts else MessageCounts(), event))
         self._seqs.append(recorded.seq)

@@ -447,7 +447,7 @@ class Transcript:
 
     @property
     def sweep_exempt(self) -> frozenset[int]:
-        """Return the seqs that automatic sweeps skip: the user undid their sweep or chose their form."""
+        """Return the seqs that automatic sweeps skip: the user brought them back, or chose their form."""
         return self.rewrites.sweep_exempt
 
     @property

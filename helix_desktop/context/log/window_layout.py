@@ -358,8 +358,12 @@ class RewriteState:
                     self.excluded_texts = {**self.excluded_texts, rewrite.part: rewrite}
                 else:
                     excluded |= dict.fromkeys(rewrite.targets, rewrite)
-        sweeps = (rewrite for rewrite in self.undone_by_user if isinstance(rewrite, SweepMade))
-        released = {seq for sweep in sweeps for seq in sweep.masked}
+        released: set[int] = set()
+        for rewrite in self.undone_by_user:
+            if isinstance(rewrite, SweepMade):
+                released.update(rewrite.masked)
+            elif isinstance(rewrite, FoldMade):  # brought back, its outputs stay: not to be cached instead
+                released.update(range(rewrite.after + 1, rewrite.upto + 1))
         self.masked = masked - self.pinned
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms

@@ -24,7 +24,7 @@ _ESTIMATED_SHARE = 0.02  # of a reported number: the answer that came with the r
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
 _UNCHANGED_SHARE = 0.7  # of a reported request: while that is left, its difference from our count is
 _RATIO_STEP = 0.05  # small enough for the total, so large that rows do not change with every report
-_RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer never differs more from ours
+_RATIO_HIGH = 3.0  # a provider's tokenizer never needs more for a token of ours
 
 
 class CompactionTrigger(msgspec.Struct, frozen=True):
@@ -283,7 +283,7 @@ def _calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
         if response.usage and response.estimate
     ]
     nearest = round(round(median(ratios) / _RATIO_STEP) * _RATIO_STEP, 2) if ratios else 1.0
-    return min(max(nearest, _RATIO_LOW), _RATIO_HIGH)
+    return min(nearest, _RATIO_HIGH)
 
 
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:

@@ -23,6 +23,7 @@ from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     NEWEST,
@@ -188,6 +189,14 @@ class StoreSearch(ABC):
         """Return every handover, and checkpoint if asked, with its session, in any order.
 
         An owner that does not know checkpoints returns none.
+        """
+
+    @abstractmethod
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first.
+
+        A page takes at most about 0.1 s; with a cursor there may be more. An owner of an older version that
+        does not know the search raises StoreError.
         """
 
     async def page(

@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import (
     GRACE_MS,
@@ -44,7 +45,7 @@ from helix_desktop.domain.store import (
     SessionSummary,
     StoreTotals,
 )
-from helix_desktop.domain.store_reports import ExportResult, ImportResult, IntegrityReport
+from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult, IntegrityReport
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import check_commit
@@ -423,6 +424,10 @@ class RemoteStore(StoreSearch):
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
         return await self._call(rpc.HANDOVERS, with_checkpoints)
 
+    async def find_passages(self, query: PassageQuery) -> PassagePage:
+        """Return messages, handovers and names of files with all words of a query, newest first."""
+        return await self._call(rpc.FIND_PASSAGES, query)
+
     async def wait_until_indexed(self) -> None:
         await self._call(rpc.WAIT_UNTIL_INDEXED)
 
@@ -437,8 +442,10 @@ class RemoteStore(StoreSearch):
         args = (str(path), name, wall_clock_ms(), session_id)
         return await self._call_long(rpc.EXPORT_SESSION, *args, on_progress=on_progress)
 
-    async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
-        """Let the owner merge the file at an absolute path. Raises as `import_store`."""
+    async def import_from(
+        self, path: Path, on_progress: OnProgress = no_progress, totals: ArchiveTotals | None = None
+    ) -> ImportResult:
+        """Let the owner merge the file at an absolute path, which it checks. Raises as `import_store`."""
         return await self._call_long(rpc.IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:

@@ -289,6 +289,7 @@ LIST_PAGE = RpcMethod("listed", LevelDbStore.list_page)
 LIST_DIGESTS = RpcMethod("listed_digests", LevelDbStore.list_digests)
 TOOLS = RpcMethod("tools", LevelDbStore.tools)
 HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
+FIND_PASSAGES = RpcMethod("find_passages", LevelDbStore.find_passages)
 WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
 TOTALS = RpcMethod("totals", LevelDbStore.totals)
 SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
@@ -297,7 +298,9 @@ SAVE_PARTIAL_OUTPUTS = RpcMethod("save_partial_outputs", LevelDbStore.save_parti
 DRAFT = RpcMethod("draft", LevelDbStore.draft)
 EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
 EXPORT_SESSION = RpcMethod("export_session", export_session, progress_param="on_progress")
-IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
+IMPORT = RpcMethod(
+    "import_store", import_store, local_params=("is_writable", "totals"), progress_param="on_progress"
+)
 
 REFERENCES = RpcMethod("keep.references", RowRetention.references, _RETENTION)
 SESSION_DIGESTS = RpcMethod("keep.named", RowRetention.session_digests, _RETENTION)
@@ -325,7 +328,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
         *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH, DELETE_PERMANENTLY),
-        *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),
+        *(LIST_DIGESTS, TOOLS, HANDOVERS, FIND_PASSAGES, WAIT_UNTIL_INDEXED),
         *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )
 }

@@ -32,7 +32,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.kit.intents import LookAtStep, perform
+from helix_desktop.ui.kit.intents import ImportSessions, LookAtStep, perform
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
@@ -365,6 +365,7 @@ class ChatPage(QWidget):
         self.loading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._loading_timer = QTimer(self, singleShot=True, interval=_LOADING_AFTER_MS)
         self.empty_state.button_clicked.connect(self._on_empty_action)
+        self.empty_state.link_clicked.connect(lambda: perform(self, ImportSessions()))
         self.composer.editor.scroll_key_pressed.connect(self.view.keyPressEvent)
         self.set_writable(True)
         suggested = self.next_messages.suggestion_accepted
@@ -421,12 +422,13 @@ class ChatPage(QWidget):
         """
         self.composer.setEnabled(is_writable)
         self._offers_model = is_writable and not has_model
+        link = tr("Import sessions of other agents…")
         if self._offers_model:
             sentence = tr(
                 "Only the demo model is here, which knows its sample alone. Add a model with an API key, or "
                 "a server that runs on this computer."
             )
-            self.empty_state.set_content(sentence, tr("Connect a model"))
+            self.empty_state.set_content(sentence, tr("Connect a model"), link)
         elif is_writable:
             # Every session starts in mode ask, and is no longer empty once that was changed.
             sentence = tr(
@@ -434,7 +436,7 @@ class ChatPage(QWidget):
             )
             if demo_runs:
                 sentence = tr("Start a conversation. Demo calls run without asking.")
-            self.empty_state.set_content(sentence, tr("Write a message"))
+            self.empty_state.set_content(sentence, tr("Write a message"), link)
         else:
             self.empty_state.set_content(tr("No messages yet."))
 

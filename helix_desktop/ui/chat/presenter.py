@@ -78,6 +78,7 @@ from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
 _PATTERN_CHARS = 40  # of the words of a button
+_REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is
 _FEW_CHARS = 80  # of a command or the files of an edit
 
 
@@ -204,7 +205,8 @@ def _always_offer(rules: Sequence[PermissionRule]) -> tuple[int, str]:
         if rule.kind == "pattern":
             command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
             return number, tr("“{command}”", command=command)
-    return 0, tr("this command")
+    is_readable = rules and len(rules[0].subject) <= _REPEATED_CHARS and "\n" not in rules[0].subject
+    return 0, tr("this command") if is_readable else ""
 
 
 tr = Translator("Chat")

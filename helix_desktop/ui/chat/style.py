@@ -37,7 +37,7 @@ class ChatStyle:
         return size * self.zoom
 
     def font(self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False) -> QFont:
-        """Return a font of the window; code never has ligatures."""
+        """Return a font without ligatures: Inter too would show a typed -> as an arrow."""
         key = (size, weight, mono)
         font = self._fonts.get(key)
         if font is None:
@@ -45,9 +45,9 @@ class ChatStyle:
             font.setPixelSize(max(1, round(size * self.zoom)))
             font.setWeight(weight)
             font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+            font.setFeature(QFont.Tag("calt"), 0)
             if mono:
                 font.setFixedPitch(True)
-                font.setFeature(QFont.Tag("calt"), 0)
                 font.setFeature(QFont.Tag("liga"), 0)
             self._fonts[key] = font
         return font

@@ -70,7 +70,7 @@ class WindowRow(msgspec.Struct, frozen=True):
         if self.tool:
             target = recall_target(self.tool, target_title(self.name.removeprefix(f"{self.tool} ")))
             if tool_kind(self.tool) in ("read", "write", "edit"):
-                target = target.rpartition("/")[2] or target
+                target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
             verb = tr("Denied") if self.is_denied else call_verb(self.tool, "done")
             return f"{verb} {target}"
         match self.kind:

@@ -80,7 +80,9 @@ class HandoverCard(msgspec.Struct, frozen=True):
 
 
 class SweepCard(msgspec.Struct, frozen=True):
-    """A sweep: how many outputs became markers, and tokens of the window around it; `digests` are theirs.
+    """A sweep: how many outputs became markers, and tokens of the window around it.
+
+    `contents` are their digests, with what each is called.
 
     `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did;
     `inside` is what covers all of them now, `undone_with` the rewrite whose undo undid it too.
@@ -92,7 +94,7 @@ class SweepCard(msgspec.Struct, frozen=True):
     before: int
     after: int
     reason: SweepReason = SweepReason.BATCH
-    digests: tuple[str, ...] = ()
+    contents: tuple[tuple[str, str], ...] = ()
     is_undone: bool = False
     steps: int = 0
     image_messages: int = 0

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, PlacementReason, SweepReason
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -57,7 +58,8 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-_MAX_DIGESTS = 24
+_MAX_CONTENTS = 24
+_NAME_CHARS = 60
 _MIN_WORDS_PX = 224  # an icon and words that do not go for what stands beside them
 _WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
@@ -228,7 +230,7 @@ def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, Selectable
 class SweepView(Card):
     def __init__(self, card: SweepCard, now_ms: int) -> None:
         super().__init__((14, 5, 8, 5), 8)
-        self._digests = card.digests
+        self._contents = card.contents
         self._pills: FlowBox | None = None
         is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
         size = "" if is_counted else context_change_text(card.before, card.after)
@@ -237,25 +239,25 @@ class SweepView(Card):
         self.setAccessibleName(title)
         self.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.unfold_button = IconButton("chevron-right", tr("Show outputs"), px=15, edge=28)
-        if not card.digests:
+        if not card.contents:
             self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
         headline = _headline("layers", title, card.is_undone)
         self.body.addWidget(rewrite_row(*headline, card, now_ms, self.unfold_button))
 
     def unfold(self) -> None:
-        """Show the digests, or hide them again."""
+        """Show what was cached, or hide it again."""
         if self._pills is None:
             pills: list[QWidget] = []
-            for digest in self._digests[:_MAX_DIGESTS]:
-                pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
-                pill.setToolTip(tr("Open in cache"))
+            for digest, name in self._contents[:_MAX_CONTENTS]:
+                pill = Pill(ellipsize(name, _NAME_CHARS), icon_name="database", clickable=True)
+                pill.setToolTip(f"{tr('Open in cache')}: {digest[:8]}")
                 pill.clicked.connect(
                     lambda _=False, clicked_digest=digest: perform(self, OpenCacheEntry(clicked_digest))
                 )
                 pills.append(pill)
-            if len(self._digests) > _MAX_DIGESTS:
-                pills.append(Pill(tr.plural(len(self._digests) - _MAX_DIGESTS, "%n more", "%n more")))
+            if len(self._contents) > _MAX_CONTENTS:
+                pills.append(Pill(tr.plural(len(self._contents) - _MAX_CONTENTS, "%n more", "%n more")))
             self._pills = FlowBox(pills)
             self.body.addWidget(self._pills)
             set_margins(self.body, 14, 5, 8, 10)

@@ -47,7 +47,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FailureCard,
@@ -81,6 +81,10 @@ tr = Translator("Timeline")
 _NAME_CHARS = 60  # of an output's name
 
 
+def _output_name(output: ToolAnswered) -> str:
+    return one_line(f"{display_name(output.name)} {output.target}")
+
+
 def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:
     """Return the card of an output whose form was chosen; None for one that simply is whole.
 
@@ -96,7 +100,7 @@ def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) ->
     return FormCard(
         recorded.seq,
         recorded.at,
-        ellipsize(" ".join(f"{display_name(event.name)} {event.target}".split()), _NAME_CHARS),
+        ellipsize(_output_name(event), _NAME_CHARS),
         "preview" if is_part else event.form,
         event.chosen,
         output_tokens(full) if full else 0,
@@ -358,12 +362,17 @@ class _CardReducer:
         events = [
             item.event for seq in sweep.masked if (item := self._transcript.messages.item(seq)) is not None
         ]
-        outputs = [event.digest for event in events if isinstance(event, ToolAnswered)]
+        outputs = [(event.digest, _output_name(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
-        arguments = [digest for event in replies for call in event.short for digest in call.digests]
+        arguments = [
+            (digest, tr("Tool input")) for event in replies for call in event.short for digest in call.digests
+        ]
         messages = [event for event in events if isinstance(event, UserSpoke)]
         images = [
-            attachment.digest for event in messages for attachment in event.attachments if attachment.image
+            (attachment.digest, attachment.label)
+            for event in messages
+            for attachment in event.attachments
+            if attachment.image
         ]
         return SweepCard(
             recorded.seq,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing, suppress
 from datetime import datetime
@@ -16,8 +15,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import SessionSummary, SessionVersions
-from helix_desktop.domain.text_search import normalize, original_index, parse_query
-from helix_desktop.services.message_search import ExcerptSize, MessageHit, MessageSearch, SearchedSession
+from helix_desktop.domain.text_search import ExcerptSize, parse_query, word_spans
+from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
@@ -25,7 +24,7 @@ from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
-from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
+from helix_desktop.ui.shell.switcher.panel import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.sidebar_presenter import unused_sessions
 from helix_desktop.words.direction import dotted
@@ -373,7 +372,7 @@ class SwitcherPresenter(QObject):
                     dotted(parts),
                     format_short_time(hit.at_ms, now),
                     is_own,
-                    _marks(hit.excerpt, self._search.terms),
+                    word_spans(hit.excerpt, self._search.terms),
                 )
             )
         return rows
@@ -399,14 +398,3 @@ def _badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) 
     if any(conversation.is_running for conversation in conversations):
         return "running"
     return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""
-
-
-def _marks(text: str, terms: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return where the words of a search stand in a line."""
-    folded = normalize(text)
-    found = (match.span() for term in terms for match in re.finditer(re.escape(term), folded))
-    places = (
-        (original_index(text, folded, start), original_index(text, folded, end - 1) + 1)
-        for start, end in found
-    )
-    return tuple(sorted(places))

@@ -290,7 +290,7 @@ async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(
-        search_index, "_WORDS_TABLE", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"
+        search_index, "_WORDS_TABLES", ["CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"]
     )
     expected = await fill(tmp_path)
     assert "has no trigrams: searching scans" in caplog.text

@@ -308,17 +308,20 @@ def quiet_timeline_state() -> TimelineState:
 
 def timeline_state() -> TimelineState:
     """Return a state with two handovers, one of them undone, sweeps and a failure."""
-    hashes = tuple(hashlib.sha256(b"%d" % number).hexdigest() for number in range(14))
+    outputs = tuple(
+        (hashlib.sha256(b"%d" % number).hexdigest(), f"read_file src/part_{number}.py")
+        for number in range(14)
+    )
     at = NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
-        SweepCard(470, at, 14, 24_400, 14_600, SweepReason.BATCH, hashes),
+        SweepCard(470, at, 14, 24_400, 14_600, SweepReason.BATCH, outputs),
         UndoCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, "Compaction failed. Nothing was changed.",
                     "The summary would not have freed a tenth of the window."),
-        SweepCard(380, at - 5_000_000, 6, 23_100, 19_000, SweepReason.OVERFLOW, hashes[:6], True),
+        SweepCard(380, at - 5_000_000, 6, 23_100, 19_000, SweepReason.OVERFLOW, outputs[:6], True),
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 9_900, 7_600),
     )  # fmt: skip
@@ -372,7 +375,8 @@ def long_timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         observations_card(498),
         fold_card(497),
-        SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
+        SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD,
+                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), steps=2),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
@@ -498,7 +502,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
-        "Compacts at 85 %, 5.8k left.",
+        "Handover at 85 %, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
         "12 facts wait for 38 %, another change, or the end of the prompt cache. (9.1k → 1.2k tokens)",
         (

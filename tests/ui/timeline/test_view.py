@@ -247,15 +247,16 @@ def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timelin
     pane.setParent(None)
 
 
-def test_a_sweep_expands_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
+def test_a_sweep_expands_to_what_was_cached_by_name(qtbot: QtBot, pane: Timeline) -> None:
     view = card(pane, 470)
     assert isinstance(view, SweepView)
     view.unfold()
-    digest = timeline_state().cards[1]
-    assert isinstance(digest, SweepCard)
+    sweep = timeline_state().cards[1]
+    assert isinstance(sweep, SweepCard)
+    digest, name = sweep.contents[3]
     with performed(pane) as clicked:
-        chip(view, digest.digests[3][:8]).click()
-    assert clicked == [OpenCacheEntry(digest.digests[3])]
+        chip(view, name).click()
+    assert clicked == [OpenCacheEntry(digest)]
 
 
 def test_a_click_on_the_curve_selects_the_event(qtbot: QtBot, pane: Timeline) -> None:

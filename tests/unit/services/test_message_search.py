@@ -14,9 +14,9 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store import SessionSummary
-from helix_desktop.domain.text_search import normalize, parse_query
+from helix_desktop.domain.text_search import ExcerptSize, normalize, parse_query
 from helix_desktop.domain.translatable_text import TranslatableText
-from helix_desktop.services.message_search import ExcerptSize, MessageHit, MessageSearch, SearchedSession
+from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 
 WORDS = st.sampled_from(("Lexer", "parser", "Straße", "数据", "fix", "\u202etrap", "line\nbreak"))
 TEXTS = st.lists(WORDS, max_size=4).map(" ".join)

@@ -69,7 +69,7 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
     """Add a rule with the answers that save it; of several, each as a menu of its own."""
     menu.setToolTipsVisible(True)
     if row.is_rule_confined:
-        menu.addAction(tr("Allow holds only in the sandbox, Never allow always")).setEnabled(False)
+        menu.addAction(tr("“Allow” holds in the sandbox only, “Never allow” everywhere")).setEnabled(False)
         menu.addSeparator()
     for number, offer in enumerate(row.offers):
         rule = translate(change_facts(offer, escape_command))

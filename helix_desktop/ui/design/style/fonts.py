@@ -41,6 +41,7 @@ def base(px: int = BASE_PX) -> QFont:
     font = QFont(UI_FAMILY)
     font.setPixelSize(px)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+    font.setFeature(QFont.Tag("calt"), 0)  # it would show a typed -> as an arrow
     return font
 
 
@@ -57,10 +58,9 @@ def sized(reference: QFont, px: float, weight: QFont.Weight = QFont.Weight.Norma
 
 
 def mono(reference: QFont, px: float) -> QFont:
-    """Return the code font without ligatures, `px` pixels at 100 %, scaled as the reference is."""
+    """Return the code font, `px` pixels at 100 %, scaled as the reference is."""
     font = sized(reference, px)
     font.setFamily(MONO_FAMILY)
-    font.setFeature(QFont.Tag("calt"), 0)
     return font
 
 

@@ -99,6 +99,12 @@ def test_a_button_saves_the_rule_that_its_tooltip_says(qtbot: QtBot) -> None:
     (always,) = (area for area in item.hit_areas if area.name == "decide:always")
     assert always.label == "Always allow this command here"
     assert always.tip == "Saves a rule: Run: python3 -c 1, in the sandbox"
+    script = suggest_command_rules("python3 - <<'E'\nprint(1)\nE", confined=True)
+    _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, suggested_rules=script))
+    item.layout(900)
+    assert not any(area.name == "decide:always" for area in item.hit_areas), (
+        "nobody repeats a script word by word"
+    )
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(qtbot: QtBot, view: Ch
     decided.clear()
     view.chat_viewport.model.reset([replace(row, offers=offers, is_rule_confined=True)])
     menu = _rule_menu(qtbot, view)
-    assert menu.actions()[0].text() == "Allow holds only in the sandbox, Never allow always"
+    assert menu.actions()[0].text() == "“Allow” holds in the sandbox only, “Never allow” everywhere"
     (second,) = (other for other in menu.findChildren(QMenu) if other.title() == offers[1])
     second.actions()[1].trigger()
     assert decided == [Decide("p", "always", 1)]

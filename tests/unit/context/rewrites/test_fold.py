@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.rewrites import fold, planner
+from helix_desktop.context.rewrites import fold, planner, sweep
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.sweep import names_line_tokens
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.rewrite import FoldMade, Undone
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.recording import with_turn_ends
 from tests.support import session_rewrites
@@ -71,6 +71,20 @@ def test_a_long_session_is_folded_and_loses_nothing() -> None:
     assert 2 <= len(folds) <= 25
     assert simulator.window().estimate < 0.4 * simulator.transcript.messages.total_tokens
     assert unreachable_content(simulator) == []
+
+
+def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
+    """A user who takes a context change back wants it all in the context, not another change at once."""
+    simulator = build_history(60, size=4_000)
+    policy = msgspec.structs.replace(simulator.policy, sweep="at once", protect_steps=2, protect_tokens=0)
+    seq, note = max(simulator.transcript.rewrites.folds.items())
+    before = {item.seq for item in steps_in(simulator.transcript, note.after, note.upto)}
+    simulator.record(Undone(seq))
+    gauge = simulator.gauge(REFERENCE_WINDOW)
+    candidates = {each.seq for each in sweep.sweep_candidates(simulator.transcript, policy, gauge)}
+    assert candidates & before, "they could be cached"
+    due_sweep = planner.sweep_due(simulator.transcript, policy, gauge)
+    assert not before & set(due_sweep.masked if due_sweep else ())
 
 
 def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:

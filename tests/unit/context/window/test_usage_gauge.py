@@ -172,6 +172,18 @@ def test_the_shortest_reported_request_is_remembered() -> None:
     assert report.estimate > shortest
 
 
+def test_a_report_of_a_part_of_the_request_counts_as_none() -> None:
+    """Servers that leave out the tools, or what they had cached, would make a full window look empty."""
+    simulator = build_history(2)
+    for ratio in (0.1, 0.45):
+        simulator.step("Reading.", 1, usage_ratio=ratio)
+        simulator.answer_all_calls("output " * 300)
+        gauge = measured(simulator)
+        assert (gauge.is_reported, gauge.ratio, gauge.used) == (False, 1.0, simulator.window().estimate)
+    simulator.step("Reading.", 1, usage_ratio=0.8)
+    assert measured(simulator).ratio == 0.8
+
+
 def test_rows_stand_still_while_reports_differ_a_little() -> None:
     """What the model counts per token of ours is one number through small changes of its reports."""
     simulator = build_history(2)

@@ -1,0 +1,157 @@
+"""The command `search`: messages, outputs, handovers and file names of all workspaces, by session."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice, print_out
+from helix_desktop.cli.sessions import SHORT_ID
+from helix_desktop.cli.workspace_command import resolve_workspace, with_services
+from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.text_search import word_spans
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.search import (
+    SEARCH_KINDS,
+    Found,
+    FoundSession,
+    SearchFindings,
+    SearchRequest,
+)
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_date_and_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+
+_SHORT_DIGEST = 12  # digits of a hash in a list
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
+
+
+def search(args: argparse.Namespace) -> int:
+    """Print what is found, session by session, the newest first."""
+
+    async def work(services: AppServices) -> int:
+        workspaces = (resolve_workspace(services, args).id,) if args.workspace else ()
+        since = 0 if args.since is None else wall_clock_ms() - args.since
+        request = SearchRequest(args.query, tuple(args.kind or SEARCH_KINDS), workspaces, since)
+        request.terms  # noqa: B018 - raises for a query without words before anything is indexed
+        await services.search.index_closed(ProgressPrinter(tr("Indexing")).update, workspaces)
+        findings = SearchFindings(request)
+        async for part in services.search.find(request):
+            findings.add(part)
+        sessions = findings.sessions()[: args.limit]
+        names = {record.id: record.name for record in services.registry.list_workspaces()}
+        if args.json:
+            print_out(json.dumps(_document(services, findings, sessions), indent=1))
+        else:
+            for session in sessions:
+                _print_session(session, names[session.workspace_id], request.terms)
+            print_err(_found_text(findings, len(sessions)))
+        for workspace_id, error in findings.errors.items():
+            name = escape_hidden_name(names[workspace_id])
+            print_notice(
+                tr("{workspace} can't be searched: {reason}", workspace=name, reason=error_text(error))
+            )
+        await services.search.release()
+        return 0
+
+    return with_services(args, work)
+
+
+def _print_session(session: FoundSession, workspace: str, terms: tuple[str, ...]) -> None:
+    parts = [escape_hidden_name(workspace)]
+    if session.summary is None:
+        parts.insert(0, tr("Outputs of deleted sessions"))
+    else:
+        title = ellipsize_title(session_title(session.summary.title))
+        parts.insert(0, f"{session.summary.id[:SHORT_ID]}  {escape_hidden_name(title)}")
+        parts.append(format_date_and_time(session.summary.updated))
+    print_out(" · ".join(parts))
+    for hit in session.hits:
+        place = hit.digest[:_SHORT_DIGEST] or f"e{hit.seq}"
+        _write_marked(f"  {place:<{_SHORT_DIGEST}}  {_what(hit):<9} ", escape_hidden_name(hit.excerpt), terms)
+    if session.has_more:
+        print_out(f"  {tr('… more in this session')}")
+
+
+def _what(hit: Found) -> str:
+    match hit.kind:
+        case "message":
+            return tr("you") if hit.speaker == "user" else tr("agent")
+        case "output":
+            return tr("output")
+        case "handover":
+            return tr("handover")
+        case "file":
+            return tr("file")
+
+
+def _write_marked(head: str, text: str, terms: tuple[str, ...]) -> None:
+    """Print a line; on a terminal with the words in bold, unless the user wants no colors."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        print_out(head + text)
+        return
+    marked, end = "", 0
+    for start, stop in word_spans(text, terms):
+        if start >= end:
+            marked += f"{text[end:start]}{_BOLD}{text[start:stop]}{_PLAIN}"
+            end = stop
+    sys.stdout.write(f"{head}{marked}{text[end:]}\n")
+
+
+def _found_text(findings: SearchFindings, sessions: int) -> str:
+    hits = findings.count
+    if not hits:
+        return tr("No results. All words must be in one message, output, handover or path.")
+    parts = [
+        tr.plural(hits, "%n place", "%n places")
+        + " "
+        + tr.plural(sessions, "in %n session", "in %n sessions")
+    ]
+    if len(findings.sessions()) > sessions or findings.has_more:
+        parts.append(tr("there may be more: raise {limit}", limit="--limit"))
+    if findings.outputs_left:
+        parts.append(tr("not all outputs were searched: see “cache search”"))
+    return " · ".join(parts)
+
+
+def _document(
+    services: AppServices, findings: SearchFindings, sessions: list[FoundSession]
+) -> dict[str, Any]:
+    unindexed, events = findings.unindexed
+    return {
+        "sessions": [_session_document(services, session) for session in sessions],
+        "more": findings.has_more or len(findings.sessions()) > len(sessions),
+        "outputs_left": findings.outputs_left,
+        "unindexed": unindexed,
+        "events": events,
+        "unsearched": sorted(findings.errors),
+    }
+
+
+def _session_document(services: AppServices, session: FoundSession) -> dict[str, Any]:
+    record, summary = services.registry.get(session.workspace_id), session.summary
+    return {
+        "workspace": record.id,
+        "path": record.path,
+        "session": summary.id if summary is not None else "",
+        "title": summary.title if summary is not None else "",
+        "updated": summary.updated if summary is not None else 0,
+        "more": session.has_more,
+        "hits": [_hit_document(hit) for hit in session.hits],
+    }
+
+
+def _hit_document(hit: Found) -> dict[str, Any]:
+    document: dict[str, Any] = {"kind": hit.kind, "at": hit.at, "excerpt": hit.excerpt}
+    if hit.digest:
+        names = {"sha256": hit.digest, "tool": hit.tool, "target": hit.target}
+        return {**document, **names, "line": hit.line, "size": hit.size}
+    return {**document, "seq": hit.seq, **({"speaker": hit.speaker} if hit.speaker else {})}

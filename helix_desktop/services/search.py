@@ -1,0 +1,323 @@
+"""Search over everything: messages, outputs, handovers and file names of all workspaces, by session.
+
+Each workspace's store answers for itself (`find_passages`, `search`); one that is not open is opened for it
+and closed a moment after. Outputs up to 1 MB are in the index; larger ones are read by each search, for a
+bounded time: what was left is said, and searched on demand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.ports import Store
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.passages import PASSAGE_KINDS, PassageHit, PassageKind, PassageQuery
+from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary
+from helix_desktop.domain.text_search import parse_query
+from helix_desktop.services.closed_workspaces import ClosedSessions
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
+
+_log = logging.getLogger(__name__)
+
+SearchKind = Literal["message", "output", "handover", "file"]
+SEARCH_KINDS: tuple[SearchKind, ...] = ("message", "output", "handover", "file")
+
+_PER_SESSION = 5  # hits of a session that are found before one asks for all of them
+_MAX_HITS = 300  # of a workspace
+_MAX_OUTPUTS = 60  # of a workspace
+_OUTPUTS_S = 0.3  # seconds in which a workspace's outputs are searched before the rest is left
+_PASSAGES_S = 2.0  # the same for its messages: words of one or two characters are in no index
+_INDEX_SLICE_S = 1.0  # seconds that a closed store is held for its index: so long opening it may wait
+_SHARES = 1_000  # of the progress of one workspace
+_SAMPLE_S = 0.2  # seconds between two looks how far an index is
+
+
+class SearchRequest(msgspec.Struct, frozen=True):
+    """What to look for: words, kinds, workspaces (none: all), since when (ms since 1970).
+
+    `session` of the one workspace: everything in it. `all_outputs`: also large ones, however long it takes.
+    """
+
+    query: str
+    kinds: tuple[SearchKind, ...] = SEARCH_KINDS
+    workspaces: tuple[str, ...] = ()
+    since: int = 0
+    session: str = ""
+    all_outputs: bool = False
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Return the normalized words. Raises InvalidInput if there are none."""
+        return parse_query(self.query)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A hit: an event of a session or, with its `digest`, an output, and a line of it with the words.
+
+    `line` is where the excerpt is in an output, 0 if only its name has the words.
+    """
+
+    kind: SearchKind
+    session: str
+    at: int
+    excerpt: str
+    seq: int = 0
+    speaker: Literal["user", "agent", ""] = ""
+    digest: str = ""
+    tool: str = ""
+    target: str = ""
+    line: int = 0
+    size: int = 0
+
+
+class SearchPart(msgspec.Struct, frozen=True):
+    """What was found in a workspace, one part of it after the other; see `SearchFindings`."""
+
+    workspace_id: str
+    hits: tuple[Found, ...] = ()
+    more: tuple[str, ...] = ()
+    summaries: Mapping[str, SessionSummary] = {}
+    unindexed: int = 0
+    events: int = 0
+    outputs_left: bool = False
+    has_more: bool = False
+    error: HelixError | None = None
+
+
+class FoundSession(msgspec.Struct, frozen=True):
+    """A session with hits, newest first; the session is None for outputs that no listed session saved.
+
+    `has_more`: further hits may exist in it.
+    """
+
+    workspace_id: str
+    summary: SessionSummary | None
+    hits: tuple[Found, ...]
+    has_more: bool
+
+
+class SearchFindings:
+    """Collects the parts of a search: sessions with their hits, and what was not searched."""
+
+    def __init__(self, request: SearchRequest) -> None:
+        self.request = request
+        self.outputs_left = self.has_more = False
+        self.errors: dict[str, HelixError] = {}  # by workspace
+        self._summaries: dict[str, Mapping[str, SessionSummary]] = {}
+        self._hits: dict[tuple[str, str], list[Found]] = {}
+        self._more: set[tuple[str, str]] = set()
+        self._progress: dict[str, tuple[int, int]] = {}
+
+    @property
+    def count(self) -> int:
+        """The number of hits."""
+        return sum(map(len, self._hits.values()))
+
+    @property
+    def unindexed(self) -> tuple[int, int]:
+        """How many events are not in the index yet, of how many."""
+        behind, events = zip(*self._progress.values(), strict=True) if self._progress else ((0,), (0,))
+        return sum(behind), sum(events)
+
+    def add(self, part: SearchPart) -> None:
+        """Take a part over."""
+        self._summaries[part.workspace_id] = part.summaries or self._summaries.get(part.workspace_id, {})
+        if part.error is not None:
+            self.errors[part.workspace_id] = part.error
+        if part.events:
+            self._progress[part.workspace_id] = (part.unindexed, part.events)
+        self.outputs_left |= part.outputs_left
+        self.has_more |= part.has_more
+        summaries = self._summaries[part.workspace_id]
+        for hit in part.hits:
+            key = (part.workspace_id, hit.session if hit.session in summaries else "")
+            hits = self._hits.setdefault(key, [])
+            same_kind = sum(other.kind == hit.kind for other in hits)
+            if not self.request.session and same_kind >= _PER_SESSION:
+                self._more.add(key)
+            elif hit not in hits:
+                hits.append(hit)
+        self._more |= {(part.workspace_id, session) for session in part.more}
+
+    def sessions(self) -> list[FoundSession]:
+        """Return the sessions with hits, that with the newest hit first."""
+        found = []
+        for (workspace_id, session), hits in self._hits.items():
+            newest_first = tuple(sorted(hits, key=lambda hit: -hit.at))
+            summary = self._summaries[workspace_id].get(session)
+            has_more = (workspace_id, session) in self._more
+            found.append(FoundSession(workspace_id, summary, newest_first, has_more))
+        return sorted(found, key=lambda session: -session.hits[0].at)
+
+
+class SearchService:
+    """Searches the workspaces, open or not, and has the indexes of closed ones made."""
+
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        open_workspaces: Callable[[], Mapping[str, OpenWorkspace]],
+        closed: ClosedSessions,
+    ) -> None:
+        self._registry, self._open, self._closed = registry, open_workspaces, closed
+
+    async def workspaces(self) -> list[WorkspaceRecord]:
+        """Return the workspaces that have data, open ones first."""
+        records = self._registry.list_workspaces()
+        is_open = self._open()
+        kept = [
+            record
+            for record in records
+            if record.id in is_open or await asyncio.to_thread(self._registry.store_folder(record.id).is_dir)
+        ]
+        return sorted(kept, key=lambda record: record.id not in is_open)
+
+    async def find(self, request: SearchRequest) -> AsyncGenerator[SearchPart]:
+        """Yield what is found, workspace by workspace, each newest first. Raises InvalidInput at once.
+
+        A workspace that can't be searched is a part with its error. Ends between two parts when the caller is
+        canceled.
+        """
+        request.terms  # noqa: B018 - raises for a query without words before anything is opened
+        for record in await self.workspaces():
+            if request.workspaces and record.id not in request.workspaces:
+                continue
+            try:
+                async with self._store(record.id) as store:
+                    async for part in _find_in(record.id, store, request):
+                        yield part
+            except HelixError as error:
+                _log.warning("The workspace %s is not searched: %s", record.name, error)
+                yield SearchPart(record.id, error=error)
+
+    async def index_closed(
+        self, on_progress: OnProgress = no_progress, workspaces: Collection[str] = ()
+    ) -> None:
+        """Have the messages of closed workspaces (none named: all) indexed; open ones do it by themselves.
+
+        A store is held for a second at a time, so that opening its workspace does not wait for the end.
+        Raises nothing of a workspace: searching it says what is wrong.
+        """
+        records = [
+            record
+            for record in await self.workspaces()
+            if record.id not in self._open() and (not workspaces or record.id in workspaces)
+        ]
+        for number, record in enumerate(records):
+            while record.id not in self._open():
+                try:
+                    async with self._store(record.id) as store:
+                        left = await _index(store, partial(_report, on_progress, number, len(records)))
+                except HelixError as error:
+                    _log.warning("The workspace %s is not indexed: %s", record.name, error)
+                    break
+                if not left:
+                    break
+                await self._closed.release_store(record.id)
+        on_progress(1, 1)
+
+    async def release(self) -> None:
+        """Close the stores that were opened to search in them."""
+        await self._closed.release()
+
+    @asynccontextmanager
+    async def _store(self, workspace_id: str) -> AsyncIterator[Store]:
+        workspace = self._open().get(workspace_id)
+        if workspace is not None:
+            yield workspace.store
+        else:
+            async with self._closed.acquire(workspace_id) as store:
+                yield store
+
+
+async def _find_in(workspace_id: str, store: Store, request: SearchRequest) -> AsyncGenerator[SearchPart]:
+    summaries = {summary.id: summary for summary in await store.sessions()}
+    kinds: tuple[PassageKind, ...] = tuple(kind for kind in PASSAGE_KINDS if kind in request.kinds)
+    found, cursor, deadline = 0, 0, time.monotonic() + _PASSAGES_S
+    while kinds:
+        per_session = 0 if request.session else _PER_SESSION + 1
+        page = await store.find_passages(
+            PassageQuery(request.terms, kinds, request.since, request.session, per_session, 100, cursor)
+        )
+        found, cursor = found + len(page.hits), page.cursor
+        is_over = not cursor or found >= _MAX_HITS or time.monotonic() > deadline
+        yield SearchPart(
+            workspace_id,
+            tuple(map(_of_passage, page.hits)),
+            page.more,
+            summaries,
+            page.unindexed,
+            page.events,
+            has_more=bool(cursor) and is_over,
+        )
+        if is_over:
+            break
+    if "output" in request.kinds:
+        async for part in _find_outputs(workspace_id, store, request, summaries):
+            yield part
+
+
+async def _find_outputs(
+    workspace_id: str, store: Store, request: SearchRequest, summaries: Mapping[str, SessionSummary]
+) -> AsyncGenerator[SearchPart]:
+    entry_filter = EntryFilter(kinds=AGENT_KINDS, since=request.since, session=request.session)
+    deadline = time.monotonic() + _OUTPUTS_S
+
+    def should_continue(_: int) -> bool:
+        return request.all_outputs or time.monotonic() < deadline
+
+    results = await store.search(request.query, entry_filter, _MAX_OUTPUTS, "", should_continue)
+    is_full = len(results.hits) == _MAX_OUTPUTS
+    yield SearchPart(
+        workspace_id,
+        tuple(map(_of_output, results.hits)),
+        (),
+        summaries,
+        outputs_left=bool(results.cursor) and not is_full,
+        has_more=bool(results.cursor) and is_full,
+    )
+
+
+def _report(on_progress: OnProgress, number: int, count: int, done: int, total: int) -> None:
+    """Report that so much of the workspace with this number is done, of so many."""
+    on_progress(number * _SHARES + _SHARES * done // max(total, 1), count * _SHARES)
+
+
+async def _index(store: Store, on_progress: OnProgress) -> int:
+    """Let a store index its logs for a moment; return how many events are left."""
+    deadline = time.monotonic() + _INDEX_SLICE_S
+    while True:
+        page = await store.find_passages(PassageQuery(("\0\0\0",), limit=1))
+        on_progress(page.events - page.unindexed, page.events)
+        if not page.unindexed or time.monotonic() > deadline:
+            return page.unindexed
+        await asyncio.sleep(_SAMPLE_S)
+
+
+def _of_passage(hit: PassageHit) -> Found:
+    return Found(hit.kind, hit.session, hit.at, hit.excerpt, hit.seq, hit.speaker)
+
+
+def _of_output(hit: ContentHit) -> Found:
+    entry, best = hit.entry, hit.matches.best
+    return Found(
+        "output",
+        entry.session,
+        entry.created,
+        best[0].excerpt if best else entry.first_line,
+        digest=entry.digest,
+        tool=entry.tool,
+        target=entry.target,
+        line=best[0].line if best else 0,
+        size=entry.size,
+    )
