@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
+from helix_desktop.ui.chat.composer.attachment_chips import AttachText
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import (
@@ -534,7 +535,7 @@ async def _show(app_window: ControlledWindow, session_id: str) -> None:
 async def _check_attachments(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
     """What was sent with a message in one window doesn't go along with the next one in another."""
     await rig.run_turn("Said first.")
-    await act(lambda: rig.composer.long_text_pasted.emit("words\n" * 50))
+    await act(lambda: rig.perform(AttachText("words\n" * 50)))
     await until(rig.attachment_labels, "what was pasted")
     await _show(second, session_id)
     attachments = second.composer.attachments
