@@ -51,6 +51,7 @@ from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.rewind import RewindController
+from helix_desktop.ui.workspaces.search_everything import SearchController
 from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
@@ -146,6 +147,7 @@ class ControlledWindow:
         self.quit_controller = QuitController(window, session, windows, tray)
         WorkspaceListController(window, session, workspaces)
         SwitcherPresenter(window, session, windows, workspaces, self.navigation)
+        SearchController(window, session, workspaces, self.navigation)
         SessionSearchPresenter(window, session, workspaces, self.navigation)
         DeleteSessionController(window, session, windows, workspaces, drafts)
         SessionPlaceController(window, session, workspaces)

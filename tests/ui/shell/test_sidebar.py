@@ -17,7 +17,7 @@ from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.intents import NewSession, OpenFolder, SearchMessages, ShowPage
+from helix_desktop.ui.kit.intents import NewSession, OpenFolder, SearchEverything, ShowPage
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
@@ -200,7 +200,7 @@ def test_a_search_can_go_on_in_all_messages_or_be_cleared(qtbot: QtBot, sidebar:
     sidebar.search.setText("nothing like this ")
     with performed(sidebar) as intents:
         find_button(sidebar, "search_messages").click()
-    assert intents == [SearchMessages("nothing like this")]
+    assert intents == [SearchEverything("nothing like this")]
     assert sidebar.search.text() == "", "here the search is over"
     sidebar.search.setText("nothing like this")
     button = find_button(sidebar, "clear_search")
