@@ -59,7 +59,7 @@ def import_sessions(args: argparse.Namespace) -> int:
         if args.json:
             print_out(json.dumps(as_builtins(done), indent=1))
         else:
-            print_out(f"{sessions_text(done.result)}.")
+            print_out(f"{sessions_text(done.result, done.sessions)}.")
             if data_records := data_records_text(done.by_kind, done.damaged):
                 print_err(data_records)
             for records in done.by_kind:

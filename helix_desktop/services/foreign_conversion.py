@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.intake import Intake
-from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.context.intake.descriptions import describe_output
 from helix_desktop.context.intake.output_forms import names_in_output
 from helix_desktop.context.policy import ContextPolicy
@@ -56,6 +55,7 @@ from helix_desktop.foreign.items import (
     DataRecord,
     Output,
     Reader,
+    Record,
     RolledBack,
     Title,
     TurnOver,
@@ -63,6 +63,7 @@ from helix_desktop.foreign.items import (
     read_record,
 )
 from helix_desktop.foreign.sources import Source
+from helix_desktop.providers.tiktoken_counter import CountAhead
 from helix_desktop.store.archive_spool import ArchiveSpool
 
 POLICY = ContextPolicy()
@@ -70,8 +71,8 @@ POLICY = ContextPolicy()
 
 _KEPT_BYTES = 1024 * 1024  # of records kept as data, in one content
 _LISTED_LINES = 10
-_COUNTED_CHARS, _SAMPLES, _SAMPLE_CHARS = 4_000, 6, 500  # of a longer text, samples are counted
-_READ_CHARS = 6_000  # of an output in which names, and what it holds, are looked for
+_GROUP_RECORDS, _GROUP_BYTES = 200, 1024 * 1024  # that are read before what is in them is recorded
+_READ_CHARS, _DESCRIBED_CHARS = 4_000, 2_000  # of an output, in which names and what it holds are looked for
 _HEAD_CHARS, _TAIL_CHARS = 1_500, 700  # of a preview: about as many as the policy's tokens
 _MAX_IDENTIFIERS = 300  # of one output
 _MAX_WHY = 2_000  # characters of what an agent said about an error
@@ -131,7 +132,7 @@ class Conversion:
         source: Source,
         source_id: str,
         spool: ArchiveSpool,
-        counter: TokenCounter,
+        counter: CountAhead,
         *,
         parent: str = "",
         title: str = "",
@@ -169,12 +170,15 @@ class Conversion:
         """
         reader, read, number, size = self._source.reader(), 0, 0, self._source.size
         ends = set(marks)
-        for record in self._source.records():
-            read, number = read + len(record.raw) + 1, record.number
-            for item in read_record(reader, record):
+        for records in _groups(self._source.records(), ends):
+            items = [item for record in records for item in read_record(reader, record)]
+            self._counter.begin(_texts_of(items))
+            for item in items:
                 await self._add(item)
+            number = records[-1].number
             if number in ends:
                 await self._end(reader, number)
+            read += sum(len(record.raw) + 1 for record in records)
             on_progress(min(read, size or read), size or read)
         if number not in ends:
             await self._end(reader, number)
@@ -402,10 +406,10 @@ class Conversion:
         """Return the event of an output, whose bytes are stored; a large one is shown as a preview.
 
         Months of outputs come at once, so that less is read of each than `Intake` does as they arrive: what
-        an output holds is looked for at its ends, and the tokens of a long one are estimated.
+        an output holds is looked for at its ends.
         """
         data = item.text.encode()
-        digest, ends, target = digest_of(data), _ends_of(item.text), call_target(call.arguments)
+        digest, target = digest_of(data), call_target(call.arguments)
         images = []
         for picture in item.pictures:
             image_digest = digest_of(picture.data)
@@ -430,36 +434,28 @@ class Conversion:
             whole=not images,
             subagent=subagent,
             images=tuple(images),
-            about=describe_output(call.name, ends, item.exit_code),
+            about=describe_output(call.name, _ends_of(item.text, _DESCRIBED_CHARS), item.exit_code),
             handle_digits=POLICY.handle_digits,
-            identifiers=names_in_output(ends, _MAX_IDENTIFIERS),
+            identifiers=names_in_output(_ends_of(item.text, _READ_CHARS), _MAX_IDENTIFIERS),
         )
         marker = output_marker(answer)
-        full_tokens, (marker_tokens,) = await self._count(item.text), await self._counter.count([marker])
+        full_tokens, marker_tokens = await self._counter.count([item.text, marker])
         self._store(session, Content(digest, data, call.name, target, answer.about, full_tokens))
         image_tokens = sum(image.tokens for image in images)
         if not POLICY.is_large(full_tokens, ModelInfo("", "").window):
-            tokens = full_tokens if not marks else await self._count(answer.text)
+            tokens = (await self._counter.count([answer.text]))[0] if marks else full_tokens
             return replace(answer, tokens=tokens + image_tokens, marker_tokens=marker_tokens)
         shown = _preview(item.text, bare_marker(digest, POLICY.handle_digits), item.exit_code) + marks
+        (shown_tokens,) = await self._counter.count([shown])
         return replace(
             answer,
             text=shown,
-            tokens=await self._count(shown) + image_tokens,
+            tokens=shown_tokens + image_tokens,
             marker_tokens=marker_tokens,
             whole=False,
             form="preview",
             full_tokens=full_tokens + image_tokens,
         )
-
-    async def _count(self, text: str) -> int:
-        """Return the tokens of a text: of a long one, those of samples, in proportion."""
-        if len(text) <= _COUNTED_CHARS:
-            return (await self._counter.count([text]))[0]
-        last = len(text) - _SAMPLE_CHARS
-        starts = (number * last // (_SAMPLES - 1) for number in range(_SAMPLES))
-        counts = await self._counter.count([text[start : start + _SAMPLE_CHARS] for start in starts])
-        return round(sum(counts) * len(text) / (_SAMPLES * _SAMPLE_CHARS))
 
     def _subagent_of(self, call: ToolCall, item: Output) -> str:
         """Return the session of the subagent whose result an output is; empty for other outputs."""
@@ -581,11 +577,33 @@ class Conversion:
         self._spool.add_content(content, self._last_at, session.id)
 
 
-def _ends_of(text: str) -> str:
+def _groups(records: Iterator[Record], ends: Container[int]) -> Iterator[list[Record]]:
+    """Yield records in groups; those where an import ended end one."""
+    group, size = list[Record](), 0
+    for record in records:
+        group.append(record)
+        size += len(record.raw)
+        if size >= _GROUP_BYTES or len(group) >= _GROUP_RECORDS or record.number in ends:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _texts_of(items: Sequence[AnyItem]) -> Iterator[str]:
+    """Yield the texts whose tokens will be asked for."""
+    for item in items:
+        match item:
+            case Output(text=text) | UserMessage(text=text):
+                yield text
+            case AnswerPart(text=text, calls=calls):
+                yield text
+                yield from (call.name + call.arguments for call in calls)
+
+
+def _ends_of(text: str, chars: int) -> str:
     """Return a text, of a long one its beginning and its end."""
-    return (
-        text if len(text) <= _READ_CHARS else f"{text[: _READ_CHARS * 3 // 4]}\n{text[-_READ_CHARS // 4 :]}"
-    )
+    return text if len(text) <= chars else f"{text[: chars * 3 // 4]}\n{text[-chars // 4 :]}"
 
 
 def _preview(text: str, marker: str, exit_code: int | None) -> str:

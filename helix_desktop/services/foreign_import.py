@@ -6,7 +6,10 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -23,13 +26,16 @@ from helix_desktop.foreign.discovery import (
     find_in,
     find_sessions,
 )
-from helix_desktop.providers.tiktoken_counter import count_text, load_encoding
+from helix_desktop.providers.tiktoken_counter import CountAhead
 from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore
 from helix_desktop.services.foreign_conversion import Conversion, converted, session_id_of
 from helix_desktop.store.archive_spool import ArchiveSpool
 from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Services")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 OnFound = Callable[[int], None]
 """Told how many sessions were found so far; in another thread."""
@@ -51,6 +57,13 @@ class ForeignImport(msgspec.Struct, frozen=True):
     by_kind: tuple[RecordCount, ...] = ()
     damaged: int = 0
     failed: tuple[tuple[str, str], ...] = ()
+
+
+def ids_of(found: FoundSession) -> tuple[str, ...]:
+    """Return the ids that a session has here once it is imported: its own, then those of its subagents."""
+    return tuple(
+        session_id_of(found.agent, name) for name in (found.id, *(name for name, _ in found.subagents))
+    )
 
 
 class ForeignSessions:
@@ -133,28 +146,29 @@ class ForeignSessions:
         return done
 
     async def _import(self, store: AnyStore, found: FoundSession, on_progress: OnProgress) -> ForeignImport:
-        main_id = session_id_of(found.agent, found.id)
-        ids = (main_id, *(session_id_of(found.agent, name) for name, _ in found.subagents))
+        main_id, *_ = ids = ids_of(found)
         marks = {session_id: await _marks(store, session_id) for session_id in ids}
         stop = threading.Event()
 
         def report(done: int, size: int) -> None:
             if stop.is_set():
                 raise _Stopped
-            on_progress(done, 2 * size)
+            on_progress(2 * done, 3 * size)
 
         with ArchiveSpool() as spool:
             try:
-                conversions = await asyncio.to_thread(self._convert, spool, found, marks, report)
+                conversions = await _to_its_end(stop, self._convert, spool, found, marks, report)
                 listed = [
                     (one.summary, one.branch) for each in conversions for one in converted(each.sessions)
                 ]
                 if not conversions[0].main.is_started:
                     return ForeignImport(ImportResult(""), ("",))
-                path = await asyncio.to_thread(spool.write, found.title, self._clock(), listed)
+                path, totals = await _to_its_end(stop, spool.write, found.title, self._clock(), listed)
             finally:
                 stop.set()
-            result = await store.import_from(path, lambda done, size: on_progress(size + done, 2 * size))
+            result = await store.import_from(
+                path, lambda done, size: on_progress(2 * size + done, 3 * size), totals
+            )
         by_kind = tuple(
             RecordCount(kind, sum(each.data_counts[kind, known] for each in conversions), known)
             for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.data_counts))
@@ -166,29 +180,32 @@ class ForeignSessions:
         self, spool: ArchiveSpool, found: FoundSession, marks: Mapping[str, Sequence[int]], report: OnProgress
     ) -> list[Conversion]:
         """Convert a session and those of its subagents. Raises OSError, sqlite3.Error, _Stopped."""
-        counter, children = _ThreadCounter(self._vocabulary), {}
+        children = {}
         for name, _ in found.subagents:
             children[name] = session_id_of(found.agent, name)
         main_id = session_id_of(found.agent, found.id)
-        main = Conversion(found.source, found.id, spool, counter, title=found.title, subagents=children)
-        asyncio.run(main.run(marks[main_id], report))
-        conversions = [main]
-        for name, source in found.subagents:
-            title = main.subagent_titles.get(children[name], "")
-            child = Conversion(source, name, spool, counter, parent=main_id, title=title)
-            asyncio.run(child.run(marks[children[name]], report))
-            conversions.append(child)
+        with CountAhead(self._vocabulary) as counter:
+            main = Conversion(found.source, found.id, spool, counter, title=found.title, subagents=children)
+            asyncio.run(main.run(marks[main_id], report))
+            conversions = [main]
+            for name, source in found.subagents:
+                title = main.subagent_titles.get(children[name], "")
+                child = Conversion(source, name, spool, counter, parent=main_id, title=title)
+                asyncio.run(child.run(marks[children[name]], report))
+                conversions.append(child)
         return conversions
 
 
-class _ThreadCounter:
-    """Counts in the thread that asks: there are many short texts, and nobody waits for that thread."""
-
-    def __init__(self, vocabulary: Path) -> None:
-        self._encoding = load_encoding(vocabulary)
-
-    async def count(self, texts: Sequence[str]) -> list[int]:
-        return [count_text(self._encoding, text) for text in texts]
+async def _to_its_end(stop: threading.Event, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do it in a thread; canceled, set `stop` and wait for that thread: its files are closed next."""
+    running = asyncio.get_running_loop().run_in_executor(None, partial(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        with suppress(_Stopped):
+            await running
+        raise
 
 
 async def _marks(store: AnyStore, session_id: str) -> list[int]:

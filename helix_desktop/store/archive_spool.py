@@ -74,8 +74,8 @@ class ArchiveSpool:
 
     def write(
         self, name: str, at_ms: int, sessions: Iterable[tuple[SessionSummary, BranchPoint | None]]
-    ) -> Path:
-        """Write the sessions, parents before branches, to an archive in the folder; return its path."""
+    ) -> tuple[Path, ArchiveTotals]:
+        """Write the sessions, parents before branches, to an archive in the folder; return both."""
         listed, path = list(sessions), self._folder / "sessions.helix"
         with path.open("wb") as file:
             os.chmod(path, 0o600)
@@ -95,9 +95,10 @@ class ArchiveSpool:
                     tar.add(f"sessions/{number}/events-{part_number}.jsonl", part)
             events = sum(self._counts.get(summary.id, 0) for summary, _ in listed)
             missing = sorted(digest.hex() for digest in self._references if digest.hex() not in self._places)
-            _add(tar, END, ArchiveTotals(*totals, events, tuple(missing)))
+            end = ArchiveTotals(*totals, events, tuple(missing))
+            _add(tar, END, end)
             tar.close()
-        return path
+        return path, end
 
     def _log_parts(self, session_id: str) -> Iterator[bytes]:
         log = self._logs[session_id]

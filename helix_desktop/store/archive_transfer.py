@@ -364,15 +364,21 @@ IsWritable = Callable[[str], bool]
 
 
 async def merge_archive(
-    store: LevelDbStore, path: Path, is_writable: IsWritable, on_progress: OnProgress = lambda *_: None
+    store: LevelDbStore,
+    path: Path,
+    is_writable: IsWritable,
+    on_progress: OnProgress = lambda *_: None,
+    totals: ArchiveTotals | None = None,
 ) -> ImportResult:
-    """Check the file, then merge it; return what was imported.
+    """Check the file, then merge it; return what was imported. With its `totals` it is merged unchecked.
 
     Raise InvalidArchive (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
     is complete, and importing again continues).
     """
     stop = threading.Event()
     try:
+        if totals is not None:
+            return await _Importer(store, is_writable, totals).run(path, stop, on_progress)
         end = await asyncio.to_thread(_check_readable, path, stop, _half_progress(on_progress, 0))
         return await _Importer(store, is_writable, end).run(path, stop, _half_progress(on_progress, 1))
     finally:
@@ -717,6 +723,7 @@ async def import_store(
     path: str,
     is_writable: IsWritable = lambda _: True,
     on_progress: OnProgress = no_progress,
+    totals: ArchiveTotals | None = None,
 ) -> ImportResult:
     """Merge a file into a store; `is_writable` is asked for each log. Raise as `merge_archive` does."""
-    return await merge_archive(store, Path(path), is_writable, on_progress)
+    return await merge_archive(store, Path(path), is_writable, on_progress, totals)

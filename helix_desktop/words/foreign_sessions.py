@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from helix_desktop.domain.events.foreign import RecordCount
 from helix_desktop.domain.store_reports import ImportResult
@@ -11,11 +11,23 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Foreign sessions")
 
 
-def sessions_text(result: ImportResult) -> str:
+def sessions_text(result: ImportResult, sessions: Collection[str]) -> str:
+    """Return what was done with the sessions of an import; their branches and subagents are counted apart.
+
+    `sessions` are their ids, without those of branches and subagents.
+    """
+    new, extended, unchanged = (
+        [session for session in group if session in sessions]
+        for group in (result.new, result.extended, result.unchanged)
+    )
     counts = (
-        (n := len(result.new), tr.plural(n, "%n session imported", "%n sessions imported")),
-        (n := len(result.extended), tr.plural(n, "%n extended", "%n extended")),
-        (n := len(result.unchanged), tr.plural(n, "%n already there", "%n already there")),
+        (n := len(new), tr.plural(n, "%n session imported", "%n sessions imported")),
+        (n := len(extended), tr.plural(n, "%n continued with what is new", "%n continued with what is new")),
+        (n := len(unchanged), tr.plural(n, "%n already here", "%n already here")),
+        (
+            n := len(result.new) - len(new),
+            tr.plural(n, "%n branch or subagent", "%n branches and subagents"),
+        ),
         (
             n := len(result.apart),
             tr.plural(n, "%n changed there, added as a new one", "%n changed there, added as new ones"),
@@ -24,6 +36,7 @@ def sessions_text(result: ImportResult) -> str:
             n := len(result.busy),
             tr.plural(n, "%n skipped because it is open", "%n skipped because they are open"),
         ),
+        (n := len(result.trashed), tr.plural(n, "%n of them in the trash", "%n of them in the trash")),
     )
     return ", ".join(words for count, words in counts if count) or tr("Nothing to import")
 

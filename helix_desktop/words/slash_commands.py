@@ -39,6 +39,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("export", text("Export this session, the workspace or all of them")),
     SlashCommand("find", text("Find words in this session"), "[WORDS]"),
     SlashCommand("help", text("Show all commands")),
+    SlashCommand("import", text("Import sessions of other agents")),
     SlashCommand("keys", text("Show keyboard shortcuts")),
     SlashCommand("mode", text("Change how freely the agent acts"), "[ask|plan|auto]"),
     SlashCommand("model", text("Choose the model for this session"), "[NAME]"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.config.paths import DataDir
@@ -20,12 +21,13 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.forms import Draft, Values
-from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers
 from helix_desktop.ui.kit.notices import Notice
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
-from helix_desktop.ui.settings.page_layout import OnScreen
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
@@ -69,7 +71,18 @@ class _NothingRuns(TaskScope):
         return cast("asyncio.Task[T]", _EndedTask())
 
 
-class _NoNotices:
+class _NoWindow(QObject):
+    """A window that shows nothing of what its session says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.intents = IntentHandlers()
+        self.notices: Any = self
+        self.jobs: Any = self
+
+    async def run(self, *_: Any) -> NoReturn:
+        raise AssertionError("no window shows a job")
+
     def notify(self, notice: Notice) -> None:
         raise AssertionError(f"no window shows {notice}")
 
@@ -78,35 +91,29 @@ class _NoNotices:
     def names(self) -> tuple[str, ...]:
         return ()
 
+    def page(self) -> str:
+        return "settings"
 
-class NothingOnScreen(QObject):
-    """What pages know of a window without a workspace: services that have stored nothing."""
-
-    session_changed = Signal()
-    workspace_id, workspace, conversation = "", None, None
-
-    def __init__(self, folder: Path = Path("/home/mara/.local/share/helix-desktop")) -> None:
-        """`folder` is that of the data: by default one that can be shown, and isn't there."""
-        super().__init__()
-        self.notices = _NoNotices()
-        self.services = AppServices(DataDir(folder), {})
-        self.async_actions = AsyncActions(_NothingRuns(), _fail)
-
-    async def show_model(self) -> None:
-        raise AssertionError("no window shows a model")
-
-    async def run(self, intent: Intent) -> None:
+    def perform(self, intent: Intent) -> None:
         raise AssertionError(f"no window performs {intent}")
 
 
+class NothingOnScreen(Session):
+    """The session of a window without a workspace: services that have stored nothing."""
+
+    def __init__(self, folder: Path = Path("/home/mara/.local/share/helix-desktop")) -> None:
+        """`folder` is that of the data: by default one that can be shown, and isn't there."""
+        super().__init__(_NoWindow(), AppServices(DataDir(folder), {}), AsyncActions(_NothingRuns(), _fail))
+
+
 def settings_view(
-    values: Values, on_screen: OnScreen, pages: Mapping[SettingsPage, Callable[[], QWidget]] | None = None
+    values: Values, session: Session, pages: Mapping[SettingsPage, Callable[[], QWidget]] | None = None
 ) -> SettingsView:
     """Return the settings without a window; `pages` make those that know one."""
-    files, replays = PolicyFiles(on_screen), SessionReplays(PolicyReplayWorker)
-    return SettingsView(
-        on_screen, values, {"policy": lambda: PolicyPage(on_screen, files, replays), **(pages or {})}
-    )
+    files, replays = PolicyFiles(session), SessionReplays(PolicyReplayWorker)
+    preparation = ReplayPreparation(session, replays)
+    policy_page = partial(PolicyPage, session, files, replays, preparation)
+    return SettingsView(session, values, {"policy": policy_page, **(pages or {})})
 
 
 def _fail(error: HelixError) -> NoReturn:

@@ -35,6 +35,7 @@ from helix_desktop.system.task_scope import TaskScope
 
 _USER_SAYS = " The user says: "
 _RULE_SAYS = " A saved rule says: "
+_CORRECTED = "The user did not allow this call. Do what they say instead: "
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 
 
@@ -233,7 +234,8 @@ class ApprovalService:
 
 def denial_reason(model_text: str) -> str:
     """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
-    return model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
+    corrected = model_text.partition(_CORRECTED)[2]
+    return corrected or model_text.partition(f"{DENIED}{_USER_SAYS}")[2]  # in logs of before
 
 
 def denying_rule(model_text: str) -> str:
@@ -281,7 +283,7 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
 
 def _user_outcome(reply: ApprovalReply, request: ApprovalRequest) -> ApprovalOutcome:
     user_reason = reply.reason.strip()
-    model_text = f"{DENIED}{_USER_SAYS}{user_reason}" if user_reason else DENIED
+    model_text = f"{_CORRECTED}{user_reason}" if user_reason else DENIED
     if reply.decision in ("session", "always") and not request.lasting_refusal:
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or request.rule, scope=scope)

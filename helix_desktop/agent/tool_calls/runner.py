@@ -20,6 +20,7 @@ from helix_desktop.agent.tool_calls.approvals import (
     ApprovalService,
     AutoRunDecisions,
     UserAsk,
+    denial_reason,
     named_changes,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
@@ -33,6 +34,7 @@ from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import (
     STOPPED,
     TURN_ENDED,
@@ -45,6 +47,7 @@ from helix_desktop.system.clock import ClockMs
 
 log = logging.getLogger(__name__)
 
+_REASON_CHARS = 200  # of why the user denied a call, in the first line of its result
 _MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
 HALTED = "The user stopped this call before it had an answer. Ask what to do instead, or go on without it."
 
@@ -464,6 +467,7 @@ class ToolRunner:
 
     async def _deny(self, call: ToolCall, model_text: str, step: _Step) -> None:
         tokens = await self._runtime.count_tokens(model_text)
+        reason = ellipsize(one_line(denial_reason(model_text)), _REASON_CHARS)
         answer = ToolAnswered(
             call.id,
             call.name,
@@ -472,7 +476,7 @@ class ToolRunner:
             0,
             tokens,
             tokens,
-            first_line="denied",
+            first_line=f"denied, the user says: {reason}" if reason else "denied",
             ok=False,
             outcome="denied",
         )

@@ -45,7 +45,7 @@ from helix_desktop.domain.store import (
     SessionSummary,
     StoreTotals,
 )
-from helix_desktop.domain.store_reports import ExportResult, ImportResult, IntegrityReport
+from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult, IntegrityReport
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import check_commit
@@ -442,8 +442,10 @@ class RemoteStore(StoreSearch):
         args = (str(path), name, wall_clock_ms(), session_id)
         return await self._call_long(rpc.EXPORT_SESSION, *args, on_progress=on_progress)
 
-    async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
-        """Let the owner merge the file at an absolute path. Raises as `import_store`."""
+    async def import_from(
+        self, path: Path, on_progress: OnProgress = no_progress, totals: ArchiveTotals | None = None
+    ) -> ImportResult:
+        """Let the owner merge the file at an absolute path, which it checks. Raises as `import_store`."""
         return await self._call_long(rpc.IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:

@@ -298,7 +298,9 @@ SAVE_PARTIAL_OUTPUTS = RpcMethod("save_partial_outputs", LevelDbStore.save_parti
 DRAFT = RpcMethod("draft", LevelDbStore.draft)
 EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
 EXPORT_SESSION = RpcMethod("export_session", export_session, progress_param="on_progress")
-IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
+IMPORT = RpcMethod(
+    "import_store", import_store, local_params=("is_writable", "totals"), progress_param="on_progress"
+)
 
 REFERENCES = RpcMethod("keep.references", RowRetention.references, _RETENTION)
 SESSION_DIGESTS = RpcMethod("keep.named", RowRetention.session_digests, _RETENTION)

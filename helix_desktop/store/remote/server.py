@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 from helix_desktop.domain.errors import HelixError, StoreError, StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.store import Commit
-from helix_desktop.domain.store_reports import ExportResult, ImportResult
+from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
@@ -408,9 +408,14 @@ class SharedStore(LevelDbStore):
         """Write one session to a file, from a snapshot. Raise as `export_store` does."""
         return await export_session(self, str(path), name, self._access.clock(), session_id, on_progress)
 
-    async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
-        """Merge a file into the store, except sessions that are open. Raise as `import_store` does."""
-        return await import_store(self, str(path), self._leases.is_available, on_progress)
+    async def import_from(
+        self, path: Path, on_progress: OnProgress = no_progress, totals: ArchiveTotals | None = None
+    ) -> ImportResult:
+        """Merge a file into the store, except sessions that are open. Raise as `import_store` does.
+
+        `totals` are those of a file that this process has just written: it isn't checked again.
+        """
+        return await import_store(self, str(path), self._leases.is_available, on_progress, totals)
 
     async def close(self) -> None:
         """Disconnect the clients, then close as LevelDbStore does."""

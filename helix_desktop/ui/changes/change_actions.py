@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QMenu
 
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertSelection, SessionChanges
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.rows import (
-    ChangeGroup,
     Entry,
     FileRow,
     agent_capture_ids,
     can_accept,
     can_change,
+    capture_selection,
     file_of,
+    is_redoable,
+    session_selection,
+    turn_selection,
 )
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.changes.texts import files_text
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import CopyText, Intent, ShowEvent, perform
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Changes")
 
 # What entries of the page of changes want.
 # fmt: off
@@ -60,8 +68,7 @@ class ChangeActions(QObject):
     def accept(self) -> None:
         entry = self.entry
         if entry is not None and can_accept(entry):
-            paths = [path for row in _rows(entry) for path in row.paths]
-            self.perform(AcceptChanges(tuple(dict.fromkeys(paths))))
+            self.perform(AcceptChanges(entry.paths))
 
     def revert(self) -> None:
         """Ask to take back what is selected; what was taken back already, to do it again."""
@@ -96,23 +103,60 @@ class ChangeActions(QObject):
 
     def open_in_editor(self) -> None:
         file = file_of(self.entry)
-        if file is not None and file.after is not None and file.after.kind == "file":
+        if file is not None and file.is_there:
             self.perform(OpenInEditor(file.path))
 
     def copy_patch(self) -> None:
         if self.entry is not None:
             self.perform(CopyPatch(self.entry.selection))
 
+    def entry_menu(self, entry: Entry) -> QMenu:
+        menu, file, key_of = EntryMenu(self.list), file_of(entry), self.keys.shown_key
+        is_open = can_accept(entry) and entry.status == "open"
+        menu.add("accept", tr("Accept"), self.accept, key_of("changes_accept"), is_enabled=is_open)
+        can_revert = can_change(entry) and (file is None or file.is_covered)
+        name, words = ("redo", tr("Redo")) if is_redoable(entry) else ("revert", tr("Revert"))
+        can_revert = can_revert or (is_redoable(entry) and entry.status == "reverted")
+        menu.add(name, words, self.revert, key_of("changes_revert"), is_enabled=can_revert)
+        if self.changes is not None and file is not None and can_change(entry):
+            _add_reverts(menu, file, self.changes)
+        menu.addSeparator()
+        if file is not None:
+            key = key_of("changes_open")
+            menu.add("open", tr("Open in editor"), self.open_in_editor, key, is_enabled=file.is_there)
+            menu.add("copy-path", tr("Copy path"), CopyText(file.path))
+        menu.add("copy-patch", tr("Copy as patch"), self.copy_patch, "Ctrl+C")
+        seq = file.last.place if file is not None else entry.captures[0].turn_seq
+        menu.add("show-chat", tr("Show in chat"), ShowEvent(seq), is_enabled=bool(seq))
+        return menu
+
+    def page_menu(self) -> QMenu:
+        menu = EntryMenu(self.list)
+        if self.changes is not None:
+            everything = session_selection(self.changes)
+            words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)
+            menu.add("accept-all", tr("Accept all"), AcceptChanges())
+            menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
+            menu.add("copy-all", tr("Copy all as patch"), CopyPatch(everything))
+            menu.addSeparator()
+            menu.add("coverage", tr("What can't be undone…"), ShowUncoveredPlaces())
+        return menu
+
+
+def _add_reverts(menu: EntryMenu, file: FileRow, changes: SessionChanges) -> None:
+    """Offer to take back more than a file: its step, its turn."""
+    step, turn = file.last, turn_selection(changes, file.last.turn)
+    if len(file.captures) == 1 and len(step.changes) > 1:
+        words = tr("Revert this step ({files})", files=files_text(len(step.changes)))
+        menu.add("revert-step", words, RevertChanges(capture_selection(step)))
+    if len(turn.capture_ids) > 1:
+        captures = [capture for capture in changes.captures if capture.turn == step.turn]
+        count = len({change.path for capture in captures for change in capture.changes})
+        words = tr("Revert this turn ({files})", files=files_text(count))
+        menu.add("revert-turn", words, RevertChanges(turn))
+
 
 def _has_standing(capture: RecordedChanges, paths: tuple[str, ...]) -> bool:
     """Return True if a capture changed one of these paths (none: any), and that was not taken back."""
     standing = {change.path for change in capture.changes} - set(capture.reverted)
     return bool(standing.intersection(paths) if paths else standing)
-
-
-def _rows(entry: Entry) -> tuple[FileRow, ...]:
-    """Return the files of a turn, or a file."""
-    file = file_of(entry)
-    if file is not None:
-        return (file,)
-    return entry.rows if isinstance(entry, ChangeGroup) else ()

@@ -245,7 +245,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_status(file)
         self._show_revert(file)
         self.patch.show()
-        self.open.setVisible(file.after is not None and file.after.kind == "file")
+        self.open.setVisible(file.is_there)
         self._fit()
 
     def _show_turn(self, group: ChangeGroup) -> None:

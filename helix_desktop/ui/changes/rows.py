@@ -81,6 +81,11 @@ class FileRow(msgspec.Struct, frozen=True):
         return is_folder(self.before) or is_folder(self.after)
 
     @property
+    def is_there(self) -> bool:
+        """True of a file that stands there after the change, and can be opened."""
+        return self.after is not None and self.after.kind == "file"
+
+    @property
     def last(self) -> RecordedChanges:
         return self.captures[-1]
 
@@ -139,6 +144,12 @@ class ChangeGroup(msgspec.Struct, frozen=True):
         if self.is_revert:
             return capture_selection(self.first)
         return RevertSelection(agent_capture_ids(self.captures), scope="turn")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        if self.head is not None:
+            return self.head.paths
+        return tuple(dict.fromkeys(path for row in self.rows for path in row.paths))
 
 
 Entry: TypeAlias = ChangeGroup | FileRow

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
+from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.services.git import GitCheckouts
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.commands import ChangesCommands
+from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
 from helix_desktop.ui.changes.detail import ChangeDetail
-from helix_desktop.ui.changes.file_coverage_strip import FileCoverageStrip
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
-from helix_desktop.ui.changes.menus import entry_menu, page_menu
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     ChangesState,
@@ -27,15 +31,20 @@ from helix_desktop.ui.changes.rows import (
     Entry,
     FileRow,
     LineCounts,
+    ListSource,
+    Obstacle,
     added_up,
+    can_change,
+    can_revert_hunks,
+    commit_changes,
     file_of,
+    group_changes,
     narrow_groups,
     net_rows,
     visible_changes,
 )
-from helix_desktop.ui.changes.shortcuts import add_changes_shortcuts
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
-from helix_desktop.ui.changes.undone_changes_panel import UndoneChangesPanel
+from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -43,13 +52,22 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import FocusComposer, perform
+from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
+from helix_desktop.ui.kit.intents import (
+    ApplyRemedy,
+    FocusComposer,
+    ShowCommitChanges,
+    ShowPage,
+    handles,
+    perform,
+)
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
+_COUNTED_AT_ONCE = 8  # files whose lines are shown together
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
 _LOW_PX, _LOW_SIDE_BY_SIDE_PX = 520, 540  # on a page lower than that, from this width
 _LIST_PX, _DETAIL_PX = 330, 500
@@ -59,11 +77,10 @@ _LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user move
 
 
 class ChangesPage(Themed, QWidget):
-    file_selected = Signal(object)
-    """The FileRow whose diff is to be shown."""
-    counts_requested = Signal(list)
-    """FileRows in sight whose lines nobody counted yet."""
-    trust_requested = Signal()
+    """Without `start` it reads nothing, and shows what it is given."""
+
+    _session: Session
+    _git: GitCheckouts
 
     def __init__(
         self,
@@ -72,9 +89,18 @@ class ChangesPage(Themed, QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._state = ChangesState()
+        self.state = ChangesState()
         self._line_counts: dict[Contents, LineCounts] = {}
         self._has_own_width = False  # of the list: the user moved the handle
+        self._start = start
+        self._source: ListSource = "session"
+        self._workspace: OpenWorkspace | None = None  # whose coverage is followed
+        self._conversation: Conversation | None = None  # whose changes are listed
+        self._pending_reveal: tuple[str, str] | None = None
+        self._pending_key = ""
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._diff_task: asyncio.Task[None] | None = None
+        self._count_task: asyncio.Task[None] | None = None
         self.filter_bar = ChangesFilterBar()
         self.list = ChangeListView(self.counts_of, clock)
         mark_pane_stop(self.list)
@@ -90,8 +116,7 @@ class ChangesPage(Themed, QWidget):
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lay_out()
         self._wire()
-        add_changes_shortcuts(self, self.change_actions, self.filter_bar, self.detail)
-        self.set_state(self._state)
+        self.set_state(self.state)
 
     @property
     def entry(self) -> Entry | None:
@@ -99,8 +124,8 @@ class ChangesPage(Themed, QWidget):
 
     def set_state(self, state: ChangesState) -> None:
         """Show another state; selection and place on screen stay where they can."""
-        is_same = state == self._state and state.grouped is not None
-        self._state, self.change_actions.changes = state, state.changes
+        is_same = state == self.state and state.grouped is not None
+        self.state, self.change_actions.changes = state, state.changes
         if is_same:
             return
         if state.grouped is not None:
@@ -112,11 +137,7 @@ class ChangesPage(Themed, QWidget):
         )
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
-        self._request_counts()
-
-    @property
-    def state(self) -> ChangesState:
-        return self._state
+        self._count_lines()
 
     def counts_of(self, row: FileRow) -> LineCounts | None:
         """Return the lines that a file gained and lost; None while nobody counted."""
@@ -131,31 +152,15 @@ class ChangesPage(Themed, QWidget):
         self.list.viewport().update()
         self._show_totals()
 
-    def show_coverage(self, coverage: FileCoverage) -> None:
-        self._state = replace(self._state, coverage=coverage)
-        self.coverage.show_coverage(coverage, self._state.obstacle)
-        if self.empty.isVisible():
-            self._show_groups()
-
-    def show_diff_error(self, row: FileRow, error: HelixError) -> None:
-        """Say why there is no diff of a file, if it is still the one that is selected."""
-        if self._is_selected(row):
-            self.detail.show_text(error_text(error))
-
     def show_diff(self, row: FileRow, diff: FileDiff, states: Sequence[HunkState] = ()) -> None:
         """Show the diff of a file, if it is still the one that is selected; none named: all hunks stand."""
         if self._is_selected(row):
             self.detail.show_diff(row, diff, states)
         self.show_counts({row.contents: LineCounts.of(diff)})
 
-    def go_to_change(self, by: int) -> None:
-        """Go to the next change (1) of the file, or of the next one; -1: to the previous."""
-        if not self.detail.go_to_change(by):
-            self.list.step(by)
-
-    def reveal(self, capture_id: str, path: str) -> bool:
+    def _reveal(self, capture_id: str, path: str) -> bool:
         """Select what a capture did to a path (empty: any), by turn; False if it is not listed."""
-        changes = self._state.changes
+        changes = self.state.changes
         captures = changes.captures if changes is not None else ()
         paths = [
             change.path
@@ -217,13 +222,14 @@ class ChangesPage(Themed, QWidget):
 
     def _wire(self) -> None:
         self.filter_bar.changed.connect(self._show_groups)
+        self.filter_bar.source_changed.connect(self._list_source)
         self.splitter.splitterMoved.connect(self._on_handle_moved)
         self.list.entry_selected.connect(self._on_selected)
-        self.list.visible_changed.connect(self._request_counts)
+        self.list.visible_changed.connect(self._count_lines)
         self.list.opened.connect(self.detail.focus_body)
         self.list.menu_requested.connect(self._show_entry_menu)
         self.filter_bar.menu_requested.connect(
-            lambda anchor: popup_below(page_menu(self.change_actions), anchor)
+            lambda anchor: popup_below(self.change_actions.page_menu(), anchor)
         )
         self.detail.more.clicked.connect(self._show_more)
         self.detail.accept.clicked.connect(self.change_actions.accept)
@@ -232,20 +238,38 @@ class ChangesPage(Themed, QWidget):
         self.detail.patch.clicked.connect(self.change_actions.copy_patch)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self.empty.button_clicked.connect(self._on_empty_button)
+        everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
+        actions, field = self.change_actions, self.filter_bar.field
+        add_shortcut(self, "F7", lambda: self._go_to_change(1), everywhere)
+        add_shortcut(self, "Shift+F7", lambda: self._go_to_change(-1), everywhere)
+        self.keys.add_shortcut("changes_filter", self, field.setFocus, everywhere)
+        self.keys.add_shortcut("changes_accept", self.list, actions.accept, here)
+        self.keys.add_shortcut("changes_revert", self.list, actions.revert, here)
+        self.keys.add_shortcut("changes_open", self.list, actions.open_in_editor, here)
+        add_shortcut(self.list, "Ctrl+C", actions.copy_patch, here)
+        for key in ("Down", "Return", "Enter"):
+            add_shortcut(field, key, self.list.focus_list, here)
+        add_shortcut(field, "Escape", field.clear, here)
+        self.detail.diff_built.connect(lambda text: add_shortcut(text, "Escape", self.list.setFocus, here))
+
+    def _go_to_change(self, by: int) -> None:
+        """Go to the next change (1) of the file, or of the next one; -1: to the previous."""
+        if not self.detail.go_to_change(by):
+            self.list.step(by)
 
     def _show_groups(self) -> None:
-        changes, source = self._state.changes, self._state.source
-        bare = changes is None or not changes.captures or bool(self._state.removed_captures)
+        changes, source = self.state.changes, self.state.source
+        bare = changes is None or not changes.captures or bool(self.state.removed_captures)
         had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
-        groups = narrow_groups(self._state.grouped, grouping, self.filter_bar.change_filter)
+        groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
         self.empty.set_content(
-            empty_text(self._state),
-            empty_button_text(self._state.obstacle),
+            empty_text(self.state),
+            empty_button_text(self.state.obstacle),
         )
         self.empty.setVisible(bare)
-        self.filter_bar.setVisible(not bare or self._state.has_git or source == "commit")
+        self.filter_bar.setVisible(not bare or self.state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
         self.setFocusProxy(self.empty.button if bare else self.list)
         if had_focus:  # else Qt gives the keyboard to whatever comes next
@@ -257,33 +281,37 @@ class ChangesPage(Themed, QWidget):
             self._has_own_width = True
 
     def _on_empty_button(self) -> None:
-        if self._state.obstacle == "untrusted":
-            self.trust_requested.emit()
+        if self.state.obstacle == "untrusted":
+            perform(self, ApplyRemedy("trust_folder"))
         else:
             perform(self, FocusComposer())
 
     def _on_selected(self, entry: Entry | None) -> None:
         self.detail.show_entry(entry)
         self._show_totals()
-        self._request_counts()
+        self._count_lines()
         file = file_of(entry)
-        if file is not None and not self.detail.has_diff:
-            self.file_selected.emit(file)
+        if file is not None and not self.detail.has_diff and self._start is not None:
+            if self._diff_task is not None:
+                self._diff_task.cancel()
+            self._diff_task = self._session.start(self._show_diff(file), "diff")
 
-    def _request_counts(self) -> None:
-        """Have lines counted that are not yet: of the rows in sight first."""
+    def _count_lines(self) -> None:
+        """Count lines that are not yet, of the rows in sight first; of those that left it meanwhile later."""
         rows = {
             row.contents: row
             for row in (*self.list.visible_files(), *self._differing, *self._rows_of_turn)
             if self.counts_of(row) is None
         }
-        if rows:
-            self.counts_requested.emit(list(rows.values()))
+        if rows and self._start is not None:
+            if self._count_task is not None:
+                self._count_task.cancel()
+            self._count_task = self._session.start(self.count([*rows.values()]), "count lines")
 
     @property
     def _differing(self) -> Sequence[FileRow]:
         """The files whose lines the total is of; none if they are too many."""
-        return _not_too_many(self._state.grouped.differing if self._state.grouped is not None else ())
+        return _not_too_many(self.state.grouped.differing if self.state.grouped is not None else ())
 
     @property
     def _rows_of_turn(self) -> Sequence[FileRow]:
@@ -294,8 +322,8 @@ class ChangesPage(Themed, QWidget):
         return _not_too_many(net_rows(entry.rows))
 
     def _show_totals(self) -> None:
-        if self._state.grouped is not None:
-            self.filter_bar.show_total(self._state.grouped, self._sum(self._differing))
+        if self.state.grouped is not None:
+            self.filter_bar.show_total(self.state.grouped, self._sum(self._differing))
         if self._rows_of_turn:
             self.detail.show_turn_lines(self._sum(self._rows_of_turn))
 
@@ -307,12 +335,151 @@ class ChangesPage(Themed, QWidget):
     def _show_more(self) -> None:
         entry = self.entry
         if entry is not None:
-            popup_below(entry_menu(self.change_actions, entry), self.detail.more)
+            popup_below(self.change_actions.entry_menu(entry), self.detail.more)
 
     def _show_entry_menu(self, position: QPoint) -> None:
         entry = self.entry
         if entry is not None:
-            entry_menu(self.change_actions, entry).popup(position)
+            self.change_actions.entry_menu(entry).popup(position)
+
+    def follow(self, session: Session) -> None:
+        """Show what the session on screen did to the files, from the next `refresh` on."""
+        self._session, self._git = session, session.app.git
+        self._git.listen(self._show_git)
+        session.changed.connect(self._leave)
+        session.on_refresh_page("changes", self.refresh)
+
+    def _leave(self) -> None:
+        """Show another session, or none, from the next `refresh` on."""
+        workspace = self._session.workspace if self._session.has_workspace else None
+        conversation = self._session.find_conversation()
+        if workspace is not self._workspace:
+            self._unsubscribe()
+            self._unsubscribe = workspace.changes.listen(self._show_coverage) if workspace else lambda: None
+            folder = Path(self._session.app.registry.get(workspace.id).path) if workspace else None
+            self.list.list_model.folder = folder
+        if conversation is not self._conversation:
+            self.set_state(ChangesState())
+            self._source, self._pending_key = "session", ""
+        self._workspace, self._conversation = workspace, conversation
+
+    async def refresh(self) -> None:
+        if not self._session.has_conversation:
+            return
+        workspace, conversation = self._session.workspace, self._session.conversation
+        source = self._source
+        if source == "commit":
+            changes = commit_changes(await self._git.changes(workspace.id).list())
+        else:
+            changes = await workspace.changes.of_session(conversation.session.id)
+        undone, undone_error = await _undone_changes(workspace)
+        grouped = self.state.grouped
+        if grouped is None or grouped.changes != changes:
+            grouped = await asyncio.to_thread(group_changes, changes)
+        if self._session.shows(conversation) and source == self._source:
+            self.set_state(
+                ChangesState(
+                    grouped,
+                    workspace.changes.coverage,
+                    _obstacle(workspace),
+                    self._git.status(workspace.id) is not None,
+                    source,
+                    undone,
+                    undone_error,
+                )
+            )
+            if self._pending_key:
+                self.list.select(self._pending_key)
+                self._pending_key = ""
+            if self._pending_reveal is not None and self._reveal(*self._pending_reveal):
+                self._pending_reveal = None
+
+    @handles(ShowCommitChanges)
+    def show_commit(self) -> None:
+        """List what differs from the last commit."""
+        self._list_source("commit")
+        self._session.perform(ShowPage("changes"))
+
+    def select_soon(self, key: str) -> None:
+        """Select a row by its key at the next `refresh`, if it is there then."""
+        self._pending_key = key
+
+    def _list_source(self, source: ListSource) -> None:
+        self._source = source
+        if self._start is not None:
+            self._session.start(self.refresh(), "changes")
+
+    async def _diff(self, workspace: OpenWorkspace, row: FileRow) -> FileDiff:
+        """Return the diff of a file. Raises HelixError."""
+        if can_change(row):
+            return await workspace.changes.diff(row.before, row.after)
+        return await self._git.changes(workspace.id).diff(row.path, row.before, row.after)
+
+    @handles(OpenChanges)
+    def reveal(self, capture_id: str, path: str) -> None:
+        """Show what a capture did to a path (empty: any) selected."""
+        self._pending_reveal, self._source = (capture_id, path), "session"
+        self._session.show_page("changes")
+
+    def _show_coverage(self) -> None:
+        coverage = self._session.workspace.changes.coverage
+        self.state = replace(self.state, coverage=coverage)
+        self.coverage.show_coverage(coverage, self.state.obstacle)
+        if self.empty.isVisible():
+            self._show_groups()
+
+    def _show_git(self, workspace_id: str) -> None:
+        """Offer what differs from the last commit once git, which is read in the background, is known."""
+        if self.state.grouped is not None and self._session.workspace.id == workspace_id:
+            has_git = self._git.status(workspace_id) is not None
+            self.set_state(replace(self.state, has_git=has_git))
+
+    async def _show_diff(self, row: FileRow) -> None:
+        workspace = self._session.workspace
+        try:
+            diff = await self._diff(workspace, row)
+            states = await workspace.changes.hunk_states(diff, row.present) if can_revert_hunks(row) else ()
+        except HelixError as error:
+            if self._is_selected(row):
+                self.detail.show_text(error_text(error))
+            return
+        if self._session.shows(workspace):
+            self.show_diff(row, diff, states)
+
+    async def count(self, rows: Sequence[FileRow]) -> None:
+        """Count the lines of files, and show them, some at a time."""
+        workspace = self._session.workspace
+        counts: dict[Contents, LineCounts] = {}
+        for row in rows:
+            try:
+                diff = await self._diff(workspace, row)
+                counts[row.contents] = LineCounts.of(diff)
+            except HelixError:  # its diff says why, where the user opens it
+                counts[row.contents] = LineCounts(0, 0)
+            if not self._session.shows(workspace):  # it was closed, or another one is on screen
+                return
+            if len(counts) >= _COUNTED_AT_ONCE:
+                self.show_counts(counts)
+                counts = {}
+        self.show_counts(counts)
+
+
+async def _undone_changes(
+    workspace: OpenWorkspace,
+) -> tuple[tuple[AutoRunChange, ...], HelixError | None]:
+    """Return what is undone after commands, or why that can't be read: the rest is shown all the same."""
+    store = workspace.services.auto_run
+    try:
+        changes = await store.auto_run_changes() if store is not None else ()
+    except HelixError as error:
+        return (), error
+    return tuple(change for change in changes if change.outcome == "removed"), None
+
+
+def _obstacle(workspace: OpenWorkspace) -> Obstacle:
+    if workspace.is_read_only and not workspace.changes.is_available:
+        return "missing"
+    return "" if workspace.is_trusted() else "untrusted"
 
 
 def _not_too_many(rows: Sequence[FileRow]) -> Sequence[FileRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
@@ -16,7 +17,7 @@ from helix_desktop.ui.chat.composer.message_drops import MessageDrops
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.questions.question_card import QuestionCard
+from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
 from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView, is_typed
@@ -29,6 +30,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.intents import ImportSessions, LookAtStep, perform
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
@@ -55,7 +57,7 @@ class ChatFindBar(QFrame):
         after.clicked.connect(lambda: self.step(1))
         leave.clicked.connect(self.close_bar)
         self.field.textChanged.connect(lambda _: self.step(-1))
-        view.find_finished.connect(lambda _: self._show_result())
+        view.finder.finished.connect(lambda _: self._show_result())
         view.finder.counter.changed.connect(self._show_result)
         view.chat_viewport.model.rows_reset.connect(self._find_again)
         line = row(self.field, self.result, before, after, leave, margins=(14, 6, 10, 6), gap=6)
@@ -227,6 +229,7 @@ class ChatPage(QWidget):
         self.next_messages = NextMessages()
         self.trust_strip = TrustStrip()
         self.past_strip = ComposerStrip("history", "accent_text", tr("Back to now"))
+        self.past_strip.button.clicked.connect(partial(perform, self, LookAtStep(0)))
         self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
         self.todo_panel = TodoPanel(self.model)
         self.empty_state = EmptyState("message-square", "")
@@ -236,6 +239,7 @@ class ChatPage(QWidget):
         self.loading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._loading_timer = QTimer(self, singleShot=True, interval=_LOADING_AFTER_MS)
         self.empty_state.button_clicked.connect(self._on_empty_action)
+        self.empty_state.link_clicked.connect(lambda: perform(self, ImportSessions()))
         self.composer.editor.scroll_key_pressed.connect(self.view.keyPressEvent)
         self.set_writable(True)
         self.next_messages.suggestion_accepted.connect(
@@ -254,7 +258,6 @@ class ChatPage(QWidget):
         for takes_keys in (self.view, self.composer.editor):
             takes_keys.installEventFilter(self)
         self.composer.text_changed.connect(lambda _: self._forget_numbers())
-        self.view.chat_viewport.item_cache.question_cards.marked.connect(self.view.announce)
         self._pages = PageArea(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
@@ -269,11 +272,7 @@ class ChatPage(QWidget):
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.next_messages, *strips, self.todo_panel, self.composer)
         self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
-        below = column(
-            *parts,
-            margins=(0, 0, SCROLL_BAR_PX, 0),
-            gap=0,
-        )
+        below = column(*parts, margins=(0, 0, SCROLL_BAR_PX, 0), gap=0)
         stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
@@ -302,12 +301,13 @@ class ChatPage(QWidget):
         """
         self.composer.setEnabled(is_writable)
         self._offers_model = is_writable and not has_model
+        link = tr("Import sessions of other agents…")
         if self._offers_model:
             sentence = tr(
                 "Only the demo model is here, which knows its sample alone. Add a model with an API key, or "
                 "a server that runs on this computer."
             )
-            self.empty_state.set_content(sentence, tr("Connect a model"))
+            self.empty_state.set_content(sentence, tr("Connect a model"), link)
         elif is_writable:
             # Every session starts in mode ask, and is no longer empty once that was changed.
             sentence = tr(
@@ -315,7 +315,7 @@ class ChatPage(QWidget):
             )
             if demo_runs:
                 sentence = tr("Start a conversation. Demo calls run without asking.")
-            self.empty_state.set_content(sentence, tr("Write a message"))
+            self.empty_state.set_content(sentence, tr("Write a message"), link)
         else:
             self.empty_state.set_content(tr("No messages yet."))
 

@@ -42,9 +42,9 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ButtonAction, ControlTurn
-from helix_desktop.ui.chat.questions.ask_rows import AskRows
+from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
+from helix_desktop.ui.chat.rows.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -56,14 +56,13 @@ from helix_desktop.ui.chat.rows.row_types import (
     NoticeRow,
     OriginalOutput,
     Row,
+    RunningOutput,
     ToolState,
     TurnFooterRow,
     UserRow,
     Versions,
 )
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
-from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
-from helix_desktop.ui.kit.intents import ApplyRemedy
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
@@ -181,7 +180,7 @@ class ArrivingAnswer:
             stop = ControlTurn("stop")
             remedies = _SETTINGS if "provider_settings" in reset.remedies else ()
             now = (ControlTurn("try_now"),) if left_s > 0 else ()
-            actions: tuple[ButtonAction, ...] = (*now, *remedies, stop)
+            actions: tuple[Intent, ...] = (*now, *remedies, stop)
             why = translate(reset.reason)
             self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, _end_text(reset), actions))
 
@@ -201,6 +200,54 @@ def _end_text(reset: ResponseReset) -> str:
     """Say for how long the request is repeated."""
     minutes = round(reset.patience_s / _MINUTE_S)
     return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
+
+
+class LiveSideQuestion:
+    """A question beside the conversation and the answer that arrives, until both are recorded."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model, self._count, self._answer = model, 0, ""
+        self._is_shown = False
+
+    @property
+    def _question_key(self) -> RowKey:
+        return RowKey(self._count, "question", "side")
+
+    @property
+    def _answer_key(self) -> RowKey:
+        return RowKey(self._count, "answer", "side")
+
+    def forget(self) -> None:
+        self._is_shown = False
+
+    def show(self, question: str, answer: str, name: str) -> None:
+        if not self._is_shown:
+            self._count, self._answer, self._is_shown = self._count + 1, "", True
+            self._model.append(UserRow(self._question_key, question, is_side=True))
+            self._model.append(self._empty_answer(name))
+        if not answer.startswith(self._answer):
+            self._model.replace(self._answer_key, self._empty_answer(name))
+            self._answer = ""
+        self._model.stream(self._answer_key, answer[len(self._answer) :])
+        self._answer = answer
+
+    def _empty_answer(self, name: str) -> AssistantRow:
+        return AssistantRow(self._answer_key, "", model=name, streaming=True, side_note=tr("not in context"))
+
+    def settle(self, rows: list[Row]) -> bool:
+        """Put the recorded rows in the place of those shown. Return False if none are shown."""
+        if not self._is_shown:
+            return False
+        self._is_shown = False
+        for key, row in zip((self._question_key, self._answer_key), rows, strict=True):
+            self._model.replace(key, row)
+        return True
+
+    def drop(self) -> None:
+        if self._is_shown:
+            self._is_shown = False
+            for key in (self._answer_key, self._question_key):
+                self._model.remove(key)
 
 
 async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Mapping[str, int]:
@@ -331,12 +378,12 @@ class ChatPresenter:
         """Show which images are left out, and whether there is budget."""
         if self._is_loaded and not self._is_past:
             conversation, transcript = self._session.conversation, self._session.transcript
-            self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
+            self._put_all(self._rows.users.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
         """Let a turn that a spent budget ended say whether there is budget again."""
-        self._put_all(self._rows.updated_end(is_budget_spent=conversation.budget.is_exhausted))
+        self._put_all(self._rows.ends.on_budget(is_spent=conversation.budget.is_exhausted))
 
     def _put_all(self, rows: Iterable[Row]) -> None:
         """Show rows, laid out once for all; messages with their other versions."""
@@ -361,9 +408,7 @@ class ChatPresenter:
         self._model.put(self._rows.tools.with_content(key, content))
 
     def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
-        row = self._rows.users.with_thumbnail(key, digest, thumbnail)
-        if row is not None:
-            self._put_all([row])
+        self._put_all(self._rows.users.with_thumbnail(key, digest, thumbnail))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
@@ -445,7 +490,7 @@ class ChatPresenter:
     def _error_row(self, error: ErrorRaised) -> Row:
         self._error_count += 1
         key = RowKey(self._error_count, part="error")
-        actions: tuple[ButtonAction, ...] = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
+        actions: tuple[Intent, ...] = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
         if error.is_unsaved and self._session.transcript.turn_open:
             actions = (*actions, ControlTurn("retry"))
         what, why, fix = map(translate, (error.what, error.why, error.fix))

@@ -65,9 +65,10 @@ class BalancedText(SelectableText):
 
 
 class EmptyState(QWidget):
-    """Fills an empty page: an icon, one sentence and one button."""
+    """Fills an empty page: an icon, one sentence, one button, and perhaps a link to what else can be done."""
 
     button_clicked = Signal()
+    link_clicked = Signal()
 
     def __init__(self, icon_name: str, sentence: str, button: str = "") -> None:
         super().__init__()
@@ -86,12 +87,17 @@ class EmptyState(QWidget):
         self.button.clicked.connect(self.button_clicked)
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         self.button.setVisible(bool(button))
+        self._link = PushButton("", "link", name="empty_link")
+        self._link.clicked.connect(self.link_clicked)
+        column.addWidget(self._link, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._link.hide()
         column.addStretch(3)
 
     @property
     def sentence(self) -> str:
         return self._sentence.text()
 
-    def set_content(self, sentence: str, button: str = "") -> None:
+    def set_content(self, sentence: str, button: str = "", link: str = "") -> None:
         self._sentence.setText(sentence)
         show_text(self.button, button)
+        show_text(self._link, link)

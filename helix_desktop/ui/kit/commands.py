@@ -165,6 +165,34 @@ class CommandMenu(QMenu):
         return super().event(event)
 
 
+class EntryMenu(QMenu):
+    """A menu that is made each time it opens, with what can be done to what it is of."""
+
+    def __init__(self, parent: QWidget, title: str = "") -> None:
+        super().__init__(title, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+    def add(
+        self,
+        name: str,
+        words: str,
+        deed: Intent | Callable[[], object],
+        key: str = "",
+        *,
+        is_enabled: bool = True,
+        is_checked: bool | None = None,
+    ) -> QAction:
+        """Add an entry; `name` finds it, `key` stands beside it. With `is_checked` it can be checked."""
+        action = self.addAction("\t".join(filter(None, (words, native_key(key)))))
+        action.setObjectName(name)
+        action.setEnabled(is_enabled)
+        if is_checked is not None:
+            action.setCheckable(True)
+            action.setChecked(is_checked)
+        action.triggered.connect(lambda _: perform(self, deed) if isinstance(deed, Intent) else deed())
+        return action
+
+
 def action_words(action: QAction) -> str:
     """Return the words of a menu entry, without the keys that may stand behind them."""
     return action.text().partition("\t")[0]

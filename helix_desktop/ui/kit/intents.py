@@ -158,8 +158,12 @@ class RemoveSecret(Intent, frozen=True):  # a text, or an output by its digest
     digest: str = ""
 class Export(Intent, frozen=True): ...  # what is on screen
 class ImportFile(Intent, frozen=True): ...  # into the workspace on screen
+class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
+class ShowServer(Intent, frozen=True):  # an MCP server in the settings: its tools, or the secret it lacks
+    name: str
+    lacks_secret: bool = False
 class Quit(Intent, frozen=True): ...
 class PressKey(Intent, frozen=True):  # as portable text, on the widget in focus
     key: str

@@ -17,7 +17,7 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.kit.intents import Intent, ShowPage
+from helix_desktop.ui.kit.intents import Intent, IntentHandlers, ShowPage
 from helix_desktop.ui.kit.notices import NoticeArea
 
 text = TextContext("Session")
@@ -49,6 +49,10 @@ class SessionWindow(Protocol):
     @property
     def jobs(self) -> Jobs:
         """What runs."""
+
+    @property
+    def intents(self) -> IntentHandlers:
+        """Who does what intents want."""
 
     def page(self) -> str:
         """Return the page in sight."""
@@ -83,7 +87,8 @@ class Session(QObject):
         super().__init__(window)
         self.app, self.actions, self.start = app, actions, actions.start
         self.notices, self.notify = window.notices, window.notices.notify
-        self.job, self.perform, self._page = window.jobs.run, window.perform, window.page
+        self.job, self.perform, self.page = window.jobs.run, window.perform, window.page
+        self.run = window.intents.run
         self.workspace_id = ""
         """The workspace on screen, which may be one that could not be opened; empty if there is none."""
         self.is_opening = False
@@ -208,7 +213,7 @@ class Session(QObject):
             if waiting is not None:
                 await waiting
         self._stale_pages = set(self._pages)
-        self.refresh_page(self._page())
+        self.refresh_page(self.page())
 
     async def show_model(self) -> None:
         """Show which model answers now, here and in the other windows."""

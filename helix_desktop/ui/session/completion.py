@@ -1,7 +1,4 @@
-"""What the composer completes in the session on screen: `/` commands and models, `@` files, `#` contents.
-
-Also which of the mentioned files will be attached, and which messages Up brings back.
-"""
+"""What the composer completes in the session on screen: `/` commands and models, `@` files, `#` contents."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -34,6 +32,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.slash_command import (
     FOLDER_MARK,
     SLASH,
+    PromptFile,
     command_key,
     is_command_name,
     parse_slash_input,
@@ -47,8 +46,9 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.composer.completion import CompletionItem
+from helix_desktop.ui.chat.composer.completer import CompletionItem
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.kit.intents import FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
@@ -57,6 +57,7 @@ from helix_desktop.ui.session.model_menu import (
     matching_models,
 )
 from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command
@@ -527,3 +528,44 @@ def add_completions(composer: ComposerController, session: Session, commands: Wi
         widget.completer.add_source(source, session.start)
     widget.history.set_source(lambda: sent_messages(session.conversation))
     widget.editor.typed.connect(lambda _: files.prepare())
+
+
+tr = Translator("Window")
+
+
+class PromptFileActions(QObject):
+    """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
+
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session = window, session
+        self._files: tuple[PromptFile, ...] = ()
+        self._actions: list[QAction] = []
+        window.intents.add(self)
+
+    @handles(ShowCommands)
+    async def _read(self) -> None:
+        files: tuple[PromptFile, ...] = ()
+        if self._session.has_conversation:
+            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
+            files = tuple(catalog.files.values())
+        if files != self._files:
+            previous, self._actions = self._actions, [self._action(file) for file in files]
+            self._files = files
+            self._window.help_windows.command_list.offer(tr("Prompt files"), self._actions)
+            for action in previous:
+                action.deleteLater()
+
+    def _action(self, file: PromptFile) -> QAction:
+        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
+        words = " · ".join(filter(None, (words, file.description)))
+        action = QAction(escape_hidden_name(words).replace("&", "&&"), self)
+        action.setObjectName(f"prompt:{file.name}")
+        action.triggered.connect(lambda: self._begin_message(file))
+        return action
+
+    def _begin_message(self, file: PromptFile) -> None:
+        """Put the command in front of what is typed, which becomes its arguments."""
+        self._window.perform(FocusComposer())
+        composer = self._window.pages.chat.composer
+        composer.set_text(f"{SLASH}{file.name} {composer.text()}")

@@ -26,9 +26,8 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
-from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
-from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
+from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, SharedDrafts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name

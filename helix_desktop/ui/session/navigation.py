@@ -18,7 +18,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
-from helix_desktop.ui.chat.actions import ControlTurn
+from helix_desktop.ui.chat.actions import ControlTurn, OpenLink
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.kit.commands import move_keys
@@ -72,10 +72,13 @@ class SessionNavigation(QObject):
             "send_without_images": lambda: window.perform(ControlTurn("send_without_images")),
             "send_as_message": composer.send_as_message,
         }
-        views.chat.view.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
         window.intents.add(self)
+
+    @handles(OpenLink)
+    def open_link(self, url: str) -> None:
+        QDesktopServices.openUrl(QUrl(url))
 
     @handles(ShowEntryInChat)
     def show_entry_in_chat(self, digest: str) -> None:

@@ -11,7 +11,6 @@ from PySide6.QtGui import QTextCursor
 from helix_desktop.config.view_states import ViewState
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.store import SavedFilter
-from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.past import PastController
@@ -30,11 +29,10 @@ class ViewStateController(QObject):
         session: Session,
         past: PastController,
         timeline: TimelinePresenter,
-        changes: ChangesPresenter,
     ) -> None:
         super().__init__(window)
         self._session, self._pages, self._past = session, window.pages, past
-        self._timeline, self._changes = timeline, changes
+        self._timeline = timeline
         self._states, self._registry = session.app.view_states, session.app.registry
         self._session_id = ""  # of the session whose view is on screen, restored
         self._workspace_id = ""  # the one whose filter is in the cache browser
@@ -83,7 +81,7 @@ class ViewStateController(QObject):
         if state.card:
             self._timeline.set_first_card(state.card)
         if state.change:
-            self._changes.select(state.change)
+            screens.changes.select_soon(state.change)
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._pages.chat.composer.editor

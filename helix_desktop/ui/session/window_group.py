@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QDialog
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
-from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts, UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
 
 

@@ -9,7 +9,8 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.settings.page_layout import EditConflict, OnScreen, scrolling_page
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Instructions")
@@ -23,10 +24,10 @@ class InstructionsEditor(QWidget):
     It is the text of all workspaces, or of one: `_owner` is that one's id.
     """
 
-    def __init__(self, on_screen: OnScreen, name: str, title: str, placeholder: str) -> None:
+    def __init__(self, session: Session, name: str, title: str, placeholder: str) -> None:
         """`name` names the widgets for tests."""
         super().__init__()
-        self._own = on_screen.services.user_instructions
+        self._own = session.app.user_instructions
         self._stored = self._edited_from = ""  # what is stored now, and what was when the user began to edit
         self._owner = ""
         self._drafts: dict[str, tuple[str, str]] = {}  # not saved, of owners not on screen; and edited from
@@ -39,13 +40,12 @@ class InstructionsEditor(QWidget):
         self.text.textChanged.connect(self._show_state)
         self.file = label("", "faint", wrap=True)
         self.save_button = PushButton(tr("Save"), name=f"save:{name}")
-        start = on_screen.async_actions.start
+        start = session.start
         self.save_button.clicked.connect(lambda: start(self._save(), "save instructions"))
         self.conflict = EditConflict(f"instructions:{name}")
         self.conflict.stored_chosen.connect(self._use_stored)
         self.conflict.edit_kept.connect(self._keep_edit)
-        below = row(self.file, self.save_button, gap=10)
-        below.setStretch(0, 1)
+        below = row(self.file, self.save_button, gap=10, stretch=0)
         self.setLayout(column(self.title, self.text, self.conflict, below, gap=6))
         self.text.setAccessibleName(title)
         self._show_state()
@@ -123,14 +123,14 @@ class InstructionsEditor(QWidget):
 
 
 class InstructionsPage(QWidget):
-    def __init__(self, on_screen: OnScreen) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__()
-        self._on_screen = on_screen
+        self._session = session
         self.personal = InstructionsEditor(
-            on_screen, "personal", tr("For all workspaces"), tr("For example: answer in short sentences.")
+            session, "personal", tr("For all workspaces"), tr("For example: answer in short sentences.")
         )
         self.workspace = InstructionsEditor(
-            on_screen,
+            session,
             "workspace",
             tr("For this workspace"),
             tr("For example: run the tests after each change."),
@@ -155,10 +155,10 @@ class InstructionsPage(QWidget):
 
     async def refresh(self) -> None:
         await self.personal.refresh(tr("For all workspaces"))
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         self.workspace.setVisible(workspace is not None)
         if workspace is not None:
-            name = self._on_screen.services.registry.get(workspace.id).name
+            name = self._session.app.registry.get(workspace.id).name
             await self.workspace.refresh(tr("For the workspace {name}", name=name), workspace.id)
 
     def has_unsaved_edits(self) -> bool:

@@ -1,67 +1,26 @@
-"""What the settings' pages share: what they know of their window, and a column of readable width."""
+"""What the settings' pages share: a column of readable width, and the question which of two edits counts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
 
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.kit.intents import Intent
-from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
 
 _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
-
-
-class Notices(Protocol):
-    def notify(self, notice: Notice) -> None: ...
-
-    def end(self, name: str) -> None: ...
-
-    def names(self) -> tuple[str, ...]: ...
-
-
-class OnScreen(Protocol):
-    """What the pages know of their window: the services, and the workspace and session that it shows."""
-
-    services: AppServices
-    async_actions: AsyncActions
-    session_changed: SignalInstance
-    """Another session is on screen, or none."""
-
-    @property
-    def notices(self) -> Notices: ...
-
-    @property
-    def workspace_id(self) -> str:
-        """Empty without a workspace; there may be one that can't be opened."""
-
-    @property
-    def workspace(self) -> OpenWorkspace | None: ...
-
-    @property
-    def conversation(self) -> Conversation | None: ...
-
-    async def show_model(self) -> None:
-        """Show which model answers now, in all windows."""
-
-    async def run(self, intent: Intent) -> None:
-        """Do what an intent wants, to its end: a dialog is closed. Raises HelixError."""
 
 
 @runtime_checkable
@@ -80,8 +39,7 @@ def page_column(layout: QLayout) -> QHBoxLayout:
     """Return a layout that keeps another one in the middle of a wide page, no wider than is good to read."""
     middle = _Column()
     middle.setLayout(layout)
-    across = row(middle)
-    across.setStretch(0, 1)
+    across = row(middle, stretch=0)
     for place in (0, 2):  # beside it, without a stretch: they get only what the column can't take
         across.insertSpacerItem(place, QSpacerItem(0, 0, QSizePolicy.Policy.Expanding))
     return across
@@ -92,11 +50,10 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
     words = label(lead, "muted", wrap=True)
     if not lead:
         words.hide()
-    inner = QWidget()
-    inner.setObjectName("page")
-    inner.setLayout(
+    inner = pane(
         page_column(column(label(title, "heading"), words, 10, body, None, margins=(28, 32, 28, 24), gap=6))
     )
+    inner.setObjectName("page")
     scroll = VerticalScrollArea(inner)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     # The smallest window is too narrow for some controls with long words: they are cut otherwise.
@@ -123,7 +80,22 @@ class EditConflict(QWidget):
         theirs.clicked.connect(self.stored_chosen)
         mine.clicked.connect(self.edit_kept)
         icon = IconLabel("triangle-alert", px=16, color_token="warn")
-        line = row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8)
-        line.setStretch(1, 1)
-        self.setLayout(line)
+        self.setLayout(row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8, stretch=1))
         self.hide()
+
+
+class UndoLine(QFrame):
+    """What was just done, with the button that undoes it; hidden until there is something."""
+
+    def __init__(self, undo: Callable[[], object], name: str = "undo") -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._words = label("", "muted", wrap=True)
+        self.button = PushButton(tr("Undo"), "link", name=name)
+        self.button.clicked.connect(undo)
+        self.setLayout(row(self._words, self.button, margins=(14, 5, 8, 5), stretch=0))
+        self.hide()
+
+    def say(self, words: str) -> None:
+        self._words.setText(words)
+        self.setVisible(bool(words))

@@ -20,14 +20,15 @@ from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, Ru
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, Toggle, Values
 from helix_desktop.ui.kit.intents import Intent
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.page_layout import UndoLine, scrolling_page
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
@@ -136,24 +137,23 @@ class RuleUsage(msgspec.Struct):
 
 
 class PermissionsPage(Themed, QWidget):
-    def __init__(self, on_screen: OnScreen, settings: Values) -> None:
+    def __init__(self, session: Session, settings: Values) -> None:
         super().__init__()
-        self._on_screen, self._settings = on_screen, settings
-        self._start = on_screen.async_actions.start
+        self._session, self._settings = session, settings
+        self._start = session.start
         self._revoked: PermissionRule | None = None
         self._heading = label(tr("Rules"), "strong")
         self._rules = QVBoxLayout()
         self._rules.setSpacing(8)
         self.new_rule = Form(NEW_RULE, Draft({"effect": "deny", "kind": "pattern", "pattern": ""}), gap=8)
-        self._undo = self._undo_line()
+        self._undo = UndoLine(self._restore)
         self._trust = QVBoxLayout()
         self.sandbox, self.reading, self.demo_calls = (
             Form(fields, settings, labels=False, gap=8) for fields in (SANDBOX, READING, DEMO_CALLS)
         )
         self._shield = IconLabel("shield-check", px=18, color_token="ok")
         self._status = label("", "muted", wrap=True)
-        sentence = row(self._shield, self._status, gap=10)
-        sentence.setStretch(1, 1)
+        sentence = row(self._shield, self._status, gap=10, stretch=1)
         groups = column(
             label(tr("Agent access"), "strong"),
             card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
@@ -181,16 +181,6 @@ class PermissionsPage(Themed, QWidget):
         self.new_rule.line("pattern").returnPressed.connect(self._add_rule)
         settings.changed.connect(self._on_setting)
 
-    def _undo_line(self) -> QFrame:
-        self._undo_text = label("", "muted", wrap=True)
-        back = PushButton(tr("Undo"), "link", name="undo")
-        back.clicked.connect(self._restore)
-        parts = row(self._undo_text, back, margins=(14, 6, 8, 6))
-        parts.setStretch(0, 1)
-        frame = card(parts)
-        frame.hide()
-        return frame
-
     async def refresh(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
         self._refresh({})
@@ -198,23 +188,23 @@ class PermissionsPage(Themed, QWidget):
         self.demo_calls.refresh()
         self._show_demo_calls(self._settings.get("demo_calls"))
         await self._read_sandbox()
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is not None and (rules := self._all_rules(workspace)):
             try:
                 usage = await _read_usage(workspace, rules)
             except StoreError:  # it was closed meanwhile
                 return
-            if workspace is self._on_screen.workspace:
+            if workspace is self._session.opened:
                 self._refresh(usage)
 
     def _all_rules(self, workspace: OpenWorkspace) -> tuple[PermissionRule, ...]:
         """Return the rules of a workspace, then those of the session on screen."""
-        conversation = self._on_screen.conversation
+        conversation = self._session.find_conversation()
         of_session = conversation.permissions.rules if conversation is not None else ()
-        return (*user_rules(self._on_screen.services.registry.get(workspace.id)), *of_session)
+        return (*user_rules(self._session.app.registry.get(workspace.id)), *of_session)
 
     def _refresh(self, usage: Mapping[str, RuleUsage]) -> None:
-        workspace, services = self._on_screen.workspace, self._on_screen.services
+        workspace, services = self._session.opened, self._session.app
         if workspace is None:
             return
         record, rules = services.registry.get(workspace.id), self._all_rules(workspace)
@@ -226,11 +216,11 @@ class PermissionsPage(Themed, QWidget):
         self.show_revoked(self._revoked.text if self._revoked else "")
 
     async def _read_sandbox(self) -> None:
-        workspace_id = self._on_screen.workspace_id
-        if self._on_screen.workspace is None:
+        workspace_id = self._session.workspace_id
+        if self._session.opened is None:
             return
-        status, is_confined = await self._on_screen.services.tools.sandbox_status(workspace_id)
-        if workspace_id == self._on_screen.workspace_id:
+        status, is_confined = await self._session.app.tools.sandbox_status(workspace_id)
+        if workspace_id == self._session.workspace_id:
             self._settings.set("is_confined", is_confined)
             self.show_sandbox(status, is_confined)
 
@@ -241,10 +231,10 @@ class PermissionsPage(Themed, QWidget):
             self._start(self.refresh(), "permissions")
 
     def _saved_rules(self) -> SavedRules:
-        return SavedRules(self._on_screen.services.registry, self._on_screen.workspace_id)
+        return SavedRules(self._session.app.registry, self._session.workspace_id)
 
     def _revoke(self, rule: PermissionRule) -> None:
-        conversation, self._revoked = self._on_screen.conversation, rule
+        conversation, self._revoked = self._session.find_conversation(), rule
         if rule.scope != "session":
             self._saved_rules().revoke(rule)
         elif conversation is not None:
@@ -253,7 +243,7 @@ class PermissionsPage(Themed, QWidget):
 
     def _restore(self) -> None:
         """Let the rule that was revoked last hold again."""
-        conversation, rule, self._revoked = self._on_screen.conversation, self._revoked, None
+        conversation, rule, self._revoked = self._session.find_conversation(), self._revoked, None
         if rule is not None and rule.scope != "session":
             self._saved_rules().restore(rule)
         elif rule is not None and conversation is not None:
@@ -277,7 +267,7 @@ class PermissionsPage(Themed, QWidget):
 
     def _change_trust(self, is_trusted: bool) -> None:
         async def change() -> None:
-            await self._on_screen.run(ChangeTrust(is_trusted))
+            await self._session.run(ChangeTrust(is_trusted))
             await self.refresh()
 
         self._start(change(), "trust")
@@ -311,13 +301,11 @@ class PermissionsPage(Themed, QWidget):
             name="change_trust",
         )
         change.clicked.connect(lambda: self._change_trust(not trusted))
-        words = QWidget()
-        words.setLayout(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
+        words = pane(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, [change]),
-            margins=(14, 10, 10, 10), gap=12,
+            margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
-        parts.setStretch(1, 1)
         framed = card(parts)
         self._trust.addWidget(framed)
         retint(framed, self._theme)
@@ -355,8 +343,7 @@ class PermissionsPage(Themed, QWidget):
 
     def show_revoked(self, rule: str) -> None:
         """Offer to undo that a rule was revoked; empty: no longer."""
-        self._undo_text.setText(tr("Revoked: {rule}", rule=rule))
-        self._undo.setVisible(bool(rule))
+        self._undo.say(tr("Revoked: {rule}", rule=rule) if rule else "")
 
     def _card(self, rule: PermissionRule, usage: RuleUsage | None, change: McpChange) -> QFrame:
         revoke = PushButton(tr("Revoke"), "danger", name="revoke")
@@ -376,9 +363,8 @@ class PermissionsPage(Themed, QWidget):
         end = [Badge(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),
-            margins=(14, 10, 10, 10), gap=12,
+            margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
-        parts.setStretch(1, 1)
         return card(parts)
 
 

@@ -1,4 +1,4 @@
-"""The commands of the window in the order of its menus; menus and slash commands come from them."""
+"""The commands of the window in the order of its menus, and of the list of sessions; menus come from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import Command, CommandMenu, Need, WindowCommandTable
+from helix_desktop.ui.kit.commands import Command, CommandMenu, CommandTable, Need, WindowCommandTable
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.translation import translate
 
@@ -83,6 +83,10 @@ class WindowCommands(WindowCommandTable):
     )
     import_file = Command(
         text("Import…"), intents.ImportFile(), menu=FILE, group=3, also=_also("restore backup"),
+    )
+    import_sessions = Command(
+        text("Import sessions…"), intents.ImportSessions(), menu=FILE, group=3, needs=(OPEN_WORKSPACE,),
+        slash="import", also=_also("other agents claude code codex opencode cline roo pi move history"),
     )
     settings = Command(
         text("Settings…"), intents.OpenSettings(), "Ctrl+,", menu=FILE, group=4, slash="settings",
@@ -361,3 +365,12 @@ def more_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
 def mode_menu(parent: QWidget, commands: WindowCommands) -> QMenu:
     c = commands
     return CommandMenu(parent, (c.mode_ask, c.mode_plan, c.mode_auto))
+
+
+class SessionCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = text("Sessions")
+    session_pin = Command(text("Pin or unpin"), None, "P")
+    session_archive = Command(text("Archive or unarchive"), None, "A")
+    session_trash = Command(text("Move to trash"), None, "Del")

@@ -20,7 +20,7 @@ from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:
     from helix_desktop.ui.help.guide import GuideDialog
-    from helix_desktop.ui.shell.command_palette import CommandPalette
+    from helix_desktop.ui.shell.switcher.commands import CommandPalette
 
 tr = Translator("Window")
 text = TextContext("Window")
@@ -68,7 +68,7 @@ class HelpWindows:
 
     @handles(ShowCommands)
     def show_commands(self) -> None:
-        from helix_desktop.ui.shell.command_palette import CommandPalette
+        from helix_desktop.ui.shell.switcher.commands import CommandPalette
 
         self._offer_topics()
         if self.command_palette is None:

@@ -16,8 +16,7 @@ from helix_desktop.ui.changes.commands import ChangesCommands
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.sidebar.commands import SessionCommands
+from helix_desktop.ui.shell.commands import SessionCommands, WindowCommands
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")

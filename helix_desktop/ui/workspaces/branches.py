@@ -1,7 +1,8 @@
-"""User actions that make versions and branches of the session on screen: edit, retry, go on from a point."""
+"""User actions that go back in the session on screen: edit, retry, go on from a point, rewind."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from PySide6.QtCore import QObject
@@ -9,23 +10,30 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, delete_session
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.versions import find_versions
-from helix_desktop.ui.kit.intents import BranchSession, handles
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.kit.intents import BranchSession, RewindTo, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
+text = TextContext("Changes")
 
 _EDITING = "editing"
+_MAX_POINTS = 200  # messages to rewind to, the newest ones
 _MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
 
 
@@ -42,7 +50,8 @@ class BranchController(QObject):
     ) -> None:
         super().__init__(window)
         self._session, self._workspace_controller, self._reverts = session, workspace_controller, reverts
-        self._chat, self._drafts, self._view = chat, drafts, window.pages.chat.view
+        self._window, self._chat, self._drafts = window, chat, drafts
+        self._view = window.pages.chat.view
         start = self._start = session.start
         window.intents.add(self)
         session.changed.connect(self._show_editing)
@@ -85,6 +94,62 @@ class BranchController(QObject):
     async def retry(self, seq: int) -> None:
         conversation = await self._branch(lambda workspace, of: workspace.branches.open_for_retry(of, seq))
         await conversation.retry()
+
+    @handles(RewindTo)
+    async def rewind(self, seq: int) -> None:
+        """Preview going back to before the user's message of an event (0: their last one), and do it.
+
+        Raises HelixError.
+        """
+        workspace, conversation = self._session.workspace, self._session.conversation
+        if conversation.is_running:
+            raise AgentWorking(text("The agent is working."), fix=text("Stop it, then rewind."))
+        points = _points(conversation)
+        if not points:
+            raise InvalidInput(text("This session has no message to rewind to."))
+        dialog = RewindDialog(self._window, points, seq or points[-1].seq)
+        self._reverts.connect_merging(workspace.changes, dialog.files)
+        session_id = conversation.session.id
+        plans: list[asyncio.Task[None]] = []
+
+        def plan(point: int) -> None:
+            for earlier in plans:
+                earlier.cancel()
+            plans.append(self._session.start(self._plan(workspace, session_id, dialog, point), "plan rewind"))
+
+        dialog.point_changed.connect(plan)
+        plan(dialog.seq)
+        is_accepted = await exec_async(dialog)
+        for task in plans:
+            task.cancel()
+        if is_accepted:
+            await self._go_back(workspace, session_id, dialog)
+
+    async def _plan(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog, seq: int) -> None:
+        try:
+            plan = await workspace.changes.plan_rewind(session_id, seq)
+        except HelixError as error:
+            dialog.show_error(error)
+            return
+        dialog.show_plan(plan)
+        for file in plan.files:
+            diff = await workspace.changes.diff(file.present, file.former)
+            dialog.files.show_counts({file.path: LineCounts.of(diff)})
+
+    async def _go_back(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog) -> None:
+        plan, choices, seq, part = dialog.files.plan, dialog.files.choices, dialog.seq, dialog.part
+        done = None
+        if part != "conversation" and plan.files:
+            done = await self._reverts.apply(workspace, session_id, plan, choices)
+        if part != "files":
+            branch = await self._workspace_controller.session_opener.show_new_session(
+                workspace, workspace.branches.open_for_rewind(session_id, seq)
+            )
+            if done is not None:
+                self._reverts.report(workspace, branch.session.id, done)
+        elif done is not None:
+            self._reverts.report(workspace, session_id, done)
+        self._session.schedule_refresh()
 
     @handles(OpenVersion)
     async def open_version(self, session_id: str, is_source: bool, versions: tuple[str, ...]) -> None:
@@ -165,3 +230,14 @@ def _is_editing(transcript: Transcript) -> bool:
         and not transcript.queued_messages
         and (not messages or messages[-1].seq < transcript.branched_at)
     )
+
+
+def _points(conversation: Conversation) -> list[RewindPoint]:
+    """Return the user's messages that a conversation can go back to, in the order of the chat."""
+    items = conversation.session.transcript.messages.user_items
+    points = [
+        RewindPoint(item.seq, item.event.text, len(items) - number)
+        for number, item in enumerate(items)
+        if isinstance(item.event, UserSpoke)
+    ]
+    return points[-_MAX_POINTS:]

@@ -9,30 +9,29 @@ from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.presenter import CachePresenter
-from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.approvals import ApprovalController
 from helix_desktop.ui.session.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
-from helix_desktop.ui.session.changes.controller import ChangesController
-from helix_desktop.ui.session.changes.revert_flow import RevertFlow
-from helix_desktop.ui.session.completion import add_completions
+from helix_desktop.ui.session.completion import PromptFileActions, add_completions
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.attachments import RecallController
+from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
-from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.past import PastController
-from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
-from helix_desktop.ui.session.recall import RecallController
+from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.turn_commands import TurnCommands
+from helix_desktop.ui.session.turn import (
+    ApprovalController,
+    ModeController,
+    NextMessagesController,
+    TurnCommands,
+)
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
@@ -40,21 +39,19 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.ui.workspaces.branches import BranchController
-from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.git import GitController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
+from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
-from helix_desktop.ui.workspaces.rewind import RewindController
 from helix_desktop.ui.workspaces.search_everything import SearchController
-from helix_desktop.ui.workspaces.session_list import DeleteSessionController, SessionPlaceController
+from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
-from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+from helix_desktop.ui.workspaces.settings_controller import SettingsController
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 
@@ -89,9 +86,9 @@ class ControlledWindow:
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
         self.timeline = TimelinePresenter(pages.timeline, session)
-        self.changes = ChangesPresenter(pages.changes, session)
-        for presenter in (self.timeline, self.changes):
-            window.intents.add(presenter)
+        pages.changes.follow(session)
+        for page in (self.timeline, pages.changes):
+            window.intents.add(page)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
         window.intents.add(CachePresenter(pages.cache, session))
@@ -114,12 +111,12 @@ class ControlledWindow:
 
     def _add_session_actions(self) -> None:
         window, session, workspaces = self.window, self.session, self.workspace_controller
-        ViewStateController(window, session, self.past, self.timeline, self.changes)
+        ViewStateController(window, session, self.past, self.timeline)
         self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
-        ChangesController(window, session, self._reverts, self.changes)
+        ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
         TurnCommands(window, session)
         ApprovalController(window, session)
@@ -149,22 +146,17 @@ class ControlledWindow:
         SwitcherPresenter(window, session, windows, workspaces, self.navigation)
         SearchController(window, session, workspaces, self.navigation)
         SessionSearchPresenter(window, session, workspaces, self.navigation)
-        DeleteSessionController(window, session, windows, workspaces, drafts)
-        SessionPlaceController(window, session, workspaces)
+        SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        GitController(window, session, workspaces)
-        RewindController(window, session, workspaces, self._reverts)
-        self.cache_export = CacheExportController(window, session)
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
-        self.import_export = ImportExportController(
-            window, session, windows, workspaces, self.cache_export.export
-        )
+        self.import_export = ImportExportController(window, session, windows, workspaces)
         settings = AppSettings(window, self.services, self.async_actions)
         workspace_settings = WorkspaceSettings(
             settings, self.services, self.async_actions, lambda: session.workspace_id
         )
-        self.settings = SettingsPresenter(window, session, windows, settings, workspace_settings, appearance)
+        McpNotices(session)
+        self.settings = SettingsController(window, session, windows, settings, workspace_settings, appearance)
         self.external_open = ExternalOpenController(
             window, session, windows, workspaces, self.navigation, self.import_export
         )

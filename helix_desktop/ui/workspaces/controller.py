@@ -26,7 +26,7 @@ from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, 
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.next_messages import NextMessagesController
+from helix_desktop.ui.session.turn import NextMessagesController
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_opener import SessionOpener

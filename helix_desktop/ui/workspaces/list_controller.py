@@ -1,18 +1,28 @@
-"""User actions on the list of workspaces: show a folder, rename, locate, remove."""
+"""The list of workspaces: what the user does in it, and the git states that it shows."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session import TurnChanged
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.kit.intents import OpenSwitcher, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
+
+
+_READING = frozenset({"read", "list", "search"})
+"""Kinds of tools that change nothing; what a command does in git's own folder is no change of files."""
 
 
 class WorkspaceListController(QObject):
@@ -29,6 +39,12 @@ class WorkspaceListController(QObject):
         rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
         missing.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
         missing.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
+        self._git = session.app.git
+        self._git.listen(lambda _: workspace_controller.sidebar.show_workspaces())
+        workspace_controller.workspace_opened.connect(self._git.refresh)
+        workspace_controller.on(TurnChanged | ChangesRecorded | ToolAnswered, self._on_update)
+        window.intents.add(self)
+        window.activated.connect(self._refresh_open)
 
     def _show_folder(self, workspace_id: str) -> None:
         path = self._services.registry.get(workspace_id).path
@@ -56,7 +72,6 @@ class WorkspaceListController(QObject):
         record = self._services.registry.get(workspace_id)
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Remove {workspace} from Helix?", workspace=record.name),
             tr("Running tasks stop. Files, sessions and cache are kept."),
             (DialogChoice("", tr("Cancel")), DialogChoice("remove", tr("Remove"), "danger")),
@@ -69,3 +84,20 @@ class WorkspaceListController(QObject):
             self._session.workspace_id = ""
             await self._workspace_controller.restore_last()
         await self._workspace_controller.sidebar.refresh()
+
+    def _refresh_open(self) -> None:
+        for workspace_id in self._services.open_workspaces:
+            self._git.refresh(workspace_id)
+
+    @handles(OpenSwitcher)
+    def _refresh_all(self) -> None:
+        """Read the states of all workspaces: the switcher lists them."""
+        for record in self._services.registry.list_workspaces():
+            self._git.refresh(record.id)
+
+    def _on_update(
+        self, workspace: OpenWorkspace, _session: str, update: TurnChanged | ChangesRecorded | ToolAnswered
+    ) -> None:
+        is_read = isinstance(update, ToolAnswered) and tool_kind(update.name) in _READING
+        if not is_read and not (isinstance(update, TurnChanged) and update.running):
+            self._git.refresh(workspace.id)

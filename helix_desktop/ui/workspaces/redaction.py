@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 import msgspec
 from PySide6.QtCore import QObject
@@ -15,7 +14,6 @@ from helix_desktop.domain.redaction import Redaction, RedactionMatches, Redactio
 from helix_desktop.domain.store import Draft
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import RemoveSecret, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.redaction.dialog import RedactDialog
@@ -34,6 +32,8 @@ _MAX_NAMED = 3  # sessions that are named as places of a secret
 
 
 class RedactionController(QObject):
+    """One redaction at a time, in one workspace, while its dialog is open."""
+
     def __init__(
         self,
         window: MainWindow,
@@ -43,54 +43,31 @@ class RedactionController(QObject):
         composer: ComposerController,
     ) -> None:
         super().__init__(window)
-        self._present = partial(RedactionPresenter, window, session, windows, workspace_controller, composer)
-        self.presenter: RedactionPresenter | None = None
-        window.intents.add(self)
-
-    @handles(RemoveSecret)
-    async def redact(self, digest: str = "") -> None:
-        """Let the user redact a text, or an output and a text. Raises HelixError."""
-        self.presenter = self._present(digest)
-        try:
-            await self.presenter.run()
-        finally:
-            self.presenter = None
-
-
-class RedactionPresenter:
-    """One redaction in one workspace, while its dialog is open."""
-
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        windows: WindowGroup,
-        workspace_controller: WorkspaceController,
-        composer: ComposerController,
-        digest: str,
-    ) -> None:
-        """`digest` is the output that is to be redacted; if it is empty, only a text is."""
-        self._window, self._cache, self._windows = window, window.pages.cache, windows
-        self._session, self._workspace = session, session.workspace
-        self._workspace_controller, self._composer, self._digest = workspace_controller, composer, digest
-        self._redaction = session.app.redaction(self._workspace.id)
+        self._window, self._session, self._windows = window, session, windows
+        self._workspace_controller, self._composer = workspace_controller, composer
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
         self._search_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
+        window.intents.add(self)
 
-    async def run(self) -> None:
-        """Open the dialog and wait until it is closed. Raises DigestUnknown."""
+    @handles(RemoveSecret)
+    async def redact(self, digest: str = "") -> None:
+        """Let the user redact a text, or an output and a text, of the workspace on screen.
+
+        Raises HelixError.
+        """
+        self._workspace, self._digest = self._session.workspace, digest
+        self._redaction = self._session.app.redaction(self._workspace.id)
         target = ""
-        if self._digest:
-            entry = await self._workspace.store.entry(self._digest)
-            name = f"{display_name(entry.tool)} {entry.target}".strip() or self._digest[:12]
+        if digest:
+            entry = await self._workspace.store.entry(digest)
+            name = f"{display_name(entry.tool)} {entry.target}".strip() or digest[:12]
             target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
         dialog.search_requested.connect(self._search)
         dialog.cancel_requested.connect(self._stop)
         dialog.redact_requested.connect(self._redact)
-        retint(dialog, self._window.theme)
         try:
             await exec_async(dialog)
         finally:
@@ -203,7 +180,7 @@ class RedactionPresenter:
     async def _reopen_views(self, session_id: str) -> None:
         if session_id:
             await self._workspace_controller.session_opener.open_session(session_id)
-        self._cache.refresh()
+        self._window.pages.cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
         await self._workspace_controller.sidebar.refresh()
 

@@ -29,6 +29,8 @@ tr = Translator("Workspaces")
 
 
 _MOVED = "session-moved"
+DELETED_SESSION = "session-deleted"
+"""Of the notice that a session is in the trash: what takes it out of there ends it."""
 
 
 class _ListMove(NamedTuple):
@@ -38,16 +40,23 @@ class _ListMove(NamedTuple):
     place: ListPlace
 
 
-class SessionPlaceController(QObject):
-    """Binds Pin and Archive, in the list for any session and in the menu for the one on screen."""
+class SessionListController(QObject):
+    """Pins, archives and deletes: in the list any session, in the menu the one on screen."""
 
     def __init__(
-        self, window: MainWindow, session: Session, workspace_controller: WorkspaceController
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        workspace_controller: WorkspaceController,
+        drafts: SessionDrafts,
     ) -> None:
         super().__init__(window)
-        self._session, self._sidebar = session, workspace_controller.sidebar
-        self._commands = window.commands
+        self._window, self._windows, self._drafts = window, windows, drafts
+        self._session, self._workspace_controller = session, workspace_controller
+        self._sidebar, self._commands = workspace_controller.sidebar, window.commands
         self._moved: _ListMove | None = None  # what the notice is about
+        self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         start, sidebar = session.start, window.sidebar
         sidebar.session_pin_requested.connect(
             lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
@@ -58,7 +67,8 @@ class SessionPlaceController(QObject):
         window.intents.add(self)
         session.changed.connect(self._show_actions)
         workspace_controller.on(EventRecorded, self._on_event)
-        sidebar.session_deleted.connect(self._on_deleted)
+        sidebar.session_deleted.connect(lambda session_id: start(self._delete(session_id), "delete session"))
+        sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
         self._start = start
 
     def _on_event(self, workspace: OpenWorkspace, session_id: str, _: EventRecorded) -> None:
@@ -68,10 +78,6 @@ class SessionPlaceController(QObject):
         if moved is None or conversation is None or session_id != moved.session_id:
             return
         if conversation.session.transcript.place != moved.place:
-            self._session.notices.end(_MOVED)
-
-    def _on_deleted(self, session_id: str) -> None:
-        if self._moved is not None and session_id == self._moved.session_id:
             self._session.notices.end(_MOVED)
 
     def _show_actions(self) -> None:
@@ -130,42 +136,9 @@ class SessionPlaceController(QObject):
             await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
             await self._sidebar.refresh()
 
-
-def _moved_text(title: str, pinned: bool | None, archived: bool | None) -> str:
-    match pinned, archived:
-        case _, True:
-            return tr("“{title}” archived.", title=title)
-        case _, False:
-            return tr("“{title}” unarchived.", title=title)
-        case True, _:
-            return tr("“{title}” pinned.", title=title)
-    return tr("“{title}” unpinned.", title=title)
-
-
-DELETED_SESSION = "session-deleted"
-"""Of the notice that a session is in the trash: what takes it out of there ends it."""
-
-
-class DeleteSessionController(QObject):
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        windows: WindowGroup,
-        workspace_controller: WorkspaceController,
-        drafts: SessionDrafts,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._windows, self._services = window, windows, session.app
-        self._session, self._workspace_controller, self._drafts = session, workspace_controller, drafts
-        self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
-        start = self._start = session.start
-        window.sidebar.session_deleted.connect(
-            lambda session_id: start(self._delete(session_id), "delete session")
-        )
-        window.sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
-
     async def _delete(self, session_id: str) -> None:
+        if self._moved is not None and session_id == self._moved.session_id:
+            self._session.notices.end(_MOVED)
         workspace = self._session.workspace
         listed = await workspace.store.sessions()
         versions = SessionVersions(listed).ids_of(session_id)
@@ -192,7 +165,7 @@ class DeleteSessionController(QObject):
             await self._workspace_controller.open_workspace(workspace.id)
 
         def undo() -> None:
-            self._start(self._undo(session_id), "undo delete")
+            self._start(self._undo_delete(session_id), "undo delete")
 
         self._session.notify(
             Notice(
@@ -204,7 +177,7 @@ class DeleteSessionController(QObject):
                 is_brief=True,
             )
         )
-        await self._workspace_controller.sidebar.refresh()
+        await self._sidebar.refresh()
         self._return_keyboard(has_keyboard)
 
     def _return_keyboard(self, has_keyboard: bool) -> None:
@@ -215,7 +188,6 @@ class DeleteSessionController(QObject):
     async def _confirm(self) -> bool:
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Stop the agent and move this session to the trash?"),
             tr("You can restore the session."),
             (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Stop and move to trash"), "danger")),
@@ -229,12 +201,12 @@ class DeleteSessionController(QObject):
             if await self._restore(session_id):
                 return
 
-    async def _undo(self, session_id: str) -> None:
+    async def _undo_delete(self, session_id: str) -> None:
         await self._restore(session_id)
 
     async def _restore(self, session_id: str) -> bool:
         """Restore a session, on screen if its workspace is; return False if it was not in the trash."""
-        workspace = self._services.open_workspaces.get(self._deleted.pop(session_id, ""))
+        workspace = self._session.app.open_workspaces.get(self._deleted.pop(session_id, ""))
         self._session.notices.end(DELETED_SESSION)
         if workspace is None:
             return False
@@ -248,6 +220,17 @@ class DeleteSessionController(QObject):
             await self._workspace_controller.session_opener.open_session(session_id)
             self._return_keyboard(has_keyboard)
         return True
+
+
+def _moved_text(title: str, pinned: bool | None, archived: bool | None) -> str:
+    match pinned, archived:
+        case _, True:
+            return tr("“{title}” archived.", title=title)
+        case _, False:
+            return tr("“{title}” unarchived.", title=title)
+        case True, _:
+            return tr("“{title}” pinned.", title=title)
+    return tr("“{title}” unpinned.", title=title)
 
 
 def _deleted_text(title: str, versions: int) -> str:

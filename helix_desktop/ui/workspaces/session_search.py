@@ -24,7 +24,7 @@ from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
-from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
+from helix_desktop.ui.shell.switcher.panel import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.sidebar_presenter import unused_sessions
 from helix_desktop.words.direction import dotted

@@ -261,8 +261,8 @@ async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
     """Every kind of change, with a diff."""
     page = rig.views.changes
     async with _page(rig, "changes") as window:
-        await rig.wiring.changes.refresh()
-        page.file_selected.connect(lambda row: page.show_diff(row, changes_samples.sample_diff(row)))
+        await page.refresh()
+        changes_samples.show_sample_diffs(page)
         page.set_state(changes_samples.changes_state())
         page.list.setCurrentIndex(page.list.list_model.index(1))
         yield window
@@ -392,7 +392,7 @@ def _front_dialog() -> QWidget | None:
 
 def _ask_removal(rig: WindowRig) -> Coroutine[Any, Any, str]:
     choices = (dialogs.DialogChoice("yes", "Remove", "danger"), dialogs.DialogChoice("no", "Cancel"))
-    return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
+    return dialogs.ask(rig.window, "Remove it?", "It cannot be brought back.", choices)
 
 
 def _of(make: Callable[[QWidget], QDialog]) -> Callable[[WindowRig], Coroutine[Any, Any, object]]:

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import merge
+from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import ChangesState, LineCounts
-from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
@@ -38,7 +38,7 @@ def make_page(theme: Theme, state: ChangesState, width: int = 826, height: int =
     retint(page, theme)
     page.resize(width, height)
     page.show()
-    page.file_selected.connect(lambda row: page.show_diff(row, samples.sample_diff(row)))
+    samples.show_sample_diffs(page)
     page.set_state(state)
     page.show_counts(samples.line_counts(state))
     return page

@@ -29,12 +29,15 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.rows import (
     ChangesState,
     Contents,
+    Entry,
     FileRow,
     GroupedChanges,
     LineCounts,
     commit_changes,
+    file_of,
     group_changes,
 )
+from helix_desktop.ui.changes.view import ChangesPage
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000
@@ -242,6 +245,17 @@ def sample_diff(row: FileRow) -> FileDiff:
     """The diff of a file of the samples, which every page of them shows again."""
     before, after = (CONTENTS.get(digest) for digest in row.contents)
     return diff_states(row.before, before, row.after, after)
+
+
+def show_sample_diffs(page: ChangesPage) -> None:
+    """Let a page show the diff of whatever is selected in it."""
+
+    def show(entry: Entry | None) -> None:
+        row = file_of(entry)
+        if row is not None:
+            page.show_diff(row, sample_diff(row))
+
+    page.list.entry_selected.connect(show)
 
 
 EMPTY = ChangesState(GroupedChanges(SessionChanges("s0")), replace_coverage())

@@ -25,13 +25,12 @@ from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
-from helix_desktop.ui.chat.composer.completer import CompletionPopup
-from helix_desktop.ui.chat.composer.completion import CompletionItem
+from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.cleanup.dialog import CleanupDialog
-from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -39,16 +38,17 @@ from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, 
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
-from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
+from helix_desktop.ui.settings.about_page import DiagnosticsDialog
+from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
-from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
+from tests.support.default_settings import NothingOnScreen
 from tests.support.galleries import (
     changes_gallery,
     changes_samples,
@@ -269,7 +269,7 @@ def _fill_settings(view: SettingsView) -> None:
         FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )
     keyboard = view.page("keyboard", KeyboardPage)
-    keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
+    keyboard.show_notice("open_folder", half_longer("Ctrl+K is used by Go to…"), can_replace=True)
     keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
     view.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
     view.mcp.sharing.show_sharing(
@@ -379,10 +379,10 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     trash.empty_button.click()
     yield Screen("trash, about to be emptied", trash, _LEAST)
     trash.close()
-    diagnostics = DiagnosticsDialog(window, FILE_NAMES)
+    diagnostics = DiagnosticsDialog(window, NothingOnScreen())
     diagnostics.show_file(FILE_NAMES[0], "Helix Desktop 0.1.0\nQt: 6.11.3\n")
-    diagnostics.show_notice(half_longer("Without a keychain, keys are recognized by their form."))
-    diagnostics.show_error(half_longer("The diagnostics couldn't be saved."))
+    show_text(diagnostics.notice, half_longer("Without a keychain, keys are recognized by their form."))
+    show_text(diagnostics.error, half_longer("The diagnostics couldn't be saved."))
     yield Screen("diagnostics", diagnostics, _LEAST)
     diagnostics.close()
     redaction = RedactDialog(window)

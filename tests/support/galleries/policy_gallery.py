@@ -6,9 +6,8 @@ import msgspec
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
-from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
-from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison
 from helix_desktop.words.policies import policy_name
 
 EDITED = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
@@ -44,7 +43,7 @@ def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
     """Return an edited policy beside the one in use."""
     names = {"edited": EDITED, "in_use": PROFILES["balanced"], "lean": PROFILES["lean"]}
     return PolicyComparison(
-        tuple(PolicyChoice(key, policy_name(policy)) for key, policy in names.items()),
+        {key: policy_name(policy) for key, policy in names.items()},
         "edited",
         "in_use",
         sample_replay(24_000, 13, is_exact=is_exact),
@@ -56,8 +55,7 @@ def sample_comparison(*, is_exact: bool = True) -> PolicyComparison:
 
 def fill_policy(page: PolicyPage) -> None:
     """Show an edited policy with its replay, effects and its fields."""
-    name = policy_name(PROFILES["balanced"])
-    page.show_policy("helix-desktop", EDITED, PolicyUse(name, "", True, True, True, True))
+    page.show_policy("helix-desktop", EDITED, PROFILES["balanced"])
     page.replay_card.show_comparison(sample_comparison(is_exact=False))
     page.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
     page.form.show_error("observe_at", "“Facts from” can't be above “observe_place_at”.")

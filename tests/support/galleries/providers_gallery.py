@@ -26,7 +26,7 @@ from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderSta
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.bare_window import make_window
 
@@ -136,11 +136,11 @@ DETECTED_SERVERS = (
 
 def show_settings(window: MainWindow) -> SettingsView:
     """The settings of a window, on screen, with three providers."""
-    values, on_screen = default_settings(), NothingOnScreen()
-    on_screen.services.build_info.build = Build(
+    values, session = default_settings(), NothingOnScreen()
+    session.app.build_info.build = Build(
         version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest"
     )
-    view = settings_view(values, on_screen, {"keyboard": lambda: KeyboardPage(window.key_bindings, values)})
+    view = settings_view(values, session, {"keyboard": lambda: KeyboardPage(window.key_bindings, values)})
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(FORMS, STATUSES)

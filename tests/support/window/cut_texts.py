@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.chat.viewport.accessibility import RowArea
+from helix_desktop.ui.chat.viewport.row_widget import RowArea
 from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead

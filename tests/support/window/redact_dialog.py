@@ -11,10 +11,9 @@ from tests.support.window.window_rig import WindowRig, until
 async def forget_dialog(rig: WindowRig) -> RedactDialog:
     """Return the dialog once it is open."""
     redaction = rig.wiring.redaction
-    await until(lambda: redaction.presenter and redaction.presenter.dialog, "the dialog")
-    assert redaction.presenter is not None
-    assert redaction.presenter.dialog is not None
-    return redaction.presenter.dialog
+    await until(lambda: redaction.dialog, "the dialog")
+    assert redaction.dialog is not None
+    return redaction.dialog
 
 
 def labels(dialog: QDialog) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
+from helix_desktop.ui.chat.composer.line_buttons import ContextGauge
 from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import paint_usage_bar

@@ -9,15 +9,15 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.build_info import Build
-from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.about_page import AboutPage
 from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import press
 
 
 def test_it_displays_build_and_folder(qtbot: QtBot) -> None:
-    on_screen = NothingOnScreen(Path("/data/helix"))
-    on_screen.services.build_info.build = Build(version="0.1.0", target="deb")
-    about = AboutPage(on_screen)
+    session = NothingOnScreen(Path("/data/helix"))
+    session.app.build_info.build = Build(version="0.1.0", target="deb")
+    about = AboutPage(session)
     qtbot.addWidget(about)
     about.show_about((("Qt", "6.11.3"),))
     about.show()

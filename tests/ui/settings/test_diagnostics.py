@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QSignalSpy, QTest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTreeWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
-from tests.support.window.buttons import press
+from helix_desktop.ui.settings.about_page import DiagnosticsDialog
+from tests.support.default_settings import NothingOnScreen
 
 
 def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog = DiagnosticsDialog(parent, ("log.txt", "self-check.json"))
+    dialog = DiagnosticsDialog(parent, NothingOnScreen())
+    for item in dialog.items()[2:]:
+        item.setCheckState(0, Qt.CheckState.Unchecked)
     dialog.show()
-    saved = QSignalSpy(dialog.save_requested)
     save, files = dialog.findChild(PushButton, "save"), dialog.findChild(QTreeWidget, "diagnostics_files")
     assert isinstance(save, PushButton)
     assert isinstance(files, QTreeWidget)
-    dialog.show_file("log.txt", "first line\nsecond line\n")
+    dialog.show_file("versions.txt", "first line\nsecond line\n")
     assert dialog.viewer.text.content.line_count == 2
     assert not save.isEnabled()  # the self-check still runs
 
     QTest.keyClick(files, Qt.Key.Key_Down)
     QTest.keyClick(files, Qt.Key.Key_Space)
-    assert dialog.files() == [("log.txt", "first line\nsecond line\n")]
-    press(dialog, "save")
-    assert saved.count() == 1
+    assert dialog.files() == [("versions.txt", "first line\nsecond line\n")]
 
     names = dialog.findChild(Switch, "with_names")
     assert isinstance(names, Switch)
@@ -37,9 +36,9 @@ def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot)
     assert dialog.files() == []
     assert not save.isEnabled()
     dialog.show_file("self-check.json", "{}")
-    dialog.show_file("log.txt", "named\n")
+    dialog.show_file("versions.txt", "named\n")
     assert save.isEnabled()
-    assert dialog.files() == [("log.txt", "named\n")]
+    assert dialog.files() == [("versions.txt", "named\n")]
     QTest.keyClick(files, Qt.Key.Key_Up)
     QTest.keyClick(files, Qt.Key.Key_Return)  # clears the last box
     assert not save.isEnabled()

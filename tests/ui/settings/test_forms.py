@@ -27,7 +27,6 @@ from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
 from helix_desktop.ui.settings.providers.draft import (
     ProviderDraft,
@@ -323,7 +322,7 @@ def test_an_invalid_provider_is_refused_at_its_field(form: ProviderDraft, field:
     assert field in validate_provider(form)
 
 
-BALANCED, USE = PROFILES["balanced"], PolicyUse("Balanced", has_session=True)
+BALANCED = PROFILES["balanced"]
 
 
 def typed(dialog: SettingsView, key: str, text: str) -> QLineEdit:
@@ -341,7 +340,7 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsView
     """From the one that sends most to the one that sends least, by click on its name and by keys."""
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
-    page.show_policy("helix", BALANCED, USE)
+    page.show_policy("helix", BALANCED, BALANCED)
     dialog.show_page("policy")
     for profile in profiles_beside(BALANCED):
         assert find_button(page, f"profile:{profile.name}").accessibleDescription() == profile.description
@@ -360,7 +359,7 @@ def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> 
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14)
-    page.show_policy("helix", own, USE)
+    page.show_policy("helix", own, BALANCED)
     dialog.show_page("policy")
     track = page.slider.track
     interface = QAccessible.queryAccessibleInterface(track)
@@ -375,7 +374,7 @@ def test_own_changes_stay_at_the_stop_of_their_profile(dialog: SettingsView) -> 
 
 def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
-    page.show_policy("helix", BALANCED, USE)
+    page.show_policy("helix", BALANCED, BALANCED)
     dialog.show_page("policy")
     changes: list[dict[str, object]] = []
     page.values.change = lambda name, value: changes.append({name: value})
@@ -394,7 +393,7 @@ def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: Setti
 def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
-    page.show_policy("helix", own, USE)
+    page.show_policy("helix", own, BALANCED)
     dialog.show_page("policy")
     assert page.slider.track.value_text == "Balanced with 2 changes"
     back = find_buttons(page, "reset")
@@ -403,14 +402,14 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     page.values.change = lambda name, value: changes.append((name, value))
     back[1].click()
     assert changes == [("handover_at", 0.85)]
-    page.show_policy("helix", BALANCED, USE)
+    page.show_policy("helix", BALANCED, BALANCED)
     assert all(button.isHidden() for button in back)
     assert page.slider.track.value_text == "Balanced"
 
 
 def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsView) -> None:
     page = dialog.policy
-    page.show_policy("helix", BALANCED, USE)
+    page.show_policy("helix", BALANCED, BALANCED)
     dialog.show_page("policy")
     changes: list[str] = []
     page.values.change = lambda name, _: changes.append(name)
@@ -424,13 +423,13 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
 
 def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None:
     """So that typing continues in the same one; while it is off, no number can be changed."""
-    dialog.policy.show_policy("helix", PROFILES["off"], USE)
+    dialog.policy.show_policy("helix", PROFILES["off"], BALANCED)
     dialog.show_page("policy")
     entry = dialog.policy.form.controls["protect_steps"]
     assert not dialog.policy.form.controls["handover_at"].isEnabled()
-    dialog.policy.show_policy("helix", BALANCED, USE)
+    dialog.policy.show_policy("helix", BALANCED, BALANCED)
     assert dialog.policy.form.controls["handover_at"].isEnabled()
-    dialog.policy.show_policy("helix", PROFILES["lean"], USE)
+    dialog.policy.show_policy("helix", PROFILES["lean"], BALANCED)
     assert dialog.policy.form.controls["protect_steps"] is entry
     assert isinstance(entry, QLineEdit)
     assert entry.text() == str(PROFILES["lean"].protect_steps)

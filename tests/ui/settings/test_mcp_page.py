@@ -46,16 +46,12 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
         page.show()
     restart = find_button(page.cards["box"], "restart")
     restart.setFocus()
-    restarts: list[str] = []
-    page.cards["box"].restart_requested.disconnect()
-    page.cards["box"].restart_requested.connect(restarts.append)
     for state in ("waiting", "starting", "ready"):
         QTest.keyClick(restart, Qt.Key.Key_Space)
         page.show_servers(
             "Here", "/here", (McpServerStatus(config, state, "The server is restarted."), other)
         )
         assert restart.hasFocus(), "not Remove beside it"
-    assert restarts == ["box"] * 3
     page.cards["box"]._toggles["edit"].click()
     find_button(page.cards["box"].editor, "cancel").setFocus()
     QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)

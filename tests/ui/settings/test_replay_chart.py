@@ -12,8 +12,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.policy.comparison import PolicyChoice, PolicyComparison
-from helix_desktop.ui.settings.policy.replay_card import ReplayChart, label_rects
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, ReplayChart, label_rects
 from helix_desktop.ui.timeline.chart.plot import Plot
 
 WINDOW, HANDOVER_AT = 128_000, 108_800
@@ -30,10 +29,10 @@ def test_the_dot_of_a_handover_lies_at_the_drop_above_those_of_the_many_sweeps(
     qtbot.addWidget(chart)
     chart.resize(300, 160)
     retint(chart, theme)
-    choices = (PolicyChoice("edited", "Plain"), PolicyChoice("in_use", "Lean"))
+    names = {"edited": "Plain", "in_use": "Lean"}
     replay = _replay({1: 90_000, 4: 9_000, 5: 12_000}, rewrites)
     other = _replay({1: 5_000, 3: 5_000, 5: 5_000})
-    chart.show_comparison(PolicyComparison(choices, "edited", "in_use", replay, other, "ready", is_one=False))
+    chart.show_comparison(PolicyComparison(names, "edited", "in_use", replay, other, "ready", is_one=False))
 
     image = chart.grab().toImage()
     places: dict[str, list[int]] = {}

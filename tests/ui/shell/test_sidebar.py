@@ -21,8 +21,7 @@ from helix_desktop.ui.kit.intents import NewSession, OpenFolder, SearchEverythin
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
-from helix_desktop.ui.shell.sidebar.session_model import WHEN_ROLE
-from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem
+from helix_desktop.ui.shell.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     WorkspaceRow,

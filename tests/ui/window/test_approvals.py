@@ -107,7 +107,9 @@ async def _check_a_denial(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
         assert "eny with" not in editor.placeholderText()
-        assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
+        assert server.bodies[-1]["messages"][-1]["content"].endswith(
+            "Do what they say instead: Write it to out.txt"
+        )
         assert rig.events(ApprovalGiven)[-1].words == "Write it to out.txt"
         assert not (rig.folder / "denial" / "made.txt").exists()
 

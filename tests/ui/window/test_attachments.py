@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.rows.row_types import UserRow, Versions
 from tests.support.image_bytes import png
 from tests.support.pdf_bytes import pdf, protected_pdf

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
-from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.diff.row_heads import HunkHead
@@ -109,8 +108,6 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with edits_and_runs() as server, open_window(qapp, tmp_path) as rig:
-        requested: list[list[FileRow]] = []
-        page(rig).counts_requested.connect(requested.append)
         folder = await work(rig, server)
         after = contents(folder)
         assert listed(rig)[:2] == ["Change things", "notes.txt"], "the first file is selected"
@@ -149,9 +146,10 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         merged = {"notes.txt": NOTES.replace("six", "6"), "old.txt": "old\n"}
         await until(lambda: contents(folder) == merged, "the merge written")
 
-        earlier = asyncio.all_tasks()
-        page(rig).counts_requested.emit(max(requested, key=len))
-        (counting,) = asyncio.all_tasks() - earlier
+        grouped = page(rig).state.grouped
+        assert grouped is not None
+        rows = [group.head for group in grouped.by_file if group.head is not None]
+        counting = rig.wiring.session.start(page(rig).count(rows), "count lines")
         for _ in range(2):  # until the first of them is read
             await asyncio.sleep(0)
         await rig.wiring.session.show(None, None)

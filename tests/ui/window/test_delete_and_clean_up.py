@@ -148,7 +148,7 @@ async def _check_failed_redactions(rig: WindowRig) -> None:
     assert dialog.frameGeometry().height() <= dialog.screen().availableGeometry().height()
     assert dialog.rect().contains(dialog.redact_button.geometry()), "below the places, which scroll"
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    await until(lambda: rig.wiring.redaction.presenter is None, "the dialog gone")
+    await until(lambda: rig.wiring.redaction.dialog is None, "the dialog gone")
 
 
 async def _check_an_output_of_the_cache(rig: WindowRig) -> None:

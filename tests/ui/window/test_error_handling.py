@@ -16,8 +16,8 @@ from helix_desktop.domain.errors import ContentDamaged
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.actions import ControlTurn
+from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (
     Call,

@@ -11,8 +11,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.ui.settings.mcp.page import McpPage
-from helix_desktop.ui.settings.mcp.server_card import ServerCard
+from helix_desktop.ui.design.buttons import Switch
+from helix_desktop.ui.settings.mcp.page import McpPage, ServerCard
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server
 from tests.support.model_servers.chat_server import (
     Call,
@@ -55,6 +55,10 @@ async def ready(page: McpPage, name: str) -> ServerCard:
 def state(card: ServerCard) -> str:
     """Return the state on a card."""
     return card._state.full_text()
+
+
+def _switch(card: ServerCard, name: str) -> Switch:
+    return next(switch for switch in card.findChildren(Switch) if switch.accessibleName() == name)
 
 
 def statuses(rig: WindowRig) -> list[str]:
@@ -133,14 +137,15 @@ async def _check_switches(rig: WindowRig) -> None:
     card = await ready(page, "box")
     assert "mcp__box__bang" in statuses(rig)
     card._toggles["tools"].click()
-    await act(lambda: card.tools.switched.emit(["bang", "hang"]))
+    for tool in ("bang", "hang"):
+        await act(_switch(card, tool).click)
     await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
     assert record(rig)[0].off == ("bang", "hang")
     assert "mcp__box__bang" not in statuses(rig)
-    card.switched.emit("box", False)
+    await act(_switch(card, "Use box").click)
     await until(lambda: state(card) == "Off", "off")
     await until(lambda: not [name for name in statuses(rig) if name.startswith("mcp__")], "its tools gone")
-    card.switched.emit("box", True)
+    await act(_switch(card, "Use box").click)
     await ready(page, "box")
     assert "mcp__box__echo" in statuses(rig)
 
@@ -186,7 +191,7 @@ async def _check_changed_files(rig: WindowRig) -> None:
     card = await ready(page, "box")
     root = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
     (root / "serve.py").write_text("print()\n")
-    card.restart_requested.emit("box")
+    press(card, "restart")
     await until(lambda: "Needs your approval" in state(card), "the question")
     assert "have changed since you approved it: serve.py." in card._consent_reason.text()
     assert "it runs serve.py" in card._consent_files.text()
@@ -245,7 +250,7 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
     add_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
     await ready(page, "second")
-    await act(lambda: page.cards["second"].remove_requested.emit("second"))
+    press(page.cards["second"], "remove")
     await until(lambda: list(page.cards) == ["first", "third"], "removed")
     assert page.focusWidget().objectName() == "undo"
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""

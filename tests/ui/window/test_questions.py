@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.ui.chat.questions.question_card import QuestionCard
+from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -150,7 +150,7 @@ async def _check_the_dialogs(rig: WindowRig) -> None:
     opened: dict[str, Callable[[], QDialog | None]] = {
         "clean_up": lambda: cleanup.cleanup_dialog,
         "trash": lambda: cleanup.trash_dialog,
-        "forget": lambda: redaction.presenter.dialog if redaction.presenter is not None else None,
+        "forget": lambda: redaction.dialog,
     }
     for name, dialog_of in opened.items():
         button = find_button(settings.data, name)
@@ -202,7 +202,7 @@ async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(
         await rig.wiring.settings.show("policy")
         assert rig.settings.policy.slider.track.value_text.startswith("Lean")
         assert "Policy not applied" not in rig.banner_text()
-        rig.settings.policy.apply_bar.discarded.emit()
+        rig.settings.policy.apply_bar.discard.click()
 
 
 async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(

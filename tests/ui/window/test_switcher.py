@@ -13,8 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.shell.switcher.panel import ROW_ROLE, Switcher, SwitcherDelegate
-from helix_desktop.ui.shell.switcher.rows import MessageRow
+from helix_desktop.ui.shell.switcher.panel import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 

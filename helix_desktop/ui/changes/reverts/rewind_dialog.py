@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import RevertPlan
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.changes.reverts.plan_texts import files_changed
-from helix_desktop.ui.changes.reverts.plan_view import PlanView
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanView, files_changed
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label

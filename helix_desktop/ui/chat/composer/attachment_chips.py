@@ -1,4 +1,4 @@
-"""Chips above the composer's text: what goes along with the next message."""
+"""Chips above the composer's text: what goes along with the next message, and what each says of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QFocusEvent,
     QImage,
     QKeyEvent,
-    QPainter,
     QPaintEvent,
     QResizeEvent,
     QShowEvent,
@@ -28,23 +27,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.chat.items.painting import (
-    elided_path,
-    paint_box,
-    paint_icon,
-    paint_line,
-    paint_thumbnail,
-)
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.chat.items.painting import ChatPainter, elided_path
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height, place_flow
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -61,12 +56,7 @@ _LEFT, _BUTTON, _EDGE = (
     18,
     5,
 )  # pixels: where the label begins, a button's edge, and the room at the right
-_STEP_KEYS = {
-    Qt.Key.Key_Left: -1,
-    Qt.Key.Key_Right: 1,
-    Qt.Key.Key_Up: -1,
-    Qt.Key.Key_Down: 1,
-}
+_STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,27 +240,23 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, style = self._style.theme, self._style
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ring = style.color(theme.accent) if self._has_ring else None
+        style = self._style
+        painter = ChatPainter.of_widget(self, style)
         color, fill = self._colors()
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        paint_box(painter, box, style.color(fill), ring, 8)
+        painter.box(box, fill, style.theme.accent if self._has_ring else "", 8)
         font, parts, label = style.font(SMALL, MEDIUM), self.text_parts, self._label_rect()
         if parts.image_size:
             size = parts.thumbnail_size
             corner = QPointF(_THUMBNAIL_LEFT, (self.height() - size.height()) / 2)
-            paint_thumbnail(painter, style, QRectF(corner, size.toSizeF()), parts.thumbnail, color)
+            painter.thumbnail(QRectF(corner, size.toSizeF()), parts.thumbnail, color)
             label.setHeight(self.height() / 2)
-            paint_line(painter, style, label.translated(0, label.height() - 3), parts.note, font, color)
+            painter.line(label.translated(0, label.height() - 3), parts.note, font, color)
             label.translate(0, 3)
         else:
-            side = QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
-            paint_icon(painter, style, parts.icon, color, side)
-        paint_line(painter, style, label, self.visible_label(), font, color)
-        painter.end()
+            painter.icon_in(parts.icon, color, QRectF(9, (_HEIGHT - 13) / 2, 13, 13), 13 / style.zoom)
+        painter.line(label, self.visible_label(), font, color)
+        painter.qt.end()
 
     def visible_label(self) -> str:
         """Return the label as it stands on the chip: its name is cut where room ends, to a third at most.
@@ -397,3 +383,40 @@ class AttachmentBar(QScrollArea):
         height = place_flow(self._chips, room)
         self._board.resize(room, height)
         self.setFixedHeight(min(height, max_height) + FLOW_GAP if height else 0)
+
+
+_MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
+
+
+def attachment_key(attachment: Attachment) -> str:
+    """Return what tells the attachments of a message apart."""
+    lines = f"{attachment.first_line}-{attachment.last_line}"
+    return f"{attachment.digest}:{attachment.label}:{lines}"
+
+
+def chip_text(attachment: Attachment, model: ModelInfo | None, thumbnail: QImage | None = None) -> ChipText:
+    """Return a chip's text: name and tokens, or that the model sees no images, or may not see them."""
+    image, note = attachment.image, attachment_facts(attachment)
+    lacks_images = image is not None and (model is None or not model.images)
+    may_lack_images = image is not None and model is not None and not model.images_known
+    if lacks_images:
+        note = tr("images not supported: left out")
+    elif may_lack_images:
+        note = f"{note} · {tr('images may not be supported')}"
+    return ChipText(
+        attachment_key(attachment),
+        attachment_name(attachment),
+        note,
+        attachment_icon(attachment),
+        has_text=_has_text(attachment),
+        is_preview=attachment.form == "preview",
+        is_warning=lacks_images or may_lack_images,
+        image_size=(image.width, image.height) if image is not None else None,
+        thumbnail=thumbnail,
+    )
+
+
+def _has_text(attachment: Attachment) -> bool:
+    """Return True if it can stand in the message as text: what was pasted, and what was recalled."""
+    size = attachment.size if attachment.kind == "paste" else len(attachment.text)
+    return attachment.kind in ("paste", "cached") and not attachment.image and size <= _MAX_INSERTED_BYTES

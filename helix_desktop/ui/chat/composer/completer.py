@@ -1,13 +1,14 @@
-"""Completes words while a message is typed: the popup, the source that is asked, the keys."""
+"""Completes words while a message is typed: the sources, where a word begins, the popup, the keys."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias
-from unicodedata import bidirectional
+from typing import Any, NamedTuple, Protocol, TypeAlias
+from unicodedata import bidirectional, category
 
+import msgspec
 from PySide6.QtCore import (
     QAbstractListModel,
     QEvent,
@@ -34,14 +35,8 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.chat.composer.completion import (
-    CompletionItem,
-    CompletionSource,
-    TypedWord,
-    find_typed_word,
-)
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
@@ -50,6 +45,114 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.mirror import mirror, turn_back
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator, translate
+
+_OPENING = ("Ps", "Pi")  # categories of brackets and quotes that open
+
+
+class CompletionItem(msgspec.Struct, frozen=True):
+    """A row of the popup: an icon, a title and a detail, with the positions of matched letters in both.
+
+    `text` takes the place of what was typed, trigger and all. With `is_partial` it is the beginning of more,
+    such as a folder, and the popup stays open. `key` is what its source knows it by.
+    """
+
+    text: str
+    title: str
+    detail: str = ""
+    icon: str = "file"
+    title_matches: tuple[int, ...] = ()
+    detail_matches: tuple[int, ...] = ()
+    is_partial: bool = False
+    key: str = ""
+
+
+class CompletionSource(Protocol):
+    """Completes what begins with a trigger, typed at the start of a word."""
+
+    @property
+    def trigger(self) -> str:
+        """A character, or a command and the space behind it, whose arguments are completed."""
+        ...
+
+    @property
+    def only_at_start(self) -> bool:
+        """True if the word has to be the first of the message."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What is completed, for screen readers: "Files"."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """What else can be typed, in a few words; empty for nothing."""
+        ...
+
+    @property
+    def empty_text(self) -> str:
+        """What is said when nothing matches."""
+        ...
+
+    def takes(self, query: str) -> bool:
+        """Return False for a query that means something else, as `#12` does: there is no popup then."""
+        ...
+
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
+        """Return what completes a query, best first. May be canceled. Raises HelixError."""
+        ...
+
+    def accept(self, completion: CompletionItem) -> None:
+        """Do what accepting one does beside the text that it puts in."""
+        ...
+
+
+class TypedWord(NamedTuple):
+    """The word that is being completed: its source, where its trigger is, and what follows it."""
+
+    source: CompletionSource
+    start: int
+    query: str
+
+
+def find_typed_word(line: str, is_first_line: bool, sources: Iterable[CompletionSource]) -> TypedWord | None:
+    """Return the word at the end of a line, up to the cursor, that a source completes.
+
+    One in quotes may hold spaces.
+    """
+    for source in sources:
+        start = _trigger_before(line, source.trigger)
+        if start < 0 or (source.only_at_start and not (is_first_line and not start)):
+            continue
+        query = line[start + len(source.trigger) :]
+        if source.takes(query):
+            return TypedWord(source, start, query)
+    return None
+
+
+def _trigger_before(line: str, trigger: str) -> int:
+    """Return where the trigger of the last word is; -1 if there is none."""
+    start = line.rfind(trigger)
+    while start >= 0:
+        if (start == 0 or _may_stand_before(line[start - 1])) and _is_one_word(line[start + len(trigger) :]):
+            return start
+        start = line.rfind(trigger, 0, start)
+    return -1
+
+
+def _may_stand_before(char: str) -> bool:
+    return char.isspace() or char in "\"'<" or category(char) in _OPENING
+
+
+def _is_one_word(query: str) -> bool:
+    """Return True if a query has no space, except between quotes."""
+    if not query.startswith('"'):
+        return not any(char.isspace() for char in query)
+    end = query.find('"', 1)
+    while end > 0 and query[end - 1] == "\\":
+        end = query.find('"', end + 1)
+    return end < 0 or not any(char.isspace() for char in query[end:])
+
 
 tr = Translator("Composer")
 
@@ -110,27 +213,17 @@ class _Delegate(QStyledItemDelegate):
         painter.save()
         mirror(painter, option.rect)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        row = ChatPainter(painter, style)
         if option.state & QStyle.StateFlag.State_Selected:
-            paint_box(painter, box, style.color(theme.selection), radius=8)
+            row.box(box, theme.selection, radius=8)
         elif option.state & QStyle.StateFlag.State_MouseOver:
-            paint_box(painter, box, style.color(theme.hover), radius=8)
-        side = style.px(15)
-        left = box.left() + style.px(9)
-        paint_icon(
-            painter,
-            style,
-            completion.icon,
-            theme.muted,
-            QRectF(left, box.center().y() - side / 2, side, side),
-        )
-        room = QRectF(left + side + style.px(9), box.top(), 0, box.height())
-        room.setRight(box.right() - style.px(9))
-        used = _paint_marked(painter, style, room, completion.title, completion.title_matches, UI, theme.text)
+            row.box(box, theme.hover, radius=8)
+        row.icon(completion.icon, theme.muted, box.left() + style.px(9), box.center().y(), 15)
+        room = box.adjusted(style.px(9 + 15 + 9), 0, -style.px(9), 0)
+        used = _paint_marked(row, room, completion.title, completion.title_matches, UI, theme.text)
         room.setLeft(room.left() + used + style.px(10))
         if room.width() > style.px(30):
-            _paint_marked(
-                painter, style, room, completion.detail, completion.detail_matches, SMALL, theme.muted
-            )
+            _paint_marked(row, room, completion.detail, completion.detail_matches, SMALL, theme.muted)
         painter.restore()
 
 
@@ -235,15 +328,10 @@ def completion_text(completion: CompletionItem) -> str:
 
 
 def _paint_marked(
-    painter: QPainter,
-    style: ChatStyle,
-    room: QRectF,
-    text: str,
-    matches: Sequence[int],
-    size: float,
-    color: str,
+    painter: ChatPainter, room: QRectF, text: str, matches: Sequence[int], size: float, color: str
 ) -> float:
     """Paint a line with its matched letters strong; return how wide it is, at most the room."""
+    style = painter.style
     marked = set(matches)
     parts: list[tuple[str, QFont, str, float]] = []
     for is_match, group in groupby(range(len(text)), key=marked.__contains__):
@@ -252,17 +340,16 @@ def _paint_marked(
         parts.append((part, font, style.theme.accent_text if is_match else color, style.width(part, font)))
     block = QRectF(room)
     block.setWidth(min(room.width(), sum(width for *_, width in parts)))
-    painter.save()
+    painter.qt.save()
     if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
-        turn_back(painter, block)
+        turn_back(painter.qt, block)
     left = block.left()
     for part, font, part_color, width in parts:
-        here = QRectF(left, block.top(), block.right() - left, block.height())
-        paint_line(painter, style, here, part, font, part_color)
+        painter.line(QRectF(left, block.top(), block.right() - left, block.height()), part, font, part_color)
         left += width
         if left >= block.right():
             break
-    painter.restore()
+    painter.qt.restore()
     return block.width()
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPalette, QResizeEvent, QTextCursor
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPaintEvent, QPalette, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
-from helix_desktop.ui.chat.composer.choice_button import ChoiceButton, ModeButton
 from helix_desktop.ui.chat.composer.completer import Completer
-from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import paint_box
+from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -133,11 +132,8 @@ class ComposerFrame(QFrame):
         if self.chat_style is None:
             return
         theme = self.chat_style.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        edge = self.chat_style.color(theme.accent if self.has_keyboard else theme.border_strong)
-        paint_box(painter, QRectF(self.rect()), self.chat_style.color(theme.surface), edge, 14)
-        painter.end()
+        edge = theme.accent if self.has_keyboard else theme.border_strong
+        ChatPainter.of_widget(self, self.chat_style).box(QRectF(self.rect()), theme.surface, edge, 14)
 
 
 class Composer(Themed, QWidget):

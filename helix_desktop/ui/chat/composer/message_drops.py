@@ -7,8 +7,8 @@ from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.chat.composer.added_files import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.words.translation import Translator
 

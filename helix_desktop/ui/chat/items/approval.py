@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
@@ -20,21 +20,14 @@ from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
     CHIP_HEIGHT,
-    ButtonStyle,
+    ChatPainter,
     ChipStyle,
     HitArea,
-    PaintState,
     button_width,
     chip_width,
-    paint_box,
-    paint_button,
-    paint_chip,
-    paint_icon,
-    paint_line,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines
-from helix_desktop.ui.chat.rows.patch_lines import color_lines, patch_files
+from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines, color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
@@ -371,53 +364,41 @@ class ApprovalItem(RowItem):
             x += wide + style.px(8)
         return y + tall
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         style, theme = self.style, self.style.theme
         card = QRectF(0, 0, self.width, self.height)
-        paint_box(painter, card, style.color(theme.surface), style.color(theme.warn), 12)
+        painter.box(card, theme.surface, theme.warn, 12)
         self._paint_head(painter)
         if self._detail:
-            paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
+            painter.box(self._well, theme.code_surface, theme.border, 8)
         for block in self._blocks:
-            block.paint(painter, state)
+            block.paint(painter)
         if self.key_hint:
-            paint_line(painter, style, self._keys_place, self._keys, style.font(SMALL), theme.faint)
+            painter.line(self._keys_place, self._keys, style.font(SMALL), theme.faint)
         in_blocks = [block.text for block in self._blocks]
         for text in self.texts:
             if text not in in_blocks:
-                text.paint(painter, state.clip, state.marks_of(text))
+                painter.text(text)
         for area in self.hit_areas:
-            self._paint_area(painter, area, state)
+            self._paint_area(painter, area)
 
-    def _paint_head(self, painter: QPainter) -> None:
-        chat_style, theme = self.style, self.style.theme
-        pad, side = chat_style.px(_PAD), chat_style.px(17)
-        line = QRectF(pad + side + 9, chat_style.px(12), self.width - 2 * pad - side - 9, chat_style.px(24))
-        paint_icon(
-            painter,
-            chat_style,
-            "shield-alert",
-            theme.warn,
-            QRectF(pad, line.center().y() - side / 2, side, side),
-        )
-        right = line.right()
-        for words, style in reversed(self._chips()):
-            wide = chip_width(chat_style, words, style)
-            place = QRectF(
-                right - wide,
-                line.center().y() - chat_style.px(CHIP_HEIGHT) / 2,
-                wide,
-                chat_style.px(CHIP_HEIGHT),
-            )
-            paint_chip(painter, chat_style, place, words, style)
-            right = place.x() - chat_style.px(6)
-        line.setRight(right - chat_style.px(4))
+    def _paint_head(self, painter: ChatPainter) -> None:
+        px, color = self.style.px, self.style.theme.warn
+        pad, side = px(_PAD), px(17)
+        line = QRectF(pad + side + 9, px(12), self.width - 2 * pad - side - 9, px(24))
+        middle, right = line.center().y(), line.right()
+        painter.icon("shield-alert", color, pad, middle, 17)
+        for words, chip in reversed(self._chips()):
+            wide, tall = chip_width(self.style, words, chip), px(CHIP_HEIGHT)
+            painter.chip(QRectF(right - wide, middle - tall / 2, wide, tall), words, chip)
+            right -= wide + px(6)
+        line.setRight(right - px(4))
         title = (
             tr("Run this command?")
             if self._approval.kind == "command"
             else tr("{tool} needs your approval", tool=display_name(self._approval.tool))
         )
-        paint_line(painter, chat_style, line, title, chat_style.font(UI, SEMIBOLD), theme.warn)
+        painter.line(line, title, self.style.font(UI, SEMIBOLD), color)
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.style.theme, self._approval
@@ -435,32 +416,20 @@ class ApprovalItem(RowItem):
             chips.append((self.sandbox_text, ChipStyle(color, soft, "", icon)))
         return chips
 
-    def _button_style(self, answer: ApprovalAnswer) -> ButtonStyle:
-        return "primary" if answer == self._primary else "outline"
-
-    def _paint_uncovered(self, painter: QPainter, area: HitArea) -> None:
-        style, theme, side = self.style, self.style.theme, self.style.px(14)
-        icon = "chevron-down" if self._places else "chevron-right"
-        rect = area.rect
-        paint_icon(
-            painter, style, icon, theme.faint, QRectF(rect.x(), rect.center().y() - side / 2, side, side)
-        )
-        line = rect.adjusted(style.px(_MARK), 0, 0, 0)
-        paint_line(painter, style, line, area.label, style.font(SMALL), theme.muted)
-
-    def _paint_area(self, painter: QPainter, area: HitArea, state: PaintState) -> None:
+    def _paint_area(self, painter: ChatPainter, area: HitArea) -> None:
         style, theme = self.style, self.style.theme
         match area.action:
             case ToggleSection("places"):
-                self._paint_uncovered(painter, area)
+                icon = "chevron-down" if self._places else "chevron-right"
+                painter.icon(icon, theme.faint, area.rect.x(), area.rect.center().y(), 14)
+                line = area.rect.adjusted(style.px(_MARK), 0, 0, 0)
+                painter.line(line, area.label, style.font(SMALL), theme.muted)
             case OpenMenu():
-                paint_button(painter, style, area, state, "ghost", "chevron-down")
+                painter.button(area, "ghost", "chevron-down")
             case ToggleSection():
                 rect = area.rect.adjusted(6, 0, 0, 0)
-                paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
+                painter.line(rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
             case Decide(answer=answer):
-                paint_button(painter, style, area, state, self._button_style(answer))
+                painter.button(area, "primary" if answer == self._primary else "outline")
             case AllowAllOnce():
-                paint_button(painter, style, area, state, "outline")
-            case _:
-                pass
+                painter.button(area)

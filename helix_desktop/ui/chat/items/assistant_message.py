@@ -7,29 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QLinearGradient, QPainter
+from PySide6.QtGui import QLinearGradient
 
 from helix_desktop.ui.chat.actions import ToggleSection
-from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
-from helix_desktop.ui.chat.items.painting import (
-    ChipStyle,
-    HitArea,
-    PaintState,
-    chip_width,
-    paint_box,
-    paint_chip,
-    paint_icon,
-    paint_line,
-)
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
+from helix_desktop.ui.chat.items.painting import ChatPainter, ChipStyle, HitArea, chip_width
+from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span, TopLevelBlock
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row
 from helix_desktop.ui.chat.style import (
     BODY,
     BOTTOM_GAP,
@@ -38,7 +29,6 @@ from helix_desktop.ui.chat.style import (
     SEMIBOLD,
     SMALL,
     UI,
-    ChatStyle,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.times import format_elapsed, format_moment
@@ -53,46 +43,38 @@ WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come,
 _SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
 
 
-def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
+def paint_header(painter: ChatPainter, row: AssistantRow, width: float) -> None:
     """Draw the speaker and the time at the top of an item; the width is in pixels."""
-    theme = chat_style.theme
-    side = chat_style.px(HEADER_HEIGHT)
+    style, theme = painter.style, painter.theme
+    side = style.px(HEADER_HEIGHT)
     shade = QLinearGradient(0, 0, side, side)
-    shade.setColorAt(0, chat_style.color(theme.seg_system))
-    shade.setColorAt(1, chat_style.color(theme.seg_assistant))
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(shade)
-    painter.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
-    sparkles = QRectF(side * 0.23, side * 0.23, chat_style.px(14), chat_style.px(14))
-    paint_icon(painter, chat_style, "sparkles", theme.on_accent, sparkles)
-    x = side + chat_style.px(10)
-    x = _paint_word(
-        painter, chat_style, QRectF(x, 0, width - x, side), row.model or tr("Assistant"), True
-    ) + chat_style.px(9)
+    shade.setColorAt(0, style.color(theme.seg_system))
+    shade.setColorAt(1, style.color(theme.seg_assistant))
+    painter.qt.setPen(Qt.PenStyle.NoPen)
+    painter.qt.setBrush(shade)
+    painter.qt.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
+    painter.icon("sparkles", theme.on_accent, side * 0.23, side * 0.23 + style.px(7), 14)
+    x, name = side + style.px(10), row.model or tr("Assistant")
+    x = _paint_word(painter, QRectF(x, 0, width - x, side), name, True) + style.px(9)
     if row.side_note:
-        style = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
-        wide, tall = min(chip_width(chat_style, row.side_note, style), width - x), chat_style.px(19)
-        paint_chip(painter, chat_style, QRectF(x, (side - tall) / 2, wide, tall), row.side_note, style)
-        x += wide + chat_style.px(9)
+        chip = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
+        wide, tall = min(chip_width(style, row.side_note, chip), width - x), style.px(19)
+        painter.chip(QRectF(x, (side - tall) / 2, wide, tall), row.side_note, chip)
+        x += wide + style.px(9)
     if row.at_ms:
         words = dotted((format_moment(row.at_ms), row.context_note))
-        _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), words, False)
+        _paint_word(painter, QRectF(x, 0, width - x, side), words, False)
 
 
-def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
-    painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
-
-
-def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, text: str) -> None:
+def paint_waiting(painter: ChatPainter, room: QRectF, text: str) -> None:
     """Draw three dots, one of them lit, while no words come; and how long that is."""
-    theme = style.theme
+    px, theme = painter.style.px, painter.theme
     for dot in range(3):
-        color = theme.accent if tick // 3 % 3 == dot else theme.border_strong
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(style.color(color))
-        painter.drawEllipse(QRectF(2 + dot * style.px(11), room.y() + style.px(9), style.px(6), style.px(6)))
-    line = room.adjusted(style.px(44), 0, 0, 0)
-    paint_line(painter, style, line, text, style.font(SMALL), theme.muted)
+        color = theme.accent if painter.state.tick // 3 % 3 == dot else theme.border_strong
+        painter.qt.setPen(Qt.PenStyle.NoPen)
+        painter.qt.setBrush(painter.style.color(color))
+        painter.qt.drawEllipse(QRectF(2 + dot * px(11), room.y() + px(9), px(6), px(6)))
+    painter.line(room.adjusted(px(44), 0, 0, 0), text, painter.style.font(SMALL), theme.muted)
 
 
 def waiting_text(since_ms: int) -> str:
@@ -107,13 +89,12 @@ def silence_text(silent_s: float) -> str:
     return tr("Last text {time} ago", time=format_elapsed(int(silent_s))) if silent_s >= _SILENT_S else ""
 
 
-def _paint_word(painter: QPainter, style: ChatStyle, bounds: QRectF, text: str, strong: bool) -> float:
+def _paint_word(painter: ChatPainter, bounds: QRectF, text: str, strong: bool) -> float:
     """Draw a word of the head at the left of its room; where it ends."""
-    font = style.font(UI, SEMIBOLD) if strong else style.font(SMALL)
-    wide = min(style.width(text, font) + 1, max(40.0, bounds.width() - 60))
-    rect = QRectF(bounds.x(), bounds.y(), wide, bounds.height())
-    paint_line(painter, style, rect, text, font, style.theme.text if strong else style.theme.faint)
-    return bounds.x() + wide
+    font = painter.style.font(UI, SEMIBOLD) if strong else painter.style.font(SMALL)
+    room = QRectF(bounds)
+    room.setWidth(max(40.0, bounds.width() - 60))
+    return painter.word(bounds.x(), room, text, font, painter.theme.text if strong else painter.theme.faint)
 
 
 class StreamingText:
@@ -203,24 +184,18 @@ class ThinkingBlock:
             y += self.text.layout(width - style.px(14)) + style.px(14)
         return y
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
+        style, theme = painter.style, painter.theme
         for area in self.hit_areas:
-            self._paint_line(painter, state, area)
+            if painter.is_active(area):
+                painter.box(area.rect, theme.hover, radius=6)
+            arrow = "chevron-down" if self.text is not None else "chevron-right"
+            painter.icon(arrow, theme.faint, 4, area.rect.center().y(), 14)
+            words = area.rect.adjusted(style.px(14) + 9, 0, 0, 0)
+            painter.line(words, area.label, style.font(SMALL, MEDIUM), theme.muted)
         if self.text is not None:
-            bar = QRectF(0, self.text.y, 2, self.text.height)
-            painter.fillRect(bar, self._style.color(self._style.theme.border_strong))
-            self.text.paint(painter, state.clip, state.marks_of(self.text))
-
-    def _paint_line(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
-        style, theme = self._style, self._style.theme
-        if area.name in (state.hovered, state.pressed):
-            paint_box(painter, area.rect, style.color(theme.hover), None, 6)
-        side = style.px(14)
-        top = area.rect.center().y() - side / 2
-        arrow = "chevron-down" if self.text is not None else "chevron-right"
-        paint_icon(painter, style, arrow, theme.faint, QRectF(4, top, side, side))
-        words = area.rect.adjusted(side + 9, 0, 0, 0)
-        paint_line(painter, style, words, area.label, style.font(SMALL, MEDIUM), theme.muted)
+            painter.fill(QRectF(0, self.text.y, 2, self.text.height), theme.border_strong)
+            painter.text(self.text)
 
     def _label(self, has_answer: bool) -> str:
         if not has_answer:
@@ -373,20 +348,37 @@ class AssistantMessageItem(RowItem):
             y += style.px(WAITING_HEIGHT) - self.room_below
         return max(y, style.px(8))
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         if self.context.shows_header:
-            paint_header(painter, self.style, self._row, self.width)
-        self._thinking.paint(painter, state)
-        self._lazy_text.paint(painter, state)
-        self._stack.paint(painter, state)
+            paint_header(painter, self._row, self.width)
+        self._thinking.paint(painter)
+        self._lazy_text.paint(painter)
+        self._stack.paint(painter)
         if self._row.streaming:
-            self._paint_arrival(painter, state)
+            self._paint_arrival(painter)
 
-    def _paint_arrival(self, painter: QPainter, state: PaintState) -> None:
+    def _paint_arrival(self, painter: ChatPainter) -> None:
         words = waiting_text(self._row.waiting_since_ms)
         if self._stack.blocks:
-            paint_caret(painter, self.style, self._stack.blocks[-1].text)
+            caret = self._stack.blocks[-1].text.caret_rect(self.style.px(BODY + 2))
+            painter.fill(caret, painter.theme.accent)
             words = silence_text(time.monotonic() - self._grew_at_s)
         if words or not self._stack.blocks:
             room = QRectF(0, self._bottom, self.width, self.style.px(WAITING_HEIGHT))
-            paint_waiting(painter, self.style, room, state.tick, words)
+            paint_waiting(painter, room, words)
+
+
+class PlainRowItem(AssistantMessageItem):
+    """The words of a row below a line that says why they look like that.
+
+    What the row offers to click is gone with its looks; the rest of the window offers the same.
+    """
+
+    def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
+        text = text_of_row(row)
+        super().__init__(AssistantRow(row.key, text), context, tools, LazyMarkdown(text, is_plain=True))
+        self.row = row
+
+    def try_update(self, row: AssistantRow) -> bool:
+        """Words that change are shown by another item."""
+        return False

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout
+from collections.abc import Set
 
-from helix_desktop.ui.chat.actions import OpenChanges, ToggleSection
-from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import (
-    HitArea,
-    PaintState,
-    button_width,
-    paint_box,
-    paint_button,
-    paint_line,
-)
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QTextCharFormat, QTextLayout
+
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
+from helix_desktop.ui.chat.items.item import CardPart, ItemTools
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import (
     FOLDED_LINES,
@@ -23,15 +19,11 @@ from helix_desktop.ui.chat.rows.changed_files import (
     ChangedFilesContent,
     FileLines,
 )
-from helix_desktop.ui.chat.rows.row_types import CallChanges
-from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
-from helix_desktop.words.file_changes import (
-    changed_files_text,
-    changed_lines_text,
-    line_counts_texts,
-)
+from helix_desktop.words.file_changes import changed_files_text, changed_lines_text, line_counts_texts
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -82,49 +74,43 @@ class FileBlock:
             f"file:{number}", OpenChanges(capture_id, self._file.path), label, rect, radius=10, tip=label
         )
 
-    def paint(self, painter: QPainter, state: PaintState, *, is_hovered: bool = False) -> None:
+    def paint(self, painter: ChatPainter, *, is_hovered: bool = False) -> None:
         style, theme = self._style, self._style.theme
-        paint_box(painter, self._frame, style.color(theme.code_surface), style.color(theme.border), 10)
+        painter.box(self._frame, theme.code_surface, theme.border, 10)
         self._paint_head(painter, hovered=is_hovered)
         if self.text is None:
             return
         line = self._frame.y() + style.px(_HEADER)
-        painter.fillRect(
-            QRectF(self._frame.x() + 1, line - 1, self._frame.width() - 2, 1), style.color(theme.border)
-        )
-        painter.save()
-        turn_back(painter, self._frame)
-        self._paint_backgrounds(painter, state.clip, self.text)
-        painter.restore()
-        self.text.paint(painter, state.clip, state.marks_of(self.text))
+        painter.fill(QRectF(self._frame.x() + 1, line - 1, self._frame.width() - 2, 1), theme.border)
+        painter.qt.save()
+        turn_back(painter.qt, self._frame)
+        self._paint_backgrounds(painter, painter.state.clip, self.text)
+        painter.qt.restore()
+        painter.text(self.text)
 
     def _gutter(self) -> float:
         digits = len(str(max((line.number for line in self._lines), default=0)))
         font = self._style.font(TINY, mono=True)
         return self._style.width("0", font) * max(3, digits) + self._style.px(2 * _NUMBER_PAD)
 
-    def _paint_head(self, painter: QPainter, *, hovered: bool) -> None:
+    def _paint_head(self, painter: ChatPainter, *, hovered: bool) -> None:
         style, theme = self._style, self._style.theme
         head = QRectF(self._frame.x() + 12, self._frame.y(), self._frame.width() - 24, style.px(_HEADER) - 1)
-        right = _paint_counts(painter, style, head, self._file.added, self._file.removed)
-        font = style.font(SMALL, MEDIUM, mono=True)
-        wide = min(style.width(self._file.name, font) + 1, right - head.x() - 8)
+        head.setRight(_paint_counts(painter, head, self._file.added, self._file.removed) - 8)
         color = theme.accent_text if hovered else theme.text
-        paint_line(
-            painter, style, QRectF(head.x(), head.y(), wide, head.height()), self._file.name, font, color
-        )
-        left = head.x() + wide + style.px(10)
-        if self._file.note and right - left > style.px(40):
-            room = QRectF(left, head.y(), right - left - 8, head.height())
-            paint_line(painter, style, room, self._file.note, style.font(SMALL), theme.muted)
+        font = style.font(SMALL, MEDIUM, mono=True)
+        left = painter.word(head.x(), head, self._file.name, font, color) + style.px(10)
+        if self._file.note and head.right() + 8 - left > style.px(40):
+            head.setLeft(left)
+            painter.line(head, self._file.note, style.font(SMALL), theme.muted)
 
-    def _paint_backgrounds(self, painter: QPainter, clip: QRectF, text: TextLayout) -> None:
+    def _paint_backgrounds(self, painter: ChatPainter, clip: QRectF, text: TextLayout) -> None:
         style, theme = self._style, self._style.theme
         backgrounds = {"added": theme.added_line, "removed": theme.removed_line, "gap": theme.no_line}
         layout, block = text.document.documentLayout(), text.document.firstBlock()
         start = text.document.findBlock(text.position_at(text.x, clip.top()))
         block = start if start.isValid() else block
-        painter.setFont(style.font(TINY, mono=True))
+        painter.qt.setFont(style.font(TINY, mono=True))
         while block.isValid():
             box = layout.blockBoundingRect(block).translated(0, text.y)
             if box.top() > clip.bottom():
@@ -134,16 +120,13 @@ class FileBlock:
                 below = layout.blockBoundingRect(block.next()).top() + text.y
                 height = below - box.top() if block.next().isValid() else box.height()
                 row = QRectF(self._frame.x() + 1, box.top(), self._frame.width() - 2, height)
-                painter.fillRect(row, style.color(backgrounds[line.role]))
+                painter.fill(row, backgrounds[line.role])
             if line.number:
-                painter.setPen(style.color(theme.faint if line.role == "same" else theme.muted))
-                room = QRectF(
-                    self._frame.x(), box.top(), self._gutter() - style.px(_NUMBER_PAD), box.height()
-                )
-                first = block.layout().lineAt(0).height() or box.height()
-                room.setHeight(first)
+                painter.qt.setPen(style.color(theme.faint if line.role == "same" else theme.muted))
+                tall = block.layout().lineAt(0).height() or box.height()
+                room = QRectF(self._frame.x(), box.top(), self._gutter() - style.px(_NUMBER_PAD), tall)
                 flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-                painter.drawText(room, flags, str(line.number))
+                painter.qt.drawText(room, flags, str(line.number))
             block = block.next()
 
     def _color_lines(self, text: TextLayout) -> None:
@@ -176,43 +159,30 @@ class FileBlock:
         return result
 
 
-class ChangedFiles:
-    """Figures at the end of a card's bar; opened, the files and their lines below it. Sizes in pixels."""
+class ChangedFiles(CardPart):
+    """Figures at the end of a card's bar; opened, the files and their lines below it."""
 
     def __init__(
-        self,
-        changes: CallChanges,
-        content: ChangedFilesContent | None,
-        call: str,
-        tools: ItemTools,
-        *,
-        is_open: bool,
-        shows_all: bool,
+        self, row: ToolRow, changes: ChangesRecorded, call: str, expanded: Set[RowSection], tools: ItemTools
     ) -> None:
-        self._changes, self._content, self._call, self._style = changes, content, call, tools.style
-        self.is_open = is_open
-        self._strip, self._note, self._foot = QRectF(), QRectF(), QRectF()
+        super().__init__(tools.style)
+        self._changes, self._content, self._call = changes, row.changed_files, call
+        self.is_open = "changes" in expanded
+        self.strip, self._foot = QRectF(), QRectF()
         self._blocks: list[FileBlock] = []
         self._hidden_lines = 0
-        self.hit_areas: list[HitArea] = []
-        if is_open and content is not None:
-            self._make_blocks(content, shows_all, tools)
-
-    @property
-    def texts(self) -> list[TextLayout]:
-        return [block.text for block in self._blocks if block.text is not None]
-
-    @property
-    def notes(self) -> list[str]:
-        """Return what stands beside the texts, as a screen reader reads it."""
+        if self.is_open and row.changed_files is not None:
+            self._make_blocks(row.changed_files, "changed_lines" in expanded, tools)
+        self.texts = [block.text for block in self._blocks if block.text is not None]
         below = [*(block.words for block in self._blocks), self._foot_text()] if self.is_open else []
-        return [note for note in (self.words, *below) if note]
+        self.notes = [note for note in (self.words, *below) if note]
 
     @property
     def words(self) -> str:
         changes = self._changes
-        files = changed_files_text(changes.files, changes.path)
-        lines = changed_lines_text(changes.added, changes.removed, changes.binary, changes.files)
+        files = changed_files_text(changes.files, changes.first_path)
+        added, removed = changes.added_lines, changes.removed_lines
+        lines = changed_lines_text(added, removed, changes.binary, changes.files)
         if not lines:
             return tr("Changed: {files}", files=files)
         return tr("Changed: {files}, {lines}", files=files, lines=lines)
@@ -222,16 +192,15 @@ class ChangedFiles:
         style = self._style
         return sum(style.width(text, style.font(SMALL)) + style.px(7) for text, _ in self._figures()) + 1
 
-    def arrange(self, bar: QRectF, top: float, width: float) -> float:
-        """Place the figures at the end of `bar`, and what they open below `top`; where that ends."""
+    def arrange(self, top: float, width: float) -> float:
+        """Place the figures at the end of the card's line, `strip`, and what they open below `top`."""
         style = self._style
-        self._strip = QRectF(bar)
-        self._strip.setLeft(bar.right() - self.figures_width)
+        self.strip.setLeft(self.strip.right() - self.figures_width)
         verb = tr("Hide changes of {call}", call=self._call)
         if not self.is_open:
             verb = tr("Show changes of {call}", call=self._call)
         label = f"{verb}. {self.words}"
-        place = self._strip.adjusted(-style.px(4), style.px(3), style.px(4), -style.px(3))
+        place = self.strip.adjusted(-style.px(4), style.px(3), style.px(4), -style.px(3))
         self.hit_areas = [
             HitArea("open:changes", ToggleSection("changes"), label, place, radius=6, tip=self.words)
         ]
@@ -240,27 +209,25 @@ class ChangedFiles:
             return y
         for number, block in enumerate(self._blocks):
             y = block.arrange(y, width) + style.px(_GAP)
-            self.hit_areas.append(block.hit_area(self._changes.capture_id, number))
+            self.hit_areas.append(block.hit_area(self._changes.capture, number))
         self._foot = QRectF(
             style.px(_MARGIN), y - style.px(2), width - 2 * style.px(_MARGIN), style.px(_FOOT)
         )
         self._place_buttons()
         return self._foot.bottom()
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        self._paint_strip(painter, state)
+    def paint(self, painter: ChatPainter) -> None:
+        self._paint_strip(painter)
         if not self.is_open:
             return
         for block, area in zip(self._blocks, self.hit_areas[1:], strict=False):
-            block.paint(painter, state, is_hovered=state.hovered == area.name)
+            block.paint(painter, is_hovered=painter.state.hovered == area.name)
         left = self._foot.right()
         for area in self.hit_areas[1 + len(self._blocks) :]:
-            paint_button(painter, self._style, area, state, "outline")
+            painter.button(area)
             left = min(left, area.rect.x())
         room = self._foot.adjusted(0, 0, left - self._foot.right() - 8, 0)
-        paint_line(
-            painter, self._style, room, self._foot_text(), self._style.font(SMALL), self._style.theme.muted
-        )
+        painter.line(room, self._foot_text(), self._style.font(SMALL), self._style.theme.muted)
 
     def _make_blocks(self, content: ChangedFilesContent, shows_all: bool, tools: ItemTools) -> None:
         room = content.lines if shows_all else FOLDED_LINES
@@ -287,7 +254,7 @@ class ChangedFiles:
                 HitArea("whole:changes", ToggleSection("changed_lines"), words, place, radius=8)
             )
         self.hit_areas.append(
-            HitArea("changes:open", OpenChanges(self._changes.capture_id), label, rect, radius=8)
+            HitArea("changes:open", OpenChanges(self._changes.capture), label, rect, radius=8)
         )
 
     def _foot_text(self) -> str:
@@ -302,22 +269,20 @@ class ChangedFiles:
             return tr.plural(content.hidden_files, "… %n more file", "… %n more files")
         return tr("More lines are in Changes.") if content.is_cut else ""
 
-    def _paint_strip(self, painter: QPainter, state: PaintState) -> None:
-        style, theme, right = self._style, self._style.theme, self._strip.right()
-        if state.hovered == "open:changes":
-            paint_box(painter, self.hit_areas[0].rect, style.color(theme.hover), None, 6)
+    def _paint_strip(self, painter: ChatPainter) -> None:
+        style, theme, right = self._style, self._style.theme, self.strip.right()
+        if painter.state.hovered == "open:changes":
+            painter.box(self.hit_areas[0].rect, theme.hover, radius=6)
         for text, color in reversed(self._figures()):
-            wide = style.width(text, style.font(SMALL)) + 1
-            room = QRectF(right - wide, self._strip.y(), wide, self._strip.height())
-            paint_line(painter, style, room, text, style.font(SMALL), getattr(theme, color))
-            right -= wide + style.px(6)
+            right = painter.word_before(right, self.strip, text, style.font(SMALL), getattr(theme, color))
+            right -= style.px(6)
 
     def _figures(self) -> list[tuple[str, str]]:
         """Return what stands in the bar, each with the token of its color."""
         changes = self._changes
         counts = zip(
-            line_counts_texts(changes.added, changes.removed),
-            (changes.added, changes.removed),
+            line_counts_texts(changes.added_lines, changes.removed_lines),
+            (changes.added_lines, changes.removed_lines),
             ("ok", "error"),
             strict=True,
         )
@@ -328,16 +293,11 @@ class ChangedFiles:
         return figures
 
 
-def _paint_counts(painter: QPainter, style: ChatStyle, room: QRectF, added: int, removed: int) -> float:
+def _paint_counts(painter: ChatPainter, room: QRectF, added: int, removed: int) -> float:
     """Write the lines added and removed at the right end of a line; where they begin."""
-    if not added and not removed:
-        return room.right()
-    font, right = style.font(SMALL, SEMIBOLD), room.right()
-    words = line_counts_texts(added, removed)
-    for count, text, color in ((removed, words[1], style.theme.error), (added, words[0], style.theme.ok)):
-        if not count:
-            continue
-        wide = style.width(text, font) + 1
-        paint_line(painter, style, QRectF(right - wide, room.y(), wide, room.height()), text, font, color)
-        right -= wide + style.px(6)
+    font, right = painter.style.font(SMALL, SEMIBOLD), room.right()
+    words, theme = line_counts_texts(added, removed), painter.theme
+    for count, text, color in ((removed, words[1], theme.error), (added, words[0], theme.ok)):
+        if count:
+            right = painter.word_before(right, room, text, font, color) - painter.style.px(6)
     return right

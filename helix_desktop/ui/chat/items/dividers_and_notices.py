@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ToggleSection, button_name
+from helix_desktop.ui.chat.actions import RowAction, ToggleSection, button_name
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import (
-    BUTTON_HEIGHT,
-    HitArea,
-    PaintState,
-    button_width,
-    paint_box,
-    paint_button,
-    paint_icon,
-    paint_line,
-)
+from helix_desktop.ui.chat.items.painting import BUTTON_HEIGHT, ChatPainter, HitArea, button_width
 from helix_desktop.ui.chat.markdown.parser import (
     Code,
     DisplayedFormula,
@@ -31,7 +21,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI
-from helix_desktop.ui.kit.intents import Redo, Undo
+from helix_desktop.ui.kit.intents import Intent, Redo, Undo
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.translation import Translator
 
@@ -71,7 +61,7 @@ def _source(block: Code | DisplayedFormula | Table) -> str:
             return ""
 
 
-def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
+def _button(action: Intent) -> tuple[str, Intent, str]:
     """Return object name, action and label of a button."""
     name = button_name(action)
     return f"action:{name}", action, action_label(name)
@@ -153,25 +143,23 @@ class DividerItem(RowItem):
             y = text.y + text.layout(width - style.px(14)) + style.px(5)
         return y
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         style, theme = self.style, self.style.theme
         left, right = (round(end) for end in (self._span[0] - style.px(16), self._span[1] + style.px(16)))
         middle = round(self._middle)
         for start, end in ((0, left), (right, round(self.width))):
             if end > start:
-                painter.fillRect(QRectF(start, middle, end - start, 1), style.color(theme.border))
-        self._label.paint(painter, state.clip, state.marks_of(self._label))
+                painter.fill(QRectF(start, middle, end - start, 1), theme.border)
+        painter.text(self._label)
         for area in self.hit_areas:
-            is_active = area.name in (state.hovered, state.pressed)
-            color = theme.text if is_active else theme.accent_text
-            paint_line(painter, style, area.rect, area.label, style.font(SMALL, MEDIUM), color)
+            color = theme.text if painter.is_active(area) else theme.accent_text
+            painter.line(area.rect, area.label, style.font(SMALL, MEDIUM), color)
             if area.rect.x() > self._label.x + self._label.width or area is not self.hit_areas[0]:
-                gap = style.width(_BREAK, style.font(SMALL))
-                room = area.rect.translated(-gap, 0)
-                paint_line(painter, style, room, _BREAK, style.font(SMALL), theme.faint)
+                room = area.rect.translated(-style.width(_BREAK, style.font(SMALL)), 0)
+                painter.line(room, _BREAK, style.font(SMALL), theme.faint)
         for text in self.texts[1:]:
-            painter.fillRect(QRectF(0, text.y, 2, text.height), style.color(theme.border_strong))
-            text.paint(painter, state.clip, state.marks_of(text))
+            painter.fill(QRectF(0, text.y, 2, text.height), theme.border_strong)
+            painter.text(text)
 
 
 _LEVELS = {"error": "circle-alert", "warning": "triangle-alert", "info": "info", "handover": "layers"}
@@ -226,7 +214,7 @@ class NoticeItem(RowItem):
             buttons.append(_details_button(is_expanded=self._is_expanded))
         return buttons
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         style, theme = self.style, self.style.theme
         color, fill = {
             "error": (theme.error, theme.error_soft),
@@ -238,12 +226,10 @@ class NoticeItem(RowItem):
         edge.setAlphaF(0.28)
         if self._notice.level == "handover":
             edge = style.color(theme.border)
-        paint_box(painter, QRectF(0, 0, self.width, self.height), style.color(fill), edge, 10)
-        side = style.px(17)
+        painter.box(QRectF(0, 0, self.width, self.height), fill, edge, 10)
         middle = self.texts[0].y + self.texts[0].line_rect(0).height() / 2
-        mark = QRectF(style.px(_PAD), middle - side / 2, side, side)
-        paint_icon(painter, style, _LEVELS[self._notice.level], color, mark)
+        painter.icon(_LEVELS[self._notice.level], color, style.px(_PAD), middle, 17)
         for text in self.texts:
-            text.paint(painter, state.clip, state.marks_of(text))
+            painter.text(text)
         for area in self.hit_areas:
-            paint_button(painter, style, area, state, "ghost" if area.name == _DETAILS else "outline")
+            painter.button(area, "ghost" if area.name == _DETAILS else "outline")

@@ -8,15 +8,7 @@ from PySide6.QtGui import QPainter
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import ReadExcerpt, ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import (
-    HitArea,
-    PaintState,
-    button_width,
-    paint_box,
-    paint_button,
-    paint_icon,
-    paint_line,
-)
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source, excerpt_title
@@ -101,31 +93,31 @@ class ExcerptCard(RowItem):
             read = ReadExcerpt(self.row.key, self._excerpt, in_full=True)
             self.hit_areas.append(HitArea("whole:card", read, words, place, radius=8))
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         style, theme = self.style, self.style.theme
-        hovered = state.hovered == "open:card" and not self._is_open
+        hovered = painter.state.hovered == "open:card" and not self._is_open
         card = QRectF(0, 0, self.width, self.height)
         fill = theme.row_hover if hovered else theme.surface
-        paint_box(painter, card, style.color(fill), style.color(theme.border), 10)
+        painter.box(card, fill, theme.border, 10)
         self._paint_head(painter)
         if not self._is_open:
             return
         if self._code is not None:
-            self._code.paint(painter, state)
+            self._code.paint(painter)
         if self._content.image is not None:
-            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-            painter.save()
-            turn_back(painter, self._image)
-            painter.drawImage(self._image, self._content.image)
-            painter.restore()
+            painter.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.qt.save()
+            turn_back(painter.qt, self._image)
+            painter.qt.drawImage(self._image, self._content.image)
+            painter.qt.restore()
         left = self._foot.right()
         for area in self.hit_areas:
             if isinstance(area.action, OpenCacheEntry | ReadExcerpt):
                 glyph = "database" if isinstance(area.action, OpenCacheEntry) else ""
-                paint_button(painter, style, area, state, "outline", glyph)
+                painter.button(area, "outline", glyph)
                 left = min(left, area.rect.x())
         room = self._foot.adjusted(0, 0, left - self._foot.right() - 8, -style.px(2))
-        paint_line(painter, style, room, self._foot_text(), style.font(SMALL), theme.faint)
+        painter.line(room, self._foot_text(), style.font(SMALL), theme.faint)
 
     def _foot_text(self) -> str:
         """Return what is not in the card: a problem, or lines that are left out."""
@@ -138,16 +130,14 @@ class ExcerptCard(RowItem):
             return tr.plural(content.hidden_lines, "… %n more line", "… %n more lines")
         return ""
 
-    def _paint_head(self, painter: QPainter) -> None:
+    def _paint_head(self, painter: ChatPainter) -> None:
         style, theme = self.style, self.style.theme
-        side, line, font = style.px(15), style.px(_LINE), style.font(UI, SEMIBOLD)
-        paint_icon(painter, style, "eye", theme.accent, QRectF(14, (line - side) / 2, side, side))
-        left, right = style.px(_LEFT), self.width - style.px(_ARROW)
-        wide = min(style.width(self._title, font) + 1, right - left)
-        paint_line(painter, style, QRectF(left, 0, wide, line), self._title, font, theme.text)
-        rest = QRectF(left + wide + style.px(9), 0, right - left - wide - style.px(9), line)
+        middle = style.px(_LINE) / 2
+        painter.icon("eye", theme.accent, 14, middle, 15)
+        rest = QRectF(0, 0, self.width - style.px(_ARROW), style.px(_LINE))
+        font = style.font(UI, SEMIBOLD)
+        rest.setLeft(painter.word(style.px(_LEFT), rest, self._title, font, theme.text) + style.px(9))
         if rest.width() > style.px(24):
-            paint_line(painter, style, rest, self._source, style.font(SMALL, mono=True), theme.muted)
+            painter.line(rest, self._source, style.font(SMALL, mono=True), theme.muted)
         arrow = "chevron-down" if self._is_open else "chevron-right"
-        corner = QRectF(self.width - style.px(29), (line - side) / 2, side, side)
-        paint_icon(painter, style, arrow, theme.faint, corner)
+        painter.icon(arrow, theme.faint, self.width - style.px(29), middle, 15)

@@ -12,8 +12,13 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowAction, RowSection
-from helix_desktop.ui.chat.items.painted_line import PaintedLine
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
+from helix_desktop.ui.chat.items.painting import (
+    ChatPainter,
+    HitArea,
+    PaintedLine,
+    PaintState,
+    paint_focus_ring,
+)
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
@@ -72,7 +77,7 @@ class RowItem(ABC):
         return self.height
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
-        self._paint(painter, state)
+        self._paint(ChatPainter(painter, self.style, state))
         area = self.hit_area(state.focused)
         if area is not None:
             paint_focus_ring(painter, self.style, area.rect, area.radius)
@@ -213,8 +218,27 @@ class RowItem(ABC):
         """Place texts and hit areas for a width; the height."""
 
     @abstractmethod
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         """Draw everything but the focus ring."""
+
+
+class CardPart:
+    """What stands below the line of a call; sizes in pixels."""
+
+    texts: Sequence[TextLayout] = ()
+    notes: Sequence[str] = ()
+    """What it shows beside its texts, for screen readers."""
+
+    def __init__(self, style: ChatStyle) -> None:
+        self._style = style
+        self.hit_areas: list[HitArea] = []
+
+    def arrange(self, top: float, width: float) -> float:
+        """Stand below `top`; return where it ends."""
+        raise NotImplementedError
+
+    def paint(self, painter: ChatPainter) -> None:
+        raise NotImplementedError
 
 
 def _top(text: TextLayout) -> float:

@@ -7,10 +7,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from typing import Any
 
-from PySide6.QtGui import QPainter
-
 from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.items.text_and_code_blocks import (
     CodeBlock,
     CodeSplit,
@@ -280,12 +278,13 @@ class LazyText:
             for area in part.hit_areas()
         ]
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        for at in self.stack.sections_between(state.clip.top(), state.clip.bottom()):
+    def paint(self, painter: ChatPainter) -> None:
+        clip = painter.state.clip
+        for at in self.stack.sections_between(clip.top(), clip.bottom()):
             lazy_section = self._sections[at]
             for part, top in zip(lazy_section.parts, lazy_section.tops, strict=False):
-                if self.stack.is_ready(at) and lazy_section.top + top + part.height > state.clip.top():
-                    part.paint(painter, state)
+                if self.stack.is_ready(at) and lazy_section.top + top + part.height > clip.top():
+                    part.paint(painter)
 
     def copy_text(self, number: int) -> str | None:
         at, part = divmod(number, TEXTS_PER_SECTION)

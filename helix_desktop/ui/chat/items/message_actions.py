@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.actions import BranchAction, CopyAnswer, EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.actions import CopyAnswer, EditMessage, OpenVersion, RetryAnswer, RowAction
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.kit.intents import BranchSession, RewindTo
@@ -19,7 +18,7 @@ tr = Translator("Chat")
 
 BUTTON_EDGE = 26.0  # pixels at zoom 1
 _ICON_EDGE, _GAP = 15.0, 2.0
-_ICONS: dict[type[BranchAction | CopyAnswer], str] = {
+_ICONS: dict[type[RowAction], str] = {
     CopyAnswer: "copy",
     EditMessage: "pencil",
     RewindTo: "rewind",
@@ -32,9 +31,7 @@ _PREVIOUS, _NEXT = VERSION_ARROWS = ("version:previous", "version:next")
 class MessageActions:
     """One line of buttons; its places are those of the item that it is part of."""
 
-    def __init__(
-        self, actions: Sequence[BranchAction | CopyAnswer], versions: Versions | None, style: ChatStyle
-    ) -> None:
+    def __init__(self, actions: Sequence[RowAction], versions: Versions | None, style: ChatStyle) -> None:
         self._actions, self._versions, self._style = tuple(actions), versions, style
         self._place_text = QRectF()
         self._ends: list[tuple[str, QRectF]] = []  # arrows that lead nowhere: icon and place
@@ -100,25 +97,20 @@ class MessageActions:
         action = OpenVersion(session_id, versions=versions)
         self.hit_areas.append(HitArea(name, action, label, rect, radius=7, tip=label))
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         style, theme = self._style, self._style.theme
         if self._versions is not None:
-            paint_line(painter, style, self._place_text, self._text(), style.font(SMALL, MEDIUM), theme.muted)
+            painter.line(self._place_text, self._text(), style.font(SMALL, MEDIUM), theme.muted)
             for name, rect in self._ends:
-                self._paint_icon(painter, name, theme.border_strong, rect)
+                painter.icon_in(name, theme.border_strong, rect, _ICON_EDGE)
         for area in self.hit_areas:
-            is_active = area.name in (state.hovered, state.pressed, state.focused)
+            is_active = painter.is_active(area) or area.name == painter.state.focused
             if is_active:
-                paint_box(painter, area.rect, style.color(theme.hover), None, area.radius)
+                painter.box(area.rect, theme.hover, radius=area.radius)
             icon, color = _icon(area), theme.text if is_active else theme.faint
-            if state.copied == area.name:
+            if painter.state.copied == area.name:
                 icon, color = "check", theme.ok
-            self._paint_icon(painter, icon, color, area.rect)
-
-    def _paint_icon(self, painter: QPainter, name: str, color: str, place: QRectF) -> None:
-        edge, center = self._style.px(_ICON_EDGE), place.center()
-        rect = QRectF(center.x() - edge / 2, center.y() - edge / 2, edge, edge)
-        paint_icon(painter, self._style, name, color, rect)
+            painter.icon_in(icon, color, area.rect, _ICON_EDGE)
 
 
 def _icon(area: HitArea) -> str:
@@ -128,7 +120,7 @@ def _icon(area: HitArea) -> str:
     )
 
 
-def _words(action: BranchAction | CopyAnswer) -> tuple[str, str, str]:
+def _words(action: RowAction) -> tuple[str, str, str]:
     """Return object name, label and tooltip of a button."""
     match action:
         case CopyAnswer():
@@ -163,5 +155,5 @@ class TurnFooterItem(RowItem):
         self.hit_areas = self._actions.hit_areas
         return edge
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
-        self._actions.paint(painter, state)
+    def _paint(self, painter: ChatPainter) -> None:
+        self._actions.paint(painter)

@@ -1,29 +1,24 @@
-"""What a message is made of, from top to bottom: texts, and blocks of code with a header."""
+"""What a message is made of, from top to bottom: texts, code with a header, and what scrolls sideways."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QTextCursor
+from PySide6.QtGui import QTextCursor, QWheelEvent
 
 from helix_desktop.ui.chat.actions import CopyCode, ScrollText
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.items.item import ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
-from helix_desktop.ui.chat.markdown.parser import (
-    Block,
-    Code,
-    DisplayedFormula,
-    Paragraph,
-    Prose,
-    Span,
-    Table,
-)
+from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
 from helix_desktop.ui.chat.style import GAP, INDENT, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
+from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.words.translation import Translator
 
@@ -62,19 +57,18 @@ class WideBlock:
         strip = QRectF(text.x, text.y + text.height + 2, text.width, text.style.px(_BAR_HEIGHT) + 6)
         return (HitArea(f"{text.number}:bar", ScrollText(text.number), self._bar_label, strip),)
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         text = self.text
-        text.paint(painter, state.clip, state.marks_of(text))
+        painter.text(text)
         for area in self.hit_areas():
-            style, theme = text.style, text.style.theme
+            theme = text.style.theme
             bar = area.rect.adjusted(0, 3, 0, -3)
             radius = bar.height() / 2
-            paint_box(painter, bar, style.color(theme.raised), None, radius)
-            is_held = area.name in (state.hovered, state.pressed)
+            painter.box(bar, theme.raised, radius=radius)
             wide = handle_width(text)
             left = bar.x() + (bar.width() - wide) * text.offset / text.max_offset
             handle = QRectF(left, bar.y(), wide, bar.height())
-            paint_box(painter, handle, style.color(theme.faint if is_held else theme.scrollbar), None, radius)
+            painter.box(handle, theme.faint if painter.is_active(area) else theme.scrollbar, radius=radius)
 
 
 class MessageBlock(Protocol):
@@ -92,7 +86,7 @@ class MessageBlock(Protocol):
     def hit_areas(self) -> Sequence[HitArea]:
         """Return the places that can be clicked."""
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         """Draw at its place."""
 
 
@@ -112,8 +106,8 @@ class TextBlock:
         """Nothing: links are found by the pointer, not by Tab."""
         return ()
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        self.text.paint(painter, state.clip, state.marks_of(self.text))
+    def paint(self, painter: ChatPainter) -> None:
+        painter.text(self.text)
 
 
 class CodeSplit(NamedTuple):
@@ -190,38 +184,33 @@ class CodeBlock:
         label = tr("Copy code, {language}", language=self.label)
         return (HitArea(f"{number}:copy", CopyCode(number), label, rect, radius=6),)
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         self._paint_frame(painter)
         if self._header_height:
-            self._paint_header(painter, state)
-        self.text.paint(painter, state.clip, state.marks_of(self.text))
+            self._paint_header(painter)
+        painter.text(self.text)
 
-    def _paint_frame(self, painter: QPainter) -> None:
+    def _paint_frame(self, painter: ChatPainter) -> None:
         """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
-        style, theme, cut = self._style, self._style.theme, self._split
-        colors = style.color(theme.code_surface), style.color(theme.border)
+        theme, cut = self._style.theme, self._split
         if cut is None:
-            paint_box(painter, self.frame, *colors, 10)
+            painter.box(self.frame, theme.code_surface, theme.border, 10)
             return
-        painter.save()
-        painter.setClipRect(self.frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
-        paint_box(
-            painter,
-            self.frame.adjusted(0, -20 if cut.continues_above else 0, 0, 20 if cut.continues_below else 0),
-            *colors,
-            10,
-        )
-        painter.restore()
+        frame = self.frame.adjusted(0, -20 * cut.continues_above, 0, 20 * cut.continues_below)
+        painter.qt.save()
+        painter.qt.setClipRect(self.frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
+        painter.box(frame, theme.code_surface, theme.border, 10)
+        painter.qt.restore()
 
-    def _paint_header(self, painter: QPainter, state: PaintState) -> None:
+    def _paint_header(self, painter: ChatPainter) -> None:
         style, theme, frame = self._style, self._style.theme, self.frame
         line = frame.y() + style.px(HEADER_HEIGHT)
-        painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), style.color(theme.border))
+        painter.fill(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), theme.border)
         area = self.hit_areas()[0]
         font = style.font(SMALL, MEDIUM, mono=self._has_path)
         room = QRectF(frame.x() + 14, frame.y(), area.rect.x() - frame.x() - 22, style.px(HEADER_HEIGHT) - 1)
-        paint_line(painter, style, room, self.label, font, theme.muted)
-        self._paint_copy(painter, state, area)
+        painter.line(room, self.label, font, theme.muted)
+        self._paint_copy(painter, area)
 
     def grow(self, lines: Sequence[str], partial: str) -> None:
         """Take complete lines and the line that is still arriving of an open fence."""
@@ -275,19 +264,17 @@ class CodeBlock:
             job = HighlightJob(self.text.document, self.language, colors, 0, cut.shared_lexer, cut.line)
             self._highlighter.add(job)
 
-    def _paint_copy(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+    def _paint_copy(self, painter: ChatPainter, area: HitArea) -> None:
         style, theme = self._style, self._style.theme
-        done = state.copied == area.name
-        if area.name in (state.hovered, state.pressed):
-            paint_box(painter, area.rect, style.color(theme.hover), None, 6)
+        done = painter.state.copied == area.name
+        if painter.is_active(area):
+            painter.box(area.rect, theme.hover, radius=6)
         color = theme.ok if done else theme.muted
-        side = style.px(13)
-        top = area.rect.center().y() - side / 2
         word = tr("Copied") if done else tr("Copy")
         words = area.rect.adjusted(area.rect.width() - 9 - style.width(word, style.font(SMALL)), 0, 0, 0)
-        mark = QRectF(words.x() - side - 6, top, side, side)
-        paint_icon(painter, style, "check" if done else "copy", color, mark)
-        paint_line(painter, style, words, word, style.font(SMALL), color)
+        left = words.x() - style.px(13) - 6
+        painter.icon("check" if done else "copy", color, left, area.rect.center().y(), 13)
+        painter.line(words, word, style.font(SMALL), color)
 
 
 def make_block(
@@ -348,3 +335,125 @@ def code_label(info: str) -> tuple[str, str]:
 
 def _is_quote(block: Prose) -> bool:
     return all(leaf.quotes for leaf in block.paragraphs)
+
+
+class BlockStack:
+    """Parts from top to bottom, with the blocks they were made of; `base` is the first text's number."""
+
+    def __init__(self, tools: ItemTools, first_number: int = 0, previous: Block | None = None) -> None:
+        self._tools = tools
+        self._first_number = first_number
+        self._previous = previous
+        self.blocks: list[MessageBlock] = []
+        self._markdown_blocks: list[Block] = []
+        self._bottoms: list[float] = []
+        self._hit_areas: list[list[HitArea]] = []
+
+    def add(self, block: Block) -> MessageBlock:
+        part = make_block(block, self._tools.writer, self._tools.style, self._tools.highlighter)
+        part.text.number = self._first_number + len(self.blocks)
+        self.blocks.append(part)
+        self._markdown_blocks.append(block)
+        return part
+
+    def truncate(self, count: int) -> None:
+        del self.blocks[count:], self._markdown_blocks[count:], self._bottoms[count:], self._hit_areas[count:]
+
+    def arrange(self, x: float, y: float, width: float, unchanged: int = 0) -> float:
+        """Place the parts below each other; the first `unchanged` stay. Return the bottom."""
+        unchanged = min(unchanged, len(self._bottoms))
+        bottom = self._bottoms[unchanged - 1] if unchanged else y
+        del self._bottoms[unchanged:], self._hit_areas[unchanged:]
+        for at in range(unchanged, len(self.blocks)):
+            part = self.blocks[at]
+            before = self._markdown_blocks[at - 1] if at else self._previous
+            top = bottom + self._tools.style.px(gap_before(self._markdown_blocks[at], before))
+            height = part.layout(width)
+            part.move(x, top)
+            bottom = top + height
+            self._bottoms.append(bottom)
+            self._hit_areas.append(list(part.hit_areas()))
+        return bottom
+
+    def hit_areas(self) -> list[HitArea]:
+        return [area for areas in self._hit_areas for area in areas]
+
+    def paint(self, painter: ChatPainter) -> None:
+        for at in range(bisect_left(self._bottoms, painter.state.clip.top()), len(self.blocks)):
+            part = self.blocks[at]
+            if self._bottoms[at] - part.height > painter.state.clip.bottom():
+                break
+            part.paint(painter)
+
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a text that is code, by its number; None when it is none."""
+        codes = (part for part in self.blocks if isinstance(part, CodeBlock))
+        return next((part.source for part in codes if part.text.number == number), None)
+
+
+_PAGE = 0.8  # of the visible width
+_KEY_STEP = 60.0  # pixels
+_WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
+_NOTCH = 120.0
+
+
+class TableDrag:
+    def __init__(self) -> None:
+        self._text: TextLayout | None = None
+        self._grip = 0.0  # pixels from the left edge of the handle
+
+    @property
+    def is_active(self) -> bool:
+        return self._text is not None
+
+    def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
+        """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
+        if not isinstance(area.action, ScrollText):
+            return False
+        text = self._text = item.text(area.action.text_number)
+        wide = handle_width(text)
+        left = text.x + (text.width - wide) * text.offset / text.max_offset
+        self._grip = x - left if left <= x <= left + wide else wide / 2
+        self.move(x)
+        return True
+
+    def move(self, x: float) -> None:
+        text = self._text
+        if text is not None and text.width > handle_width(text):
+            part = (x - self._grip - text.x) / (text.width - handle_width(text))
+            text.scroll_to(part * text.max_offset)
+
+    def end(self) -> bool:
+        was_active, self._text = self.is_active, None
+        return was_active
+
+
+def scroll_page(text: TextLayout) -> None:
+    """Scroll on by a page; from the end back to the beginning."""
+    if not text.scroll_to(text.offset + _PAGE * text.width):
+        text.scroll_to(0.0)
+
+
+def scroll_by_key(text: TextLayout, key: int) -> bool:
+    """Scroll where an arrow key points; False for another key."""
+    steps = {Qt.Key.Key_Left: -_KEY_STEP, Qt.Key.Key_Right: _KEY_STEP}
+    step = steps.get(Qt.Key(key))
+    if step is not None:
+        text.scroll_to(text.offset + _visual(step))
+    return step is not None
+
+
+def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
+    """Scroll the table below the mouse sideways; False when the wheel does not turn that way."""
+    angle, pixels = event.angleDelta(), event.pixelDelta()
+    is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+    across = angle.x() or (angle.y() if is_shifted else 0)
+    if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
+        return False
+    step = float(pixels.x()) if pixels.x() else across / _NOTCH * _WHEEL_STEP
+    text.scroll_to(text.offset - _visual(step))
+    return True
+
+
+def _visual(step: float) -> float:
+    return -step if is_right_to_left() else step

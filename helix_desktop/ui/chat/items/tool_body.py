@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
-from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
+from helix_desktop.ui.chat.items.item import CardPart, ItemTools
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text
-from helix_desktop.ui.chat.rows.row_types import (
-    MAX_BYTES,
-    MAX_LINES,
-    FormChooser,
-    HeadAndTail,
-    ToolRow,
-)
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
+from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, figures_text
+from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, MAX_LINES, FormChooser, HeadAndTail, ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry
@@ -104,11 +96,12 @@ class _OutputSection:
         return [text for text in (self.head, self.tail) if text is not None]
 
 
-class ToolBody:
-    """The inside of one open card; sizes in pixels."""
+class ToolBody(CardPart):
+    """The inside of one open card."""
 
     def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
-        self._row, self._style = row, style
+        super().__init__(style)
+        self._row = row
         self._facts, self._facts_place = call_facts(row), QRectF()
         self._intro = _intro_layout(
             translate(
@@ -121,16 +114,10 @@ class ToolBody:
         self._command = _command_block(row, style, tools)
         task = escape_invisible(row.target) if row.subagent_session else ""
         self._task = _output_layout(task, tools)
-        contents = _section_contents(row)
-        self._sections = [_OutputSection(*content, tools) for content in contents]
-        self._background_rect = QRectF()
-        self.hit_areas: list[HitArea] = []
-
-    @property
-    def texts(self) -> list[TextLayout]:
+        self._sections = [_OutputSection(*content, tools) for content in _section_contents(row)]
         first = [self._command.text] if self._command is not None else []
         first += [layout for layout in (self._task, self._intro) if layout is not None]
-        return [*first, *(text for section in self._sections for text in section.texts)]
+        self.texts = [*first, *(text for section in self._sections for text in section.texts)]
 
     def copy_text(self, number: int) -> str | None:
         """Return the command if the text of that number shows it."""
@@ -158,7 +145,6 @@ class ToolBody:
         for at, section in enumerate(self._sections):
             last = at == len(self._sections) - 1
             y = self._arrange_section(section, y, width, last) + (0 if last else style.px(9))
-        self._background_rect = QRectF(1, top, width - 2, y + style.px(11) - top - 1)
         return y + style.px(11)
 
     def _arrange_section(self, section: _OutputSection, y: float, width: float, last: bool) -> float:
@@ -199,37 +185,36 @@ class ToolBody:
             HitArea("cache:open", OpenCacheEntry(row.digest), label, rect, radius=8, tip=row.digest)
         )
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         style, theme = self._style, self._style.theme
-        paint_line(painter, style, self._facts_place, self._facts, style.font(SMALL), theme.faint)
+        painter.line(self._facts_place, self._facts, style.font(SMALL), theme.faint)
         if self._command is not None:
-            self._command.paint(painter, state)
+            self._command.paint(painter)
         for text in self.texts:
             if self._command is None or text is not self._command.text:
-                text.paint(painter, state.clip, state.marks_of(text))
+                painter.text(text)
         for section in self._sections:
             if section.title:
                 font = style.font(SMALL, MEDIUM)
-                paint_line(painter, style, section.title_rect, section.title, font, theme.muted)
+                painter.line(section.title_rect, section.title, font, theme.muted)
             if not section.gap.isNull():
                 self._paint_gap(painter, section)
         for area in self.hit_areas:
             if isinstance(area.action, CopyCode):
                 continue  # the command has painted it
             glyph = _GLYPHS.get(type(area.action), "")
-            paint_button(painter, style, area, state, "outline", glyph)
+            painter.button(area, "outline", glyph)
 
-    def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
+    def _paint_gap(self, painter: ChatPainter, section: _OutputSection) -> None:
         style = self._style
         words = "" if section.head is None else tr("Full output")
         if section.hidden_lines:
             words = tr.plural(section.hidden_lines, "… %n more line", "… %n more lines")
         buttons = (area.rect for area in self.hit_areas if section.gap.contains(area.rect))
         left = min((rect.x() for rect in buttons), default=section.gap.right())
-        room = QRectF(
-            section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
-        )
-        paint_line(painter, style, room, words, style.font(SMALL), style.theme.faint)
+        room = QRectF(section.gap)
+        room.setRight(max(room.x(), left - 8))
+        painter.line(room, words, style.font(SMALL), style.theme.faint)
 
 
 def _command_block(row: ToolRow, style: ChatStyle, tools: ItemTools) -> CodeBlock | None:

@@ -1,4 +1,4 @@
-"""How a tool call looks: one line that opens onto its output; calls in a row share a block."""
+"""How a tool call looks: one line that opens onto its output, and strips below it; calls share a block."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QPainter
 
 from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.ui.chat.actions import OpenMenu, PutAutoRun, StopCall, ToggleSection
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.chat.actions import OpenMenu, OpenSubagent, PutAutoRun, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
-from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painted_line import PaintedLine
-from helix_desktop.ui.chat.items.painting import (
-    HitArea,
-    PaintState,
-    button_width,
-    paint_box,
-    paint_button,
-    paint_half_rounded_box,
-    paint_icon,
-    paint_line,
-)
-from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
+from helix_desktop.ui.chat.items.item import CardPart, ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, PaintedLine, button_width
 from helix_desktop.ui.chat.items.tool_body import (
     ToolBody,
     call_facts,
@@ -37,20 +26,123 @@ from helix_desktop.ui.chat.rows.row_texts import (
     bar_target,
     bar_texts,
     call_words,
+    figures_text,
+    outcome_text,
     output_form_text,
     removed_state_text,
 )
-from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
-from helix_desktop.ui.chat.rows.tool_figures import figures_text, outcome_text
+from helix_desktop.ui.chat.rows.row_types import RunningOutput, ToolRow
+from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.mirror import turn_back
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_elapsed
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
+
+_STRIP_HEIGHT = 38.0  # pixels
+_LEFT, _RIGHT = 38.0, 12.0  # of what stands in a strip
+_GAUGE = 46.0
+_MIN_TOOL_WIDTH = 90.0  # below, the newest call is left out
+_PHASE_ICONS = {
+    "queued": "clock",
+    "thinking": "loader-circle",
+    "working": "loader-circle",
+    "waiting": "shield-alert",
+    "full": "clock",
+    "done": "circle-check",
+    "stopped": "circle-stop",
+    "failed": "circle-x",
+    "interrupted": "pause",
+}
+
+
+class SubagentStrip(CardPart):
+    """The line of a subagent at work, which leads to its session."""
+
+    def __init__(self, row: ToolRow, name: str, style: ChatStyle) -> None:
+        super().__init__(style)
+        self._status, self._session_id, self._name = row.subagent_status, row.subagent_session, name
+        self._running_call_id = row.key.call_id if row.state == "running" else ""
+        self._rect = QRectF()
+
+    def arrange(self, top: float, width: float) -> float:
+        self._rect = QRectF(0, top, width, self._style.px(_STRIP_HEIGHT))
+        label = tr("Open subagent session: {task}", task=self._name)
+        action, tip = OpenSubagent(self._session_id), f"{label}\n{tr('Or double-click the card')}"
+        right = width - self._style.px(_RIGHT)
+        place = self._button_place(right, tr("Open", "verb: button"))
+        self.hit_areas = [HitArea("subagent:card", action, label, place, radius=8, tip=tip)]
+        if self._running_call_id:
+            label = tr("Stop subagent: {task}", task=self._name)
+            tip = tr("Stop this subagent only. The turn continues with what it has so far.")
+            place = self._button_place(place.x() - self._style.px(8), tr("Stop"))
+            stop = StopCall(self._running_call_id)
+            self.hit_areas.append(HitArea("stop:card", stop, label, place, radius=8, tip=tip))
+        return self._rect.bottom()
+
+    def _button_place(self, right: float, text: str) -> QRectF:
+        wide, tall = button_width(self._style, text, True), self._style.px(27)
+        return QRectF(right - wide, self._rect.center().y() - tall / 2 - self._style.px(3), wide, tall)
+
+    def paint(self, painter: ChatPainter) -> None:
+        open_area, *stop_areas = self.hit_areas
+        button = open_area._replace(label=tr("Open", "verb: button"))
+        painter.button(button, "outline", "arrow-up-right")
+        for area in stop_areas:
+            painter.button(area._replace(label=tr("Stop")), "outline", "circle-stop")
+        if self._status is not None:
+            middle, left_button = open_area.rect.center().y(), self.hit_areas[-1].rect.x()
+            self._paint_status(painter, self._status, middle, left_button - self._style.px(12))
+
+    def _paint_status(
+        self, painter: ChatPainter, status: SubagentStatus, middle: float, right: float
+    ) -> None:
+        style, theme = self._style, self._style.theme
+        color = self._color(status)
+        glyph, gap = _PHASE_ICONS[status.phase], style.px(12)
+        turn = painter.state.tick * 30.0 if glyph == "loader-circle" else 0.0
+        painter.icon(glyph, color, style.px(14), middle + style.px(0.5), 15, turn)
+        line = QRectF(0, middle - style.px(10), right, style.px(20))
+        small, bold = style.font(SMALL), style.font(SMALL, MEDIUM)
+        left = painter.word(style.px(_LEFT), line, status.phase_text, bold, color) + gap
+        # One below the other, the gauges of several begin at one place.
+        widest = max(style.width(translate(words), bold) for words in RUNNING_PHASE_TEXTS.values())
+        gauge_left = max(left, style.px(_LEFT) + widest + 1 + gap)
+        gauge_width = style.px(_GAUGE + 7) + style.width(status.window_ratio_text, small) + 1
+        if status.is_running and status.used and gauge_left + gauge_width <= right:
+            left = self._paint_gauge(painter, gauge_left, middle, status)
+            left = painter.word(left, line, status.window_ratio_text, small, theme.muted) + gap
+        room = right - left
+        words = status.summary(wall_clock_ms(), lambda line: style.width(line, small) + 1 <= room)
+        if words:
+            left = painter.word(left, line, words, small, theme.muted) + gap
+        if status.is_running and status.current_tool and right - left > style.px(_MIN_TOOL_WIDTH):
+            tool = escape_invisible(status.current_tool)
+            painter.word(left, line, tool, style.font(SMALL, mono=True), theme.faint)
+
+    def _paint_gauge(self, painter: ChatPainter, left: float, middle: float, status: SubagentStatus) -> float:
+        style, theme = self._style, self._style.theme
+        bar = QRectF(left, middle - style.px(2.5), style.px(_GAUGE), style.px(5))
+        painter.box(bar, theme.seg_free, radius=bar.height() / 2)
+        full = QRectF(bar)
+        full.setWidth(max(bar.height(), bar.width() * min(1.0, status.window_ratio)))
+        painter.box(full, theme.accent, radius=bar.height() / 2)
+        return bar.right() + style.px(7)
+
+    def _color(self, status: SubagentStatus) -> str:
+        theme = self._style.theme
+        return {
+            "waiting": theme.warn,
+            "done": theme.ok,
+            "failed": theme.error,
+            "thinking": theme.text,
+            "working": theme.text,
+        }.get(status.phase, theme.muted)
+
 
 tr = Translator("Chat")
 
@@ -63,18 +155,18 @@ _MENU_WIDTH = 26.0
 _CACHE_WORD, _CHANGED_WORD, _STOP = "cache", "changed", "stop:card"
 
 _MAX_TARGET = 200  # characters of a target that are measured: more than a line has room for
-_HEIGHT, _LEFT, _RIGHT = 34.0, 38.0, 12.0  # pixels
+_HEIGHT = 34.0  # pixels
 
 
-class AutoRunStrip:
-    """Lines below a card's bar, one for each outcome; sizes in pixels."""
+class AutoRunStrip(CardPart):
+    """Lines on what runs by itself, one for each outcome."""
 
-    def __init__(self, changes: Sequence[AutoRunChange], capture_id: str, style: ChatStyle) -> None:
-        """`capture_id` leads to what the file history has of the call."""
-        self._style = style
+    def __init__(self, row: ToolRow, style: ChatStyle) -> None:
+        super().__init__(style)
+        capture_id = row.changes.capture if row.changes else ""  # leads to it in the file history
         self._lines: list[tuple[str, str, PutAutoRun | None, QRectF]] = []
         for outcomes in (("removed",), ("failed",), ("named", "kept")):
-            part = [change for change in changes if change.outcome in outcomes]
+            part = [change for change in row.auto_run if change.outcome in outcomes]
             if part:
                 label, action = "", None
                 if outcomes != ("failed",):
@@ -82,11 +174,7 @@ class AutoRunStrip:
                     label = tr("Restore") if is_out else tr("Undo")
                     action = _action(part, capture_id, restore=is_out)
                 self._lines.append((auto_run_texts(part)[0], label, action, QRectF()))
-        self.hit_areas: list[HitArea] = []
-
-    @property
-    def words(self) -> str:
-        return ". ".join(text for text, *_ in self._lines)
+        self.notes = (". ".join(text for text, *_ in self._lines),)
 
     def arrange(self, top: float, width: float) -> float:
         style = self._style
@@ -106,20 +194,19 @@ class AutoRunStrip:
         self._lines = placed
         return top
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         style, theme = self._style, self._style.theme
         areas = {area.action: area for area in self.hit_areas}
         for text, label, action, line in self._lines:
-            middle, side = line.center().y() - style.px(2), style.px(14)
-            icon = QRectF(style.px(14), middle - side / 2, side, side)
-            paint_icon(painter, style, "shield-alert", theme.warn, icon)
+            middle = line.center().y() - style.px(2)
+            painter.icon("shield-alert", theme.warn, style.px(14), middle, 14)
             right = line.right() - style.px(_RIGHT)
             area = areas.get(action) if action is not None else None
             if area is not None:
-                paint_button(painter, style, area._replace(label=label), state, "outline")
+                painter.button(area._replace(label=label))
                 right = area.rect.x() - style.px(10)
             room = QRectF(style.px(_LEFT), middle - style.px(10), right - style.px(_LEFT), style.px(20))
-            paint_line(painter, style, room, text, style.font(SMALL), theme.text)
+            painter.line(room, text, style.font(SMALL), theme.text)
 
 
 def _action(part: Sequence[AutoRunChange], capture_id: str, *, restore: bool) -> PutAutoRun:
@@ -128,12 +215,12 @@ def _action(part: Sequence[AutoRunChange], capture_id: str, *, restore: bool) ->
     return PutAutoRun(change_ids, restore, capture_id, paths)
 
 
-class RunningStrip:
-    """What a call has put out so far, below its line; sizes in pixels."""
+class RunningStrip(CardPart):
+    """What a call has put out so far."""
 
     def __init__(self, output: RunningOutput, style: ChatStyle) -> None:
-        self._output, self._style = output, style
-        self._place = QRectF()
+        super().__init__(style)
+        self._output, self._place = output, QRectF()
 
     @property
     def _line_height(self) -> float:
@@ -144,16 +231,16 @@ class RunningStrip:
         self._place = QRectF(0, top, width, lines * self._line_height + self._style.px(16))
         return self._place.bottom()
 
-    def paint(self, painter: QPainter) -> None:
+    def paint(self, painter: ChatPainter) -> None:
         style, theme = self._style, self._style.theme
         font = style.font(SMALL, mono=True)
-        painter.save()
-        turn_back(painter, self._place)
+        painter.qt.save()
+        turn_back(painter.qt, self._place)
         for at, line in enumerate(self._output.lines or (tr("no output yet"),)):
             top = self._place.top() + style.px(8) + at * self._line_height
             room = QRectF(style.px(14), top, self._place.width() - style.px(28), self._line_height)
-            paint_line(painter, style, room, line, font, theme.text)
-        painter.restore()
+            painter.line(room, line, font, theme.text)
+        painter.qt.restore()
 
 
 class _Word(NamedTuple):
@@ -185,46 +272,22 @@ class ToolCard(RowItem):
         self._bar = self._figures = QRectF()
         self._is_running = row.state == "running"
         is_open = "card" in context.expanded and row.can_open
-        self._running_strip = (
-            RunningStrip(row.running_output, self.style)
-            if is_open and self._is_running and row.running_output and not row.subagent_session
-            else None
-        )
-        self._subagent_strip = (
-            SubagentStrip(
-                row.subagent_status,
-                row.subagent_session,
-                self._target,
-                self.style,
-                row.key.call_id if self._is_running else "",
-            )
-            if row.subagent_session
-            else None
-        )
-        self._changed_files = (
-            ChangedFiles(
-                row.changes,
-                row.changed_files,
-                self._description,
-                tools,
-                is_open="changes" in context.expanded,
-                shows_all="changed_lines" in context.expanded,
-            )
-            if row.changes is not None
-            else None
-        )
-        self._auto_run_strip = (
-            AutoRunStrip(row.auto_run, row.changes.capture_id if row.changes else "", self.style)
-            if row.auto_run
-            else None
-        )
+        self._changed_files: ChangedFiles | None = None
         self._body = ToolBody(row, self.style, tools) if is_open else None
-        changed = self._changed_files.texts if self._changed_files is not None else []
-        self._set_texts([*changed, *(self._body.texts if self._body is not None else [])])
-        if self._changed_files is not None:
-            self.accessible_notes = self._changed_files.notes
-        if self._auto_run_strip is not None:
-            self.accessible_notes = [*self.accessible_notes, self._auto_run_strip.words]
+        self._parts: list[CardPart] = []  # below the line, from top to bottom
+        if row.subagent_session:
+            self._parts.append(SubagentStrip(row, self._target, self.style))
+        elif is_open and self._is_running and row.running_output:
+            self._parts.append(RunningStrip(row.running_output, self.style))
+        if row.changes is not None:
+            self._changed_files = ChangedFiles(row, row.changes, self._description, context.expanded, tools)
+            self._parts.append(self._changed_files)
+        if row.auto_run:
+            self._parts.append(AutoRunStrip(row, self.style))
+        if self._body is not None:
+            self._parts.append(self._body)
+        self._set_texts([text for part in self._parts for text in part.texts])
+        self.accessible_notes = [note for part in self._parts for note in part.notes]
 
     def copy_text(self, number: int) -> str | None:
         """Return the command of a call that runs one."""
@@ -244,21 +307,11 @@ class ToolCard(RowItem):
         self._bar = QRectF(0, above, width, style.px(_LINE))
         self._arrange_bar(width)
         top = self._bar.bottom()
-        if self._subagent_strip is not None:
-            top = self._subagent_strip.arrange(top, width)
-            self.hit_areas += self._subagent_strip.hit_areas
-        if self._running_strip is not None:
-            top = self._running_strip.arrange(top, width)
         if self._changed_files is not None:
-            bar = self._bar.adjusted(0, 0, -style.px(_TEXT_RIGHT), 0)
-            top = self._changed_files.arrange(bar, top, width)
-            self.hit_areas += self._changed_files.hit_areas
-        if self._auto_run_strip is not None:
-            top = self._auto_run_strip.arrange(top, width)
-            self.hit_areas += self._auto_run_strip.hit_areas
-        if self._body is not None:
-            top = self._body.arrange(top, width)
-            self.hit_areas += self._body.hit_areas
+            self._changed_files.strip = self._bar.adjusted(0, 0, -style.px(_TEXT_RIGHT), 0)
+        for part in self._parts:
+            top = part.arrange(top, width)
+            self.hit_areas += part.hit_areas
         return top + below
 
     def _arrange_bar(self, width: float) -> None:
@@ -268,7 +321,7 @@ class ToolCard(RowItem):
         right = width - style.px(_TEXT_RIGHT)
         if self._changed_files is not None:
             right -= self._changed_files.figures_width + gap
-        if self._is_running and self._tool.key.call_id and self._subagent_strip is None:
+        if self._is_running and self._tool.key.call_id and not self._tool.subagent_session:
             right = self._place_stop(right) - style.px(44)
         menu = self._menu_area(right) if has_menu(self._tool) else None
         right = menu.rect.x() if menu is not None else right
@@ -363,49 +416,39 @@ class ToolCard(RowItem):
             words.append(_Word(uncovered_text(row.changes.uncovered), "warn"))
         return words
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         style, theme = self.style, self.style.theme
-        self._paint_block(painter, style.color(theme.raised))
-        is_hovered = state.hovered != "" and self.hit_area(state.hovered) is not None
-        if state.hovered == "open:card":
+        self._paint_block(painter, theme.raised)
+        is_hovered = painter.state.hovered != "" and self.hit_area(painter.state.hovered) is not None
+        if painter.state.hovered == "open:card":
             inner = self._bar.adjusted(style.px(_PAD), 0, -style.px(_PAD), 0)
-            paint_box(painter, inner, style.color(theme.row_hover), None, 8)
-        if self._subagent_strip is not None:
-            self._subagent_strip.paint(painter, state)
-        if self._running_strip is not None:
-            self._running_strip.paint(painter)
-        if self._changed_files is not None:
-            self._changed_files.paint(painter, state)
-        if self._auto_run_strip is not None:
-            self._auto_run_strip.paint(painter, state)
-        if self._body is not None:
-            self._body.paint(painter, state)
-        side = style.px(15)
-        icon = QRectF(style.px(14), self._bar.center().y() - side / 2, side, side)
-        if self._is_running:
-            paint_icon(painter, style, "loader-circle", theme.muted, icon, state.tick * 30.0)
-        else:
-            paint_icon(painter, style, tool_icon(self._tool.tool), theme.muted, icon)
+            painter.box(inner, theme.row_hover, radius=8)
+        for part in self._parts:
+            part.paint(painter)
+        glyph = "loader-circle" if self._is_running else tool_icon(self._tool.tool)
+        turn = painter.state.tick * 30.0 if self._is_running else 0.0
+        painter.icon(glyph, theme.muted, style.px(14), self._bar.center().y(), 15, turn)
         for line in (self._verb_line, self._target_line):
             if line is self._verb_line or line.rect.width() > style.px(24):
-                line.paint(painter, style, state.marks.get(line.number, ()) if line.number else ())
+                line.paint(painter)
         for word in self._words:
-            color = theme.text if word.area and state.hovered == word.area else getattr(theme, word.color)
-            paint_line(painter, style, word.rect, word.text, style.font(SMALL, MEDIUM), color)
-        self._paint_end(painter, state, is_hovered or state.focused != "")
+            is_lit = word.area and painter.state.hovered == word.area
+            color = theme.text if is_lit else getattr(theme, word.color)
+            painter.line(word.rect, word.text, style.font(SMALL, MEDIUM), color)
+        self._paint_end(painter, is_hovered or painter.state.focused != "")
 
-    def _paint_block(self, painter: QPainter, color: QColor) -> None:
+    def _paint_block(self, painter: ChatPainter, color: str) -> None:
         """Paint the ground: round where no other line is joined."""
         above, below = self.context.joins
         card = QRectF(0, 0, self.width, self.height)
         if not (above or below):
-            paint_box(painter, card, color, None, _RADIUS)
+            painter.box(card, color, radius=_RADIUS)
         elif above and below:
-            painter.fillRect(card, color)
+            painter.fill(card, color)
         else:
-            paint_half_rounded_box(painter, card, color, round_bottom=above)
+            painter.half_rounded_box(card, color, round_bottom=above)
 
-    def _paint_end(self, painter: QPainter, state: PaintState, is_active: bool) -> None:
+    def _paint_end(self, painter: ChatPainter, is_active: bool) -> None:
         """Paint the clock of a running call; figures and menu where the pointer or the keyboard is."""
         style, theme, row = self.style, self.style.theme, self._tool
         small = style.font(SMALL)
@@ -414,19 +457,16 @@ class ToolCard(RowItem):
             if row.running_output is not None:
                 clock = format_elapsed(int(time.time() - row.running_output.started_at_ms / 1000))
                 room = QRectF(stop.rect.x() - style.px(90), self._bar.y(), style.px(84), self._bar.height())
-                paint_line(painter, style, room, clock, small, theme.muted, align_right=True)
-            self._paint_icon_button(painter, state, stop, "circle-stop")
+                painter.line(room, clock, small, theme.muted, align_right=True)
+            self._paint_icon_button(painter, stop, "circle-stop")
         elif is_active and style.width(figures := figures_text(row), small) <= self._figures.width():
-            paint_line(painter, style, self._figures, figures, small, theme.faint, align_right=True)
+            painter.line(self._figures, figures, small, theme.faint, align_right=True)
         menu = self.hit_area_for(OpenMenu)
         if menu is not None and is_active:
-            self._paint_icon_button(painter, state, menu, "ellipsis")
+            self._paint_icon_button(painter, menu, "ellipsis")
 
-    def _paint_icon_button(self, painter: QPainter, state: PaintState, area: HitArea, glyph: str) -> None:
-        style, theme, side = self.style, self.style.theme, self.style.px(15)
-        is_active = area.name in (state.hovered, state.pressed)
+    def _paint_icon_button(self, painter: ChatPainter, area: HitArea, glyph: str) -> None:
+        is_active, theme = painter.is_active(area), painter.theme
         if is_active:
-            paint_box(painter, area.rect, style.color(theme.hover), None, 7)
-        place = QRectF(0, 0, side, side)
-        place.moveCenter(area.rect.center())
-        paint_icon(painter, style, glyph, theme.text if is_active else theme.muted, place)
+            painter.box(area.rect, theme.hover, radius=7)
+        painter.icon_in(glyph, theme.text if is_active else theme.muted, area.rect, 15)

@@ -5,26 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage
 
 from helix_desktop.ui.chat.actions import EditMessage, ToggleSection
-from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import BUTTON_EDGE, MessageActions
 from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
+    ChatPainter,
     ChipStyle,
     HitArea,
-    PaintState,
     chip_width,
     elided_line,
     elided_path,
-    paint_box,
-    paint_chip,
-    paint_line,
-    paint_thumbnail,
 )
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
+from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle
@@ -172,28 +167,22 @@ class UserMessageItem(RowItem):
     def _visible_text(self) -> str:
         return tr("Show less") if "more" in self.context.expanded else self._show_all_label
 
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
+    def _paint(self, painter: ChatPainter) -> None:
         chat_style, theme = self.style, self.style.theme
-        paint_box(painter, self._bubble, chat_style.color(theme.user_bubble), None, 14)
-        self._stack.paint(painter, state)
+        painter.box(self._bubble, theme.user_bubble, radius=14)
+        self._stack.paint(painter)
         more = self.hit_area_for(ToggleSection)
         if more is not None:
-            if more.name == state.hovered:
-                paint_box(painter, more.rect, chat_style.color(theme.hover), None, 6)
+            if more.name == painter.state.hovered:
+                painter.box(more.rect, theme.hover, radius=6)
             rect = more.rect.adjusted(8, 0, 0, 0)
-            paint_line(
-                painter, chat_style, rect, more.label, chat_style.font(SMALL, MEDIUM), theme.accent_text
-            )
-        self._actions.paint(painter, state)
+            painter.line(rect, more.label, chat_style.font(SMALL, MEDIUM), theme.accent_text)
+        self._actions.paint(painter)
+        hovered = self.hit_area(painter.state.hovered) if painter.state.hovered else None
         for note, rect in self._placed_notes:
+            is_hovered = bool(note.digest) and hovered is not None and rect == hovered.rect
             chip = note.style(chat_style)
-            is_hovered = bool(note.digest) and rect == self._hovered_rect(state)
-            fill = theme.hover if is_hovered else chip.fill
-            note.paint(painter, chat_style, rect, chip._replace(fill=fill))
-
-    def _hovered_rect(self, state: PaintState) -> QRectF | None:
-        area = self.hit_area(state.hovered) if state.hovered else None
-        return area.rect if area is not None else None
+            note.paint(painter, rect, chip._replace(fill=theme.hover) if is_hovered else chip)
 
 
 class _NoteChip(NamedTuple):
@@ -229,18 +218,18 @@ class _NoteChip(NamedTuple):
     def radius(self, style: ChatStyle) -> float:
         return style.px(8) if self.image_size else self.height(style) / 2
 
-    def paint(self, painter: QPainter, style: ChatStyle, rect: QRectF, chip: ChipStyle) -> None:
+    def paint(self, painter: ChatPainter, rect: QRectF, chip: ChipStyle) -> None:
+        style = painter.style
         place = rect.adjusted(self._thumbnail_room(style), 0, 0, 0)
         text = self.text_in(style, place)
         if not self.image_size:
-            paint_chip(painter, style, rect, text, chip)
+            painter.chip(rect, text, chip)
             return
-        border = style.color(chip.border) if chip.border else None
-        paint_box(painter, rect, style.color(chip.fill), border, self.radius(style))
+        painter.box(rect, chip.fill, chip.border, self.radius(style))
         size = self._thumbnail(style)
         corner = QPointF(rect.x() + style.px(_THUMBNAIL_MARGIN), rect.center().y() - size.height() / 2)
-        paint_thumbnail(painter, style, QRectF(corner, size), self.thumbnail, chip.color)
-        paint_chip(painter, style, place, text, chip._replace(fill="", border=""))
+        painter.thumbnail(QRectF(corner, size), self.thumbnail, chip.color)
+        painter.chip(place, text, chip._replace(fill="", border=""))
 
     def _thumbnail(self, style: ChatStyle) -> QSizeF:
         return QSizeF(thumbnail_size(*self.image_size)) * style.zoom if self.image_size else QSizeF(0, 0)

@@ -60,7 +60,4 @@ def _row_behind(
     log: Sequence[RecordedEvent], seq: int, kind: type[UserSpoke] | type[TurnEnded]
 ) -> RowKey | None:
     """Return the row of the first event of a kind behind event `seq`; None if there is none."""
-    return next(
-        (RowKey(recorded.seq) for recorded in log[seq:] if isinstance(recorded.event, kind)),
-        None,
-    )
+    return next((RowKey(recorded.seq) for recorded in log[seq:] if isinstance(recorded.event, kind)), None)

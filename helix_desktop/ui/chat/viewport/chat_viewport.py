@@ -14,9 +14,8 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
-from helix_desktop.ui.chat.viewport.accessibility import RowArea
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
+from helix_desktop.ui.chat.viewport.row_widget import RowArea, RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.motion import is_motion_reduced
@@ -188,7 +187,6 @@ class ChatViewport(QObject):
     """
 
     layout_changed = Signal()
-    follow_changed = Signal(bool)
 
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(viewport)
@@ -245,9 +243,7 @@ class ChatViewport(QObject):
     def set_following(self, following: bool) -> None:
         if following:
             self.unseen_count = 0
-        if following != self.is_following:
-            self.scroll_layout.is_following = following
-            self.follow_changed.emit(following)
+        self.scroll_layout.is_following = following
 
     def scroll_by(self, pixels: float) -> None:
         """Move on; up stops following, reaching the end starts it."""

@@ -7,19 +7,17 @@ from collections import OrderedDict
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
-from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
 from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.message_actions import TurnFooterItem
-from helix_desktop.ui.chat.items.plain_row import PlainRowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.questions.answered_question import AnsweredQuestion
-from helix_desktop.ui.chat.questions.question_item import QuestionCards, QuestionItem
+from helix_desktop.ui.chat.question_card import AnsweredQuestion, QuestionCards, QuestionItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (

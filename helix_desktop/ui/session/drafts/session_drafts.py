@@ -13,9 +13,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.kit.notices import FAILED_WRITE
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
-from helix_desktop.ui.session.drafts.outgoing import OutgoingMessage
-from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
-from helix_desktop.ui.session.drafts.unsaved import UnsavedDraft
+from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, SharedDrafts, UnsavedDraft
 
 
 class DraftSwitch(msgspec.Struct, frozen=True):

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
-from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.labels import align_as_code, label, show_text
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, row
+from helix_desktop.ui.design.labels import ElidedLabel, align_as_code, label, show_text
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, line, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.settings.mcp.server_card import ServerCard
-from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.texts import secret_values_text, servers_total_text, token_count_tip
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
+from helix_desktop.ui.settings.mcp.texts import (
+    STATE_COLORS,
+    consent_reason_text,
+    consent_text,
+    secret_values_text,
+    servers_total_text,
+    start_files_text,
+    state_text,
+    token_count_tip,
+    tools_cost_text,
+)
+from helix_desktop.ui.settings.page_layout import UndoLine, scrolling_page
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -34,6 +43,8 @@ tr = Translator("Settings: MCP")
 
 _PASTE_PX = 92
 _REFRESH_MS = 80  # many changes at once are shown once
+_SWITCH_PX = 40
+_LINK_PX = 12  # a link's own margin, by which a row of them is moved out
 _LOG_POLL_MS = 700  # how often an open log is looked at
 _EXAMPLES = (
     "npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
@@ -43,10 +54,7 @@ _EXAMPLES = (
 
 
 class SharingCard(QFrame):
-    switched = Signal(bool)
-    renew_requested = Signal()
-
-    def __init__(self) -> None:
+    def __init__(self, page: McpPage) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
@@ -77,8 +85,13 @@ class SharingCard(QFrame):
                 margins=(16, 12, 16, 14), gap=9,
             )
         )  # fmt: skip
-        self.http.clicked.connect(lambda: self.switched.emit(self.http.isChecked()))
-        renew.clicked.connect(self.renew_requested)
+        session, endpoints = page.session, page.session.app.cache_endpoints
+        self.http.clicked.connect(
+            lambda is_on: page.change(lambda: endpoints.set_enabled(session.workspace_id, is_on), "share")
+        )
+        renew.clicked.connect(
+            lambda: page.change(lambda: endpoints.rotate_token(session.workspace_id), "token")
+        )
         copy.clicked.connect(lambda: _copy(copy, self._stdio_config))
         self._copy_http.clicked.connect(lambda: _copy(self._copy_http, self._http_config))
 
@@ -93,15 +106,11 @@ class SharingCard(QFrame):
                 workspace=workspace_name,
             )
         )
-        self._command.setText(" ".join(_quoted(word) for word in command))
+        self._command.setText(" ".join(f'"{word}"' if " " in word else word for word in command))
         self.http.setChecked(sharing.is_enabled)
         self._url.setText(sharing.url)
         self._endpoint_row.setVisible(bool(sharing.url))
         show_text(self._error, translate(sharing.error))
-
-
-def _quoted(word: str) -> str:
-    return f'"{word}"' if " " in word else word
 
 
 def _copy(button: PushButton, text: str) -> None:
@@ -113,12 +122,7 @@ def _copy(button: PushButton, text: str) -> None:
 class AddServerBox(Themed, QFrame):
     """What is pasted becomes one server with its fields, or a list of several."""
 
-    added = Signal(list)
-    """Drafts."""
-    test_requested = Signal(object)
-    canceled = Signal()
-
-    def __init__(self) -> None:
+    def __init__(self, page: McpPage) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
@@ -131,22 +135,21 @@ class AddServerBox(Themed, QFrame):
         self.paste.setTabChangesFocus(True)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
-        self.editor = ServerEditor(tr("Add and start"))
-        self.editor.saved.connect(lambda draft: self.added.emit([draft]))
-        self.editor.test_requested.connect(self.test_requested)
-        self.editor.canceled.connect(self.canceled)
+        self.editor = ServerEditor(
+            tr("Add and start"), page.session, lambda draft: page.add((draft,)), page.close_add
+        )
         self._multiple, self._list = QWidget(), QVBoxLayout()
         self._list.setSpacing(8)
         self._add_all, cancel = (
             PushButton("", "primary", name="add_all"),
             PushButton(tr("Cancel"), name="cancel_add_all"),
         )
-        self._add_all.clicked.connect(lambda: self.added.emit(list(self._drafts)))
-        cancel.clicked.connect(self.canceled)
+        self._add_all.clicked.connect(lambda: page.add(self._drafts))
+        cancel.clicked.connect(page.close_add)
         self._multiple.setLayout(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
         self._empty = QWidget()
         other = PushButton(tr("Cancel"), name="cancel_add")
-        other.clicked.connect(self.canceled)
+        other.clicked.connect(page.close_add)
         self._empty.setLayout(row(None, other))
         advice = tr("Paste a command line, a URL, or the JSON configuration of another program.")
         what = label(advice, "note", wrap=True)
@@ -197,9 +200,7 @@ class AddServerBox(Themed, QFrame):
             if missing:
                 note = tr("Enter {names} after adding it.", names=tuple(missing))
                 words.addWidget(label(note, "warn", wrap=True))
-            holder = QWidget()
-            holder.setLayout(words)
-            self._list.addWidget(holder)
+            self._list.addWidget(pane(words))
         if self._secret_storage and any(draft.secrets for draft in self._drafts):
             self._list.addWidget(label(secret_values_text(self._secret_storage), "note", wrap=True))
         self._add_all.setText(
@@ -208,36 +209,176 @@ class AddServerBox(Themed, QFrame):
         retint(self, self._theme)
 
 
-class McpPage(Themed, QWidget):
-    def __init__(self, on_screen: OnScreen) -> None:
+class ServerCard(QFrame):
+    """A server. What is open in it stays open while its report changes."""
+
+    def __init__(self, name: str, page: McpPage) -> None:
         super().__init__()
-        self._on_screen, services = on_screen, on_screen.services
-        self._servers, self._endpoints = services.mcp_servers, services.cache_endpoints
-        self._async_actions = AsyncActions(
-            on_screen.async_actions.scope, lambda error: self.show_error(error_text(error))
+        self._name, self._page, self._servers = name, page, page.session.app.mcp_servers
+        self.setProperty("role", "card")
+        self.setAccessibleName(tr("MCP server {name}", name=name))
+        self._report: McpServerStatus | None = None
+        self._dot, self._state = Dot("faint", px=8), ElidedLabel("", "note")
+        self._cost, self._endpoint = label("", "faint"), ElidedLabel("", "mono")
+        self._enabled_switch = Switch("")
+        self._enabled_switch.setAccessibleName(tr("Use {name}", name=name))
+        self._enabled_switch.setFixedWidth(_SWITCH_PX)
+        self._enabled_switch.toggled.connect(
+            lambda is_on: self._change(self._servers.set_enabled, "switch", is_on)
         )
-        self._tests: dict[ServerEditor, asyncio.Task[None]] = {}  # the newest of each form
+        self._reason = label("", "error", wrap=True)
+        self._consent_summary, self._consent_details = (
+            label("", "note", wrap=True),
+            label("", "mono", wrap=True),
+        )
+        self._consent_reason = label("", "warn", wrap=True)
+        self._consent_files = label("", "note", wrap=True)
+        self._consent = self._consent_box()
+        self.tools = ToolList(lambda off: self._change(self._servers.set_disabled_tools, "tools", off))
+        self.log = LogView()
+        self.editor = ServerEditor(tr("Save and start"), page.session, self._save, self.end_editing, name)
+        self._toggles = {
+            "tools": self._toggle(tr("Tools"), tr("Tools of {name}", name=name), self.tools),
+            "log": self._toggle(tr("Log", "noun"), tr("Log of {name}", name=name), self.log),
+            "edit": self._toggle(tr("Edit"), tr("Edit {name}", name=name), self.editor),
+        }
+        self._restart, remove = (
+            PushButton(tr("Restart"), "link", name="restart"),
+            PushButton(tr("Remove"), "link", name="remove"),
+        )
+        self._restart.clicked.connect(lambda: self._change(self._servers.restart, "restart"))
+        remove.clicked.connect(lambda: page.change(lambda: page.remove(name), "remove"))
+        head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
+        links = row(*self._toggles.values(), self._restart, remove, None, margins=(-_LINK_PX, 0, 0, 0), gap=2)
+        self.setLayout(
+            column(
+                head, self._endpoint, self._cost, self._reason, self._consent, links, self.tools, self.log,
+                self.editor, margins=(16, 12, 12, 10), gap=7,
+            )
+        )  # fmt: skip
+
+    def _consent_box(self) -> QFrame:
+        allow = PushButton(tr("Allow and start"), name="allow")
+        allow.clicked.connect(self._give_consent)
+        box = card(
+            column(
+                self._consent_reason,
+                self._consent_summary,
+                self._consent_details,
+                self._consent_files,
+                row(allow, None),
+                margins=(12, 9, 12, 10),
+            ),
+            "well",
+        )
+        box.hide()
+        return box
+
+    def _change(self, operation: Callable[..., Awaitable[object]], name: str, *values: object) -> None:
+        """Do something with this server, of the workspace on screen."""
+        workspace_id = self._page.session.workspace_id
+        self._page.change(lambda: operation(workspace_id, self._name, *values), name)
+
+    def _give_consent(self) -> None:
+        """Agree to what is on screen: it may be another one by now."""
+        if self._report is not None:
+            self._change(self._servers.consent, "agree", self._report.config.fingerprint)
+
+    def _save(self, draft: ServerDraft) -> None:
+        async def save() -> None:
+            await self._servers.change(self._page.session.workspace_id, self._name, draft)
+            self.end_editing()
+
+        self._page.change(save, "save")
+
+    def _toggle(self, text: str, accessible_name: str, part: QWidget) -> DisclosureButton:
+        button = DisclosureButton(text, part)
+        button.setAccessibleName(accessible_name)
+        if part is self.editor:
+            button.toggled.connect(lambda on: self._start_editing() if on else None)
+        return button
+
+    def end_editing(self) -> None:
+        """Close the fields: what is in them is saved, or not wanted."""
+        self.editor.has_edits = False
+        focused = QApplication.focusWidget()
+        if focused is not None and self.editor.isAncestorOf(focused):
+            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
+        self._toggles["edit"].setChecked(False)
+
+    def _start_editing(self) -> None:
+        if self._report is not None and not self.editor.has_edits:
+            self.editor.edit(self._report.config, {}, self._report.missing_secrets)
+
+    def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:
+        """Show how the server is doing; `used_names` are the other servers' names."""
+        self._report, self.editor.used_names = report, used_names
+        self._dot.set_color_token(STATE_COLORS[report.state])
+        reported_name = report.reported_name if report.state == "ready" else ""
+        self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
+        show_text(self._cost, tools_cost_text(report))
+        self._cost.setToolTip(token_count_tip())
+        self._endpoint.set_full_text(report.config.target_line)
+        self._endpoint.setVisible(report.state != "unapproved")  # what is agreed to says it in full
+        self._enabled_switch.blockSignals(True)
+        self._enabled_switch.setChecked(report.config.enabled)
+        self._enabled_switch.blockSignals(False)
+        self._enabled_switch.update()
+        failed = report.state in ("failed", "waiting") and report.why
+        self._reason.setText(translate(report.why) if failed else "")
+        self._reason.setVisible(bool(failed))
+        self._consent.setVisible(report.state == "unapproved")
+        sentence, exactly = consent_text(report.config, folder)
+        self._consent_summary.setText(sentence)
+        self._consent_details.setText(exactly)
+        self._consent_reason.setText(consent_reason_text(report.config))
+        show_text(self._consent_files, start_files_text(report.start_files))
+        self.tools.show_tools(report.tools)
+        self.log.show_log(report.log)
+        self._toggles["tools"].setText(
+            tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
+        )
+        self._toggles["tools"].setVisible(bool(report.tools))
+        self._restart.setVisible(report.state in ("ready", "failed", "starting", "waiting"))
+        self._restart.setText(tr("Start now") if report.state == "failed" else tr("Restart"))
+
+    def enter_secret(self) -> None:
+        """Open the fields, with the keyboard in the first secret that has no value."""
+        self._toggles["edit"].setChecked(True)
+        self.editor.form.focus_missing_secret()
+
+    def open_tools(self) -> None:
+        """Open the list of tools, with the keyboard at what closes it."""
+        self._toggles["tools"].setChecked(True)
+        self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def is_open(self, part: str) -> bool:
+        """Return True if its tools, log or fields are open."""
+        return self._toggles[part].isChecked()
+
+
+class McpPage(Themed, QWidget):
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self._servers, self._endpoints = session.app.mcp_servers, session.app.cache_endpoints
+        self._async_actions = AsyncActions(
+            session.actions.scope, lambda error: self.show_error(error_text(error))
+        )
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
         self.cards: dict[str, ServerCard] = {}
         """Those of the workspace on screen, by server."""
         self._all_cards: dict[tuple[str, str], ServerCard] = {}  # with edits of others, by folder and server
-        self.add_box = AddServerBox()
+        self.add_box = AddServerBox(self)
         self._add_button = PushButton(tr("Add server"), "", "plus", name="add_server")
         self._add_button.clicked.connect(self.open_add)
         self._total = label("", "faint")
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
-        self._undo_text = label("", "note", wrap=True)
-        self._undo_button = undo = PushButton(tr("Undo"), "link", "undo-2", px=13, name="undo")
-        undo.clicked.connect(lambda: self._run(self._undo_removal, "undo"))
-        self._undo = QFrame()
-        self._undo.setProperty("role", "well")
-        undo_row = row(self._undo_text, undo, margins=(14, 5, 8, 5))
-        undo_row.setStretch(0, 1)
-        self._undo.setLayout(undo_row)
+        self._undo = UndoLine(lambda: self.change(self._undo_removal, "undo"))
         self._list = QVBoxLayout()
         self._list.setSpacing(10)
-        self.sharing = SharingCard()
+        self.sharing = SharingCard(self)
         self._head = FlowBox([self._add_button, self._total], right_from=1)
         body = column(
             self._head, self.add_box, self._error, self._undo, self._empty, self._list, self.sharing, gap=10
@@ -245,17 +386,6 @@ class McpPage(Themed, QWidget):
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
         self.show_no_workspace()
-        box, here, endpoints = self.add_box, on_screen, self._endpoints
-        box.canceled.connect(self.close_add)
-        box.added.connect(lambda drafts: self._run(lambda: self._add(drafts), "add"))
-        box.test_requested.connect(lambda draft: self._test("", draft, box.editor))
-        box.editor.test_stopped.connect(lambda: self._stop_test(box.editor))
-        self.sharing.switched.connect(
-            lambda on: self._run(lambda: endpoints.set_enabled(here.workspace_id, on), "share")
-        )
-        self.sharing.renew_requested.connect(
-            lambda: self._run(lambda: endpoints.rotate_token(here.workspace_id), "token")
-        )
         self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self.refresh(), "show mcp servers")
@@ -267,7 +397,7 @@ class McpPage(Themed, QWidget):
         self.destroyed.connect(lambda _: unsubscribe())
 
     def _on_server_change(self, workspace_id: str) -> None:
-        if workspace_id == self._on_screen.workspace_id and self.isVisible():
+        if workspace_id == self.session.workspace_id and self.isVisible():
             self._refresh_timer.start()
 
     def _poll_logs(self) -> None:
@@ -276,11 +406,11 @@ class McpPage(Themed, QWidget):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
-        here, workspace = self._on_screen, self._on_screen.workspace
+        here, workspace = self.session, self.session.opened
         if workspace is None or workspace.is_read_only:
             self.show_no_workspace()
             return
-        record = here.services.registry.get(workspace.id)
+        record = here.app.registry.get(workspace.id)
         reports = await self._servers.statuses(workspace.id)
         secret_storage = await self._servers.secret_storage_text()
         if workspace.id == here.workspace_id:
@@ -290,7 +420,7 @@ class McpPage(Themed, QWidget):
             command = self._endpoints.stdio_command(workspace.id)
             self.sharing.show_sharing(record.name, command, sharing)
 
-    def _run(self, operation: Callable[[], Awaitable[object]], name: str) -> None:
+    def change(self, operation: Callable[[], Awaitable[object]], name: str) -> None:
         """Change something, and show the servers as they are then."""
 
         async def done() -> None:
@@ -301,38 +431,22 @@ class McpPage(Themed, QWidget):
 
         self._async_actions.start(done(), f"mcp {name}")
 
-    async def _add(self, drafts: list[ServerDraft]) -> None:
-        await self._servers.add(self._on_screen.workspace_id, drafts)
-        self.close_add()
-        self.add_box.paste.clear()  # it may hold a secret
+    def add(self, drafts: Sequence[ServerDraft]) -> None:
+        async def add() -> None:
+            await self._servers.add(self.session.workspace_id, drafts)
+            self.close_add()
+            self.add_box.paste.clear()  # it may hold a secret
 
-    async def _save(self, card: ServerCard, draft: ServerDraft) -> None:
-        await self._servers.change(self._on_screen.workspace_id, card.name, draft)
-        card.end_editing()
+        self.change(add, "add")
 
-    async def _remove(self, name: str) -> None:
-        self._undo_remove = await self._servers.remove(self._on_screen.workspace_id, name)
+    async def remove(self, name: str) -> None:
+        self._undo_remove = await self._servers.remove(self.session.workspace_id, name)
         self.show_undo(tr("{name} was removed.", name=name))
 
     async def _undo_removal(self) -> None:
         put_back, self._undo_remove = self._undo_remove, None
         if put_back is not None:
             await put_back()
-
-    def _test(self, name: str, draft: ServerDraft, editor: ServerEditor) -> None:
-        async def tested() -> None:
-            try:
-                editor.show_test(await self._servers.test(self._on_screen.workspace_id, name, draft))
-            except HelixError as error:
-                editor.show_test_problem(error_text(error))
-
-        editor.show_testing(test_limit_s(draft.config), may_download=not draft.config.url)
-        task = self._tests[editor] = self._async_actions.start(tested(), "mcp test")
-        editor.destroyed.connect(lambda _: task.cancel())  # it may end after its form
-
-    def _stop_test(self, editor: ServerEditor) -> None:
-        if editor in self._tests:
-            self._tests.pop(editor).cancel()
 
     def show_no_workspace(self) -> None:
         self._show_cards("", ())
@@ -375,7 +489,7 @@ class McpPage(Themed, QWidget):
         current = {name: self._all_cards.get((folder, name)) for name in names}
         if list(self.cards.items()) == list(current.items()):
             return
-        cards = {name: card or self._create_card(name) for name, card in current.items()}
+        cards = {name: card or ServerCard(name, self) for name, card in current.items()}
         for (place, name), old in tuple(self._all_cards.items()):
             self._list.removeWidget(old)
             if cards.get(name) is old:
@@ -388,28 +502,8 @@ class McpPage(Themed, QWidget):
         for name, server_card in cards.items():
             self._all_cards[folder, name] = server_card
             self._list.addWidget(server_card)
+            retint(server_card, self._theme)
             server_card.show()
-
-    def _create_card(self, name: str) -> ServerCard:
-        card, servers, here, run = ServerCard(name), self._servers, self._on_screen, self._run
-        card.consent_given.connect(
-            lambda _, digest: run(lambda: servers.consent(here.workspace_id, name, digest), "agree")
-        )
-        card.switched.connect(
-            lambda _, on: run(lambda: servers.set_enabled(here.workspace_id, name, on), "switch")
-        )
-        card.tools.switched.connect(
-            lambda off: run(lambda: servers.set_disabled_tools(here.workspace_id, name, off), "tools")
-        )
-        card.restart_requested.connect(
-            lambda _: run(lambda: servers.restart(here.workspace_id, name), "restart")
-        )
-        card.remove_requested.connect(lambda _: run(lambda: self._remove(name), "remove"))
-        card.editor.saved.connect(lambda draft: run(lambda: self._save(card, draft), "save"))
-        card.editor.test_requested.connect(lambda draft: self._test(name, draft, card.editor))
-        card.editor.test_stopped.connect(lambda: self._stop_test(card.editor))
-        retint(card, self._theme)
-        return card
 
     def open_add(self) -> None:
         self._empty.hide()
@@ -445,9 +539,8 @@ class McpPage(Themed, QWidget):
 
     def show_undo(self, text: str) -> None:
         """Offer to undo what was just done, with the keyboard there; nothing when empty."""
-        if not text and self._undo_button.hasFocus():
+        if not text and self._undo.button.hasFocus():
             self._add_button.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._undo_text.setText(text)
-        self._undo.setVisible(bool(text))
+        self._undo.say(text)
         if text:  # what the keyboard was at goes away
-            self._undo_button.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._undo.button.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -1,35 +1,170 @@
-"""The fields of one MCP server: how it is reached, what it is given, its secrets."""
+"""The fields of one MCP server, its tools, and what it said last."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+import asyncio
+from collections.abc import Callable
 
-from helix_desktop.domain.errors import InvalidInput
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
-from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
+from helix_desktop.services.mcp_servers import test_limit_s
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.texts import (
     endpoint_text,
     parse_draft,
     parse_variables,
     secret_values_text,
     state_text,
+    token_count_tip,
     tools_cost_text,
     variables_text,
     with_break_points,
 )
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Settings: MCP")
 text = TextContext("Settings: MCP")
+
+_MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
+_LOG_PX, _TOOL_SWITCH_PX, _COST_PX = 170, 38, 50
+
+
+class ToolList(Themed, QWidget):
+    """Every tool on a line of its own; those that cannot be exposed say why."""
+
+    def __init__(self, use_without: Callable[[list[str]], object]) -> None:
+        """`use_without` gets the tools that are off once the user has switched one."""
+        super().__init__()
+        self._use_without = use_without
+        self._tools: tuple[McpToolStatus, ...] = ()
+        self._lines: dict[str, QWidget] = {}
+        self._search = SearchField(tr("Filter tools"))
+        self._search.textChanged.connect(self._filter)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(2)
+        self.setLayout(column(self._search, self._rows, gap=6))
+
+    def show_tools(self, tools: tuple[McpToolStatus, ...]) -> None:
+        """Show these tools; nothing is rebuilt while they stay the same."""
+        if tools == self._tools:
+            return
+        self._tools = tools
+        self._search.setVisible(len(tools) >= _MIN_SEARCHABLE)
+        clear_layout(self._rows)
+        by_name = sorted(tools, key=lambda tool: current_language().sort_key(tool.tool))
+        self._lines = {tool.tool: self._line(tool) for tool in by_name}
+        for line in self._lines.values():
+            self._rows.addWidget(line)
+        self._filter(self._search.text())
+        retint(self, self._theme)
+
+    def _line(self, status: McpToolStatus) -> QWidget:
+        switch = Switch("", on=status.is_enabled and not status.refusal)
+        switch.setAccessibleName(status.tool)
+        switch.setEnabled(not status.refusal)
+        switch.setFixedWidth(_TOOL_SWITCH_PX)
+        switch.toggled.connect(lambda on, tool=status.tool: self._switch(tool, on))
+        note = ElidedLabel(
+            translate(status.refusal) or status.description.replace("\n", " "),
+            "warn" if status.refusal else "faint",
+        )
+        note.setToolTip(status.description)
+        name = ElidedLabel(status.tool)
+        parts = row(switch, name, note, gap=10, margins=(0, 1, 0, 1))
+        parts.setStretch(1, 2)
+        parts.setStretch(2, 3)
+        reads = IconLabel(
+            "eye" if status.is_read_only else "circle",
+            px=14,
+            color_token="faint" if status.is_read_only else "surface",
+        )
+        read_only = tr("Read-only, according to the server: the agent can ask to use it in Plan mode, too.")
+        reads.setToolTip(read_only if status.is_read_only else "")
+        reads.setAccessibleName(reads.toolTip())
+        cost = label(tr("hidden") if status.refusal else format_tokens(status.tokens), "faint")
+        cost.setMinimumWidth(_COST_PX)
+        cost.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        cost.setToolTip(tr("Hidden from the model") if status.refusal else token_count_tip())
+        parts.addWidget(reads)
+        parts.addWidget(cost)
+        return pane(parts)
+
+    def _switch(self, tool: str, is_enabled: bool) -> None:
+        off = {status.tool for status in self._tools if not status.is_enabled} - {tool}
+        self._use_without(sorted(off if is_enabled else off | {tool}))
+
+    def _filter(self, query: str) -> None:
+        words = query.casefold().split()
+        for tool in self._tools:
+            text = f"{tool.tool} {tool.description}".casefold()
+            self._lines[tool.tool].setVisible(all(word in text for word in words))
+
+
+class LogView(Themed, QPlainTextEdit):
+    """What a server said last; it follows the end unless somebody has scrolled up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setFixedHeight(_LOG_PX)
+        self.setAccessibleName(tr("Log output"))
+        self.setPlaceholderText(tr("No log output"))
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+
+    def show_log(self, text: str) -> None:
+        if text == self.toPlainText():
+            return
+        bar = self.verticalScrollBar()
+        before, following = bar.value(), bar.value() >= bar.maximum() - 1
+        self.setPlainText(text)
+        if following:
+            self.moveCursor(QTextCursor.MoveOperation.End)
+            self.moveCursor(QTextCursor.MoveOperation.StartOfLine)
+        else:
+            bar.setValue(before)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    def tint(self, theme: Theme) -> None:
+        self.setFont(ui_font(12, is_code=True))
+        set_style_sheet(
+            self,
+            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
+            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}",
+        )
+
+
+class DisclosureButton(PushButton):
+    def __init__(self, text: str, part: QWidget) -> None:
+        super().__init__(text, "link", "chevron-right", px=13)
+        self.setCheckable(True)
+        part.hide()
+        self.toggled.connect(part.setVisible)
+        self.toggled.connect(self._show_state)
+
+    def _show_state(self, is_open: bool) -> None:
+        self._icon_name = "chevron-down" if is_open else "chevron-right"
+        self.tint(self._theme)
+
 
 _STATE_ICONS = {
     "ok": ("circle-check", "ok"),
@@ -44,9 +179,7 @@ class TestStatus(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._icon, self._message = IconLabel("circle-check", px=15), label("", "note", wrap=True)
-        parts = row(self._icon, self._message, gap=8)
-        parts.setStretch(1, 1)
-        self.setLayout(parts)
+        self.setLayout(row(self._icon, self._message, gap=8, stretch=1))
         self._message.setMinimumHeight(self._message.fontMetrics().lineSpacing())
         policy = self.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # nothing moves when a test begins or ends
@@ -62,13 +195,6 @@ class TestStatus(QWidget):
 
     def text(self) -> str:
         return self._message.text()
-
-    def show_report(self, report: McpServerStatus) -> None:
-        if report.state == "ready":
-            parts = (report.reported_name or tr("Connected"), tools_cost_text(report))
-            self.show_status("ok", " · ".join(part for part in parts if part))
-        else:
-            self.show_status("failed", translate(report.why) or state_text(report))
 
 
 _FIELDS = (
@@ -163,79 +289,87 @@ class ServerForm(Themed, Form):
 
 
 class ServerEditor(QWidget):
-    saved = Signal(object)
-    """The Draft."""
-    test_requested = Signal(object)
-    test_stopped = Signal()
-    canceled = Signal()
-
-    def __init__(self, save_text: str) -> None:
+    def __init__(
+        self,
+        save_text: str,
+        session: Session,
+        save: Callable[[ServerDraft], object],
+        close: Callable[[], object],
+        server: str = "",
+    ) -> None:
+        """`server` is the name of one that is there already: a test takes its secrets."""
         super().__init__()
+        self._session, self._save, self._server = session, save, server
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
-        self._is_testing = False
+        self._testing: asyncio.Task[None] | None = None
         self.has_edits = False
         """Whether the user changed something since it was filled."""
         cancel, self.test = (
             PushButton(tr("Cancel"), name="cancel"),
             PushButton(tr("Test", "verb: button"), "", "zap", name="test_server"),
         )
-        self.save = PushButton(save_text, "primary", name="save_server")
-        cancel.clicked.connect(self.canceled)
-        self.test.clicked.connect(self._request_test)
-        self.save.clicked.connect(lambda: self._emit_draft(self.saved))
+        save_button = PushButton(save_text, "primary", name="save_server")
+        cancel.clicked.connect(close)
+        self.test.clicked.connect(self._test_or_stop)
+        save_button.clicked.connect(self._save_valid)
         self.form.edited.connect(lambda _: self._on_edited())
-        self.setLayout(
-            column(self.form, FlowBox([cancel, self.test, self.save], right_from=0), self.status, gap=10)
-        )
+        buttons = FlowBox([cancel, self.test, save_button], right_from=0)
+        self.setLayout(column(self.form, buttons, self.status, gap=10))
 
     def edit(self, config: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
         self.form.show_draft(ServerDraft(config, secrets), missing)
         self.has_edits = False
-        if self._is_testing:
-            self._stop_test()
-        self.status.show_status("ok", "")
+        self._stop_test()
 
     def _on_edited(self) -> None:
         self.has_edits = True
         self.status.show_status("ok", "")
 
-    def _emit_draft(self, signal: object) -> None:
+    def _save_valid(self) -> None:
         draft = self.form.draft(self.used_names)
         if draft is not None:
-            signal.emit(draft)  # type: ignore[attr-defined]  # a bound signal has no type of its own
+            self._save(draft)
 
-    def _request_test(self) -> None:
+    def _test_or_stop(self) -> None:
         """Test, or stop the test that runs: one button, so that the keyboard stays at it."""
-        if self._is_testing:
+        if self._testing is not None:
             self._stop_test()
+        elif (draft := self.form.draft(self.used_names)) is not None:
+            self.test.setText(tr("Stop test"))
+            self.status.show_status("running", _testing_text(draft.config))
+            task = self._testing = self._session.actions.start(self._test(draft), "mcp test")
+            self.destroyed.connect(lambda _: task.cancel())  # it may end after its form
+
+    async def _test(self, draft: ServerDraft) -> None:
+        servers, workspace_id = self._session.app.mcp_servers, self._session.workspace_id
+        try:
+            report = await servers.test(workspace_id, self._server, draft)
+        except HelixError as error:
+            self._end_test("failed", error_text(error))
         else:
-            self._emit_draft(self.test_requested)
+            self._end_test(*_report_status(report))
 
     def _stop_test(self) -> None:
-        self._set_testing(False)
-        self.status.show_status("ok", "")
-        self.test_stopped.emit()
+        if self._testing is not None:
+            self._testing.cancel()
+        self._end_test("ok", "")
 
-    def _set_testing(self, is_testing: bool) -> None:
-        self._is_testing = is_testing
-        self.test.setText(tr("Stop test") if is_testing else tr("Test", "verb: button"))
+    def _end_test(self, state: str, words: str) -> None:
+        self._testing = None
+        self.test.setText(tr("Test", "verb: button"))
+        self.status.show_status(state, words)
 
-    def show_testing(self, limit_s: float, *, may_download: bool) -> None:
-        """Show that a test runs, for at most so many seconds."""
-        self._set_testing(True)
-        seconds = round(limit_s)
-        words = (
-            tr("Testing, for at most {seconds} s: the first start may download the server.", seconds=seconds)
-            if may_download
-            else tr("Testing, for at most {seconds} s.", seconds=seconds)
-        )
-        self.status.show_status("running", words)
 
-    def show_test(self, report: McpServerStatus) -> None:
-        self._set_testing(False)
-        self.status.show_report(report)
+def _testing_text(config: McpServerConfig) -> str:
+    seconds = round(test_limit_s(config))
+    if config.url:
+        return tr("Testing, for at most {seconds} s.", seconds=seconds)
+    return tr("Testing, for at most {seconds} s: the first start may download the server.", seconds=seconds)
 
-    def show_test_problem(self, text: str) -> None:
-        self._set_testing(False)
-        self.status.show_status("failed", text)
+
+def _report_status(report: McpServerStatus) -> tuple[str, str]:
+    if report.state != "ready":
+        return "failed", translate(report.why) or state_text(report)
+    parts = (report.reported_name or tr("Connected"), tools_cost_text(report))
+    return "ok", " · ".join(filter(None, parts))

@@ -12,7 +12,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.page_layout import OnScreen
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile
 
@@ -28,9 +28,9 @@ class PolicyFiles(QObject):
     changed = Signal()
     """The policy of the workspace on screen, or what is wrong with its file, may be another one."""
 
-    def __init__(self, on_screen: OnScreen, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._on_screen = on_screen
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
@@ -38,14 +38,14 @@ class PolicyFiles(QObject):
         reload_timer.timeout.connect(self._reload_edited)
         self._watcher.fileChanged.connect(lambda _: reload_timer.start())
         self._watcher.directoryChanged.connect(lambda _: reload_timer.start())
-        on_screen.session_changed.connect(self._watch)
+        session.changed.connect(self._watch)
 
     def of(self, workspace: OpenWorkspace) -> PolicyFile:
-        return self._on_screen.services.registry.policy_file(workspace.id)
+        return self._session.app.registry.policy_file(workspace.id)
 
     def error_text(self) -> str:
         """Return what is wrong with the file of the workspace on screen; empty if nothing is."""
-        error = self._errors.get(self._on_screen.workspace_id)
+        error = self._errors.get(self._session.workspace_id)
         return translate(error.why) if error is not None else ""
 
     def save(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
@@ -55,7 +55,7 @@ class PolicyFiles(QObject):
 
     def open(self) -> None:
         """Show the file of the workspace on screen in an editor."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is None:
             return
         file = self.of(workspace)
@@ -63,19 +63,19 @@ class PolicyFiles(QObject):
             if not file.path.exists():
                 file.save(workspace.policy)
         except HelixError as error:
-            self._on_screen.async_actions.show_error(error)
+            self._session.actions.show_error(error)
         else:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(file.path)))
 
     def replace(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is None:
             return
         try:
             self.of(workspace).replace(workspace.policy)
         except HelixError as error:
-            self._on_screen.async_actions.show_error(error)
+            self._session.actions.show_error(error)
         else:
             self._use(workspace, workspace.policy)
 
@@ -98,7 +98,7 @@ class PolicyFiles(QObject):
 
     def _watch(self) -> None:
         """Watch the files of all open workspaces, and their folders: editors replace files."""
-        workspaces = tuple(self._on_screen.services.open_workspaces.values())
+        workspaces = tuple(self._session.app.open_workspaces.values())
         watched = {*self._watcher.files(), *self._watcher.directories()}
         for workspace in workspaces:
             path = self.of(workspace).path
@@ -109,7 +109,7 @@ class PolicyFiles(QObject):
         self._show_error()
 
     def _reload_edited(self) -> None:
-        for workspace in tuple(self._on_screen.services.open_workspaces.values()):
+        for workspace in tuple(self._session.app.open_workspaces.values()):
             stamp = _file_stamp(self.of(workspace).path)
             if self._stamps.get(workspace.id) != stamp:
                 self._stamps[workspace.id] = stamp
@@ -117,7 +117,7 @@ class PolicyFiles(QObject):
         self._watch()
 
     def _show_error(self) -> None:
-        why, notices = self.error_text(), self._on_screen.notices
+        why, notices = self.error_text(), self._session.notices
         if not why:
             notices.end(_FILE_ERROR)
         elif _FILE_ERROR not in notices.names():
@@ -132,7 +132,7 @@ class PolicyFiles(QObject):
                         Answer(tr("Replace file"), self.replace, "replace"),
                     ),
                     level="error",
-                    workspace_id=self._on_screen.workspace_id,
+                    workspace_id=self._session.workspace_id,
                 )
             )
         self.changed.emit()

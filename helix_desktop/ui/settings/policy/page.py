@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
@@ -16,18 +15,18 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, column
+from helix_desktop.ui.design.layout.boxes import card, column, line, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import OpenSettings, perform
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
-from helix_desktop.ui.settings.policy.apply_bar import ApplyBar, PolicyUse
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.page_layout import page_column, scrolling_page
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS, POLICY, PolicyValues, conflict_text
-from helix_desktop.ui.settings.policy.preview import PolicyPreview
+from helix_desktop.ui.settings.policy.preview import PolicyPreview, ReplayPreparation
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.settings.policy.slider import PolicySlider
 from helix_desktop.words.policies import policy_name
@@ -38,21 +37,90 @@ tr = Translator("Settings: Policy")
 _PREVIEW = "policy-preview"
 
 
+class ApplyBar(QWidget):
+    """What stands below the page: which policy is in use, and what becomes of the one on the page."""
+
+    def __init__(self, page: PolicyPage) -> None:
+        super().__init__()
+        self._fallback = page.slider.track  # gets the keyboard of a button that can't be used any more
+        self._text = label("", "muted", wrap=True)
+        self._text.setObjectName("policy_in_use")
+        self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy")
+        self.use_workspace.setToolTip(tr("This session follows the workspace again"))
+        self.use_workspace.clicked.connect(lambda: page.set_session_policy(None))
+        self.discard = PushButton(tr("Discard"), name="discard_policy")
+        self.discard.clicked.connect(lambda: page.replace(None))
+        self.workspace = PushButton(tr("Apply to workspace"), name="apply_to_workspace")
+        self.workspace.clicked.connect(page.apply_to_workspace)
+        self.session = PushButton(tr("Apply to this session"), "primary", name="apply_to_session")
+        self.session.setToolTip(tr("Only this session, the subagents it starts, and branches of it"))
+        self.session.clicked.connect(page.apply_to_session)
+        self._buttons = (self.use_workspace, self.discard, self.workspace, self.session)
+        words = ResponsiveRow(self._text, self._buttons, 180)
+        self.setLayout(column(line(), page_column(column(words, margins=(28, 10, 28, 12))), gap=0))
+
+    def show_use(
+        self,
+        policy: ContextPolicy,
+        of_workspace: ContextPolicy,
+        of_session: ContextPolicy | None,
+        has_session: bool,
+    ) -> None:
+        """Show another state; no other button gets the keyboard of one that can't be used any more.
+
+        Its neighbor does the opposite, and is pressed by the second of two Spaces.
+        """
+        focused = next((button for button in self._buttons if button.hasFocus()), None)
+        is_edited = policy != (of_session or of_workspace)
+        own = of_session if has_session else None
+        self._text.setText(_use_text(of_workspace, own, is_edited, policy != of_workspace))
+        self.use_workspace.setVisible(own is not None and not is_edited)
+        self.discard.setVisible(is_edited)
+        self.session.setVisible(has_session)
+        self.session.setEnabled(is_edited)
+        self.workspace.setEnabled(policy != of_workspace)
+        self.workspace.setToolTip(
+            tr("All sessions of the workspace but this one, which keeps its own policy")
+            if own is not None
+            else tr("All sessions of the workspace without a policy of their own")
+        )
+        if focused is not None and (focused.isHidden() or not focused.isEnabled()):
+            self._fallback.setFocus()
+
+    def text(self) -> str:
+        return self._text.text()
+
+
+def _use_text(
+    of_workspace: ContextPolicy, of_session: ContextPolicy | None, is_edited: bool, differs: bool
+) -> str:
+    """Return which policies are in use; `differs`: the one on the page is not the workspace's."""
+    if is_edited:
+        return tr("Preview. Nothing changes until you apply it.")
+    workspace = policy_name(of_workspace)
+    if of_session is None:
+        return tr("In use: {workspace}, in the whole workspace.", workspace=workspace)
+    session = policy_name(of_session)
+    if not differs:
+        return tr("In use: {policy}, set for this session too.", policy=session)
+    return tr("This session: {session}. Workspace: {workspace}.", session=session, workspace=workspace)
+
+
 class PolicyPage(Themed, QWidget):
     """The context policy of a session and its workspace: previewed here, then applied or discarded."""
 
-    visibility_changed = Signal(bool)
-
-    def __init__(self, on_screen: OnScreen, files: PolicyFiles, replays: SessionReplays) -> None:
+    def __init__(
+        self, session: Session, files: PolicyFiles, replays: SessionReplays, preparation: ReplayPreparation
+    ) -> None:
         super().__init__()
-        self._on_screen, self._files = on_screen, files
+        self._session, self._files, self._preparation = session, files, preparation
         self._edited: dict[str, ContextPolicy] = {}  # of workspaces, used nowhere yet
         self._workspace_on_page = ""
         self.slider, self.replay_card = PolicySlider(), ReplayCard()
-        self.preview = PolicyPreview(self.replay_card, self.show_effects, on_screen.async_actions, replays)
+        self.preview = PolicyPreview(self.replay_card, self.show_effects, session, replays)
         self.values = PolicyValues()
         self.values.change = self._change
-        self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self.slider.track)
+        self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self)
         self._file_error = label("", "error", wrap=True)
         self._file_card = self._error_card()
         open_file = PushButton(
@@ -63,20 +131,15 @@ class PolicyPage(Themed, QWidget):
         words = label(tr("These numbers change most. The file has all of them."), "faint", wrap=True)
         file_row = ResponsiveRow(words, [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
-        self._of_workspace = QWidget()
-        self._of_workspace.setLayout(
+        self._of_workspace = pane(
             column(self._file_card, head, self.replay_card, file_row, self.form, gap=12)
         )
         page, self._lead = scrolling_page(tr("Context policy"), " ", column(self._of_workspace))
         self.setLayout(column(page, self.apply_bar, gap=0))
         self.show_no_workspace()
         self.slider.profile_selected.connect(self._select_profile)
-        self.apply_bar.apply_to_session.connect(self._apply_to_session)
-        self.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
-        self.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
-        self.apply_bar.discarded.connect(lambda: self._replace(None))
         files.changed.connect(lambda: self._show_current() if self.isVisible() else None)
-        on_screen.session_changed.connect(self._follow_session)
+        session.changed.connect(self._follow_session)
 
     def _error_card(self) -> QFrame:
         open_file, replace = (
@@ -98,23 +161,23 @@ class PolicyPage(Themed, QWidget):
         self._show_current()
 
     def _show_current(self) -> None:
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is None:
             self.show_no_workspace()
             return
         if workspace.id != self._workspace_on_page:
             self._workspace_on_page = workspace.id
             self.form.refresh()
-        policy, in_use = self._policy(workspace), self._in_use(workspace)
-        registry = self._on_screen.services.registry
-        self.show_policy(registry.get(workspace.id).name, policy, self._use_of(workspace, policy))
-        folder = registry.data_folder(workspace.id)
-        self.preview.show(self._on_screen.conversation, folder, policy, in_use, workspace.policy)
+        policy, conversation = self._policy(workspace), self._session.find_conversation()
+        has_session = conversation is not None and not conversation.session.transcript.parent
+        name = self._session.app.registry.get(workspace.id).name
+        self.show_policy(name, policy, workspace.policy, self._session_policy, has_session)
+        self.preview.show(workspace, policy, self._in_use(workspace))
         self.show_file_error(self._files.error_text())
 
     @property
     def _session_policy(self) -> ContextPolicy | None:
-        conversation = self._on_screen.conversation
+        conversation = self._session.find_conversation()
         return conversation.session.transcript.session_policy if conversation is not None else None
 
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
@@ -124,39 +187,27 @@ class PolicyPage(Themed, QWidget):
     def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
         return self._edited.get(workspace.id) or self._in_use(workspace)
 
-    def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
-        conversation, session_policy = self._on_screen.conversation, self._session_policy
-        has_session = conversation is not None and not conversation.session.transcript.parent
-        return PolicyUse(
-            policy_name(workspace.policy),
-            policy_name(session_policy) if session_policy is not None and has_session else "",
-            has_session,
-            policy != self._in_use(workspace),
-            policy != self._in_use(workspace),
-            policy != workspace.policy,
-        )
-
     def _follow_session(self) -> None:
         """Show the session that is on screen now, if the page is in sight."""
         if self.isVisible():
             self._show_current()
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is not None and self._policy(workspace) == self._in_use(workspace):
-            self._on_screen.notices.end(_PREVIEW)  # this session has what another one had not
+            self._session.notices.end(_PREVIEW)  # this session has what another one had not
 
     def remind_of_preview(self) -> None:
         """Say that a policy was looked at and is not in use, once the settings are closed."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is None or self._policy(workspace) == self._in_use(workspace):
             return
-        self._on_screen.notices.notify(
+        self._session.notices.notify(
             Notice(
                 _PREVIEW,
                 tr("Policy not applied: {policy}.", policy=policy_name(self._policy(workspace))),
                 tr("The settings keep it as a preview."),
                 answers=(
                     Answer(tr("Show"), lambda: perform(self, OpenSettings("policy")), "show", ends=True),
-                    Answer(tr("Discard"), lambda: self._replace(None), "discard", ends=True),
+                    Answer(tr("Discard"), lambda: self.replace(None), "discard", ends=True),
                 ),
                 workspace_id=workspace.id,
                 is_brief=True,
@@ -165,19 +216,19 @@ class PolicyPage(Themed, QWidget):
 
     def _edit(self, policy: ContextPolicy | None) -> None:
         """Put a policy on the page, that is used nowhere yet; None: the one in use."""
-        self._edited.pop(self._on_screen.workspace_id, None)
+        self._edited.pop(self._session.workspace_id, None)
         if policy is not None:
-            self._edited[self._on_screen.workspace_id] = policy
+            self._edited[self._session.workspace_id] = policy
         self._show_current()
 
-    def _replace(self, policy: ContextPolicy | None) -> None:
+    def replace(self, policy: ContextPolicy | None) -> None:
         """Put another policy on the page, without what was typed for the one there."""
         self.form.refresh()
         self._edit(policy)
 
     def _change(self, name: str, value: object) -> None:
         """Change a number of the policy on the page. Raises ValueError if it doesn't work with others."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is None:
             return
         changed = {**msgspec.structs.asdict(self._policy(workspace)), name: value}
@@ -192,21 +243,21 @@ class PolicyPage(Themed, QWidget):
 
     def _select_profile(self, name: str) -> None:
         """Put a profile on the page, with what only the file has."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is None:
             return
         of_file = {} if self._files.error_text() else self._files.of(workspace).fields()
         own = {**of_file, **policy_fields(self._policy(workspace))}
         fields = {**{key: own[key] for key in own if key in FILE_FIELDS}, "profile": name}
         try:
-            self._replace(policy_from(fields))
+            self.replace(policy_from(fields))
         except ValueError:
             why = conflict_text({**msgspec.structs.asdict(PROFILES[name]), **fields})
             for key in ("handover_at", "observe_at"):
                 self.form.show_error(key, why)
 
-    def _apply_to_workspace(self) -> None:
-        workspace = self._on_screen.workspace
+    def apply_to_workspace(self) -> None:
+        workspace = self._session.opened
         if workspace is None or self.form.focus_error():
             return
         policy = self._policy(workspace)
@@ -218,24 +269,24 @@ class PolicyPage(Themed, QWidget):
         except HelixError as error:
             if before is not None:
                 self._edited[workspace.id] = before
-            self._on_screen.async_actions.show_error(error)
+            self._session.actions.show_error(error)
 
-    def _apply_to_session(self) -> None:
-        workspace = self._on_screen.workspace
+    def apply_to_session(self) -> None:
+        workspace = self._session.opened
         if workspace is not None and not self.form.focus_error():
-            self._set_session_policy(self._policy(workspace))
+            self.set_session_policy(self._policy(workspace))
 
-    def _set_session_policy(self, policy: ContextPolicy | None) -> None:
-        conversation = self._on_screen.conversation
+    def set_session_policy(self, policy: ContextPolicy | None) -> None:
+        conversation = self._session.find_conversation()
         if conversation is None:
             return
 
         async def record() -> None:
             await conversation.choose_policy(policy)
-            if conversation is self._on_screen.conversation:
+            if conversation is self._session.find_conversation():
                 self._edit(None)
 
-        self._on_screen.async_actions.start(record(), "policy of a session")
+        self._session.start(record(), "policy of a session")
 
     def show_file_error(self, message: str) -> None:
         self._file_error.setText(join_sentences(tr("The policy file has an error."), message))
@@ -247,7 +298,15 @@ class PolicyPage(Themed, QWidget):
         for part in (self._of_workspace, self.apply_bar):
             part.hide()
 
-    def show_policy(self, workspace_name: str, policy: ContextPolicy, use: PolicyUse) -> None:
+    def show_policy(
+        self,
+        workspace_name: str,
+        policy: ContextPolicy,
+        of_workspace: ContextPolicy,
+        of_session: ContextPolicy | None = None,
+        has_session: bool = True,
+    ) -> None:
+        """Show a policy, and how it differs from those in use; `has_session`: one that can have its own."""
         self._lead.setText(
             tr(
                 "What leaves the context in {workspace}, and when. Changes apply from the next request.",
@@ -257,23 +316,23 @@ class PolicyPage(Themed, QWidget):
         self.slider.show_policy(policy)
         self.values.use(policy)
         self.form.setEnabled(policy.enabled)
-        self.apply_bar.show_use(use)
+        self.apply_bar.show_use(policy, of_workspace, of_session, has_session)
         for part in (self._of_workspace, self.apply_bar):
             part.show()
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Say at each number what it does to the session on screen; those without a text say nothing."""
-        for name, line in self.form.rows.items():
-            line.show_note(effects.get(name, ""))
+        for name, field in self.form.rows.items():
+            field.show_note(effects.get(name, ""))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Say that the page is in sight: only then sessions are replayed."""
         super().showEvent(event)
-        self.visibility_changed.emit(True)
-        self._on_screen.notices.end(_PREVIEW)
+        self._preparation.set_page_visible(True)
+        self._session.notices.end(_PREVIEW)
         self._show_current()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.visibility_changed.emit(False)
+        self._preparation.set_page_visible(False)
         self.preview.leave()

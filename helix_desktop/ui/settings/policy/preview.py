@@ -1,4 +1,4 @@
-"""Replays the session on screen under the policies that the page compares, and its single fields."""
+"""Replays the session on screen: under the policies that the page compares, and ahead of it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from PySide6.QtCore import QObject, QTimer
+
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session import EventRecorded, RequestChanged, TurnChanged
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
-from helix_desktop.replay.policy.session_replays import SessionReplays
-from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.settings.policy.comparison import (
-    PolicyChoice,
+from helix_desktop.replay.policy.session_replays import STORED_FROM, SessionReplays
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
+from helix_desktop.ui.settings.policy.replay_card import (
     PolicyComparison,
+    ReplayCard,
     ReplayState,
     field_effect_text,
 )
-from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
-from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -30,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
 _MIN_REQUESTS = 2
+QUIET_MS = 3_000
+"""Since the last event of a session, or since it is on screen."""
 
 
 class PolicyPreview:
@@ -39,33 +44,25 @@ class PolicyPreview:
         self,
         card: ReplayCard,
         show_effects: Callable[[Mapping[str, str]], object],
-        async_actions: AsyncActions,
+        session: Session,
         replays: SessionReplays,
     ) -> None:
         self._card, self._show_effects = card, show_effects
-        self._async_actions, self._replays = async_actions, replays
+        self._session, self._replays = session, replays
         self._conversation: Conversation | None = None
         self._workspace_folder = Path()
         self._policies: dict[str, ContextPolicy] = {}
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
         self._comparison = PolicyComparison()
         self._task: asyncio.Task[None] | None = None
-        card.compared.connect(self._compare)
-        card.retry_requested.connect(self.update)
+        for combo in (card.policy, card.reference):
+            combo.activated.connect(lambda _: self._compare())
+        card.retry.clicked.connect(self.update)
 
-    def show(
-        self,
-        conversation: Conversation | None,
-        workspace_folder: Path,
-        edited: ContextPolicy,
-        in_use: ContextPolicy,
-        workspace_policy: ContextPolicy,
-    ) -> None:
-        """Compare the policy on the page with the one in use; `workspace_policy` is what other sessions have.
-
-        `workspace_folder` is that of the workspace's own data.
-        """
-        self._workspace_folder = workspace_folder
+    def show(self, workspace: OpenWorkspace, edited: ContextPolicy, in_use: ContextPolicy) -> None:
+        """Compare the policy on the page with the one in use by the session on screen."""
+        conversation, workspace_policy = self._session.find_conversation(), workspace.policy
+        self._workspace_folder = self._session.app.registry.data_folder(workspace.id)
         if conversation is not self._conversation:
             self._conversation, self._is_compared = conversation, False
         policies = {EDITED: edited, IN_USE: in_use}
@@ -91,13 +88,13 @@ class PolicyPreview:
                 "empty", tr("After two requests, you can see here what a policy does to this session.")
             )
         elif self._card.isVisible():
-            self._task = self._async_actions.start(self._compute(conversation), "replay of a policy")
+            self._task = self._session.actions.start(self._compute(conversation), "replay of a policy")
 
     def leave(self) -> None:
         """End what is being computed as the page goes out of sight; what replays may end, too."""
         self.stop()
         if self._conversation is not None:  # nothing else was replayed
-            self._async_actions.start(self._replays.stay_ready(is_on=False), "leave replays")
+            self._session.actions.start(self._replays.stay_ready(is_on=False), "leave replays")
 
     def stop(self) -> None:
         if self._task is not None:
@@ -109,8 +106,10 @@ class PolicyPreview:
         """The label of the model that the next request goes to; empty without a session."""
         return self._conversation.window.frame.info.label if self._conversation is not None else ""
 
-    def _compare(self, policy: str, reference: str) -> None:
-        self._compared, self._is_compared = (policy, reference), True
+    def _compare(self) -> None:
+        """Compare the two that the user chose."""
+        self._compared = str(self._card.policy.currentData()), str(self._card.reference.currentData())
+        self._is_compared = True
         self.update()
 
     async def _compute(self, conversation: Conversation) -> None:
@@ -171,7 +170,7 @@ class PolicyPreview:
         policy, reference = self._compared
         mine, other = self._policies.get(policy), self._policies.get(reference)
         self._comparison = PolicyComparison(
-            tuple(PolicyChoice(key, self._name_of(key)) for key in self._policies),
+            {key: self._name_of(key) for key in self._policies},
             policy,
             reference,
             self._replays.pictures.get(mine) if mine is not None else None,
@@ -201,3 +200,62 @@ class PolicyPreview:
             case "workspace":
                 return tr("Workspace policy")
         return profile_name(key)
+
+
+class ReplayPreparation(QObject):
+    """Replays the session on screen under the policy in use and all profiles, and stores what comes out."""
+
+    def __init__(self, session: Session, replays: SessionReplays) -> None:
+        super().__init__(session)
+        self._session = session
+        self._registry, self._replays = session.app.registry, replays
+        self._task: asyncio.Task[None] | None = None
+        self._is_page_visible = False
+        self.quiet_timer = QTimer(self, singleShot=True, interval=QUIET_MS)
+        self.quiet_timer.timeout.connect(self._start)
+        session.changed.connect(self._restart_timer)
+        session.on(EventRecorded | RequestChanged | TurnChanged, lambda _: self._restart_timer())
+
+    def set_page_visible(self, is_visible: bool) -> None:
+        """Leave the replays to the policy page while it is in sight."""
+        self._is_page_visible = is_visible
+        self._restart_timer()
+
+    def stop(self) -> None:
+        """Stop until the next event; what was replayed so far is kept."""
+        self.quiet_timer.stop()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _restart_timer(self) -> None:
+        self.stop()
+        if self._long_conversation is not None:
+            self.quiet_timer.start()
+
+    @property
+    def _long_conversation(self) -> Conversation | None:
+        """The long session on screen; None if there is none, or the page has it."""
+        conversation = self._session.find_conversation()
+        if self._is_page_visible or conversation is None or len(conversation.session.log) < STORED_FROM:
+            return None
+        return conversation
+
+    def _start(self) -> None:
+        conversation = self._long_conversation
+        if conversation is not None:
+            workspace = self._session.workspace
+            self._task = self._session.actions.start(
+                self._replay(workspace, conversation), "replay a session ahead"
+            )
+
+    async def _replay(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
+        try:
+            await self._replays.open(conversation, self._registry.data_folder(workspace.id))
+            in_use = conversation.session.transcript.session_policy or workspace.policy
+            await self._replays.complete((in_use, workspace.policy, *PROFILES.values()))
+            if not conversation.is_running:  # else its next event comes soon
+                await self._replays.store()
+        except HelixError as error:
+            self._replays.forget()
+            _log.warning("the session can't be replayed ahead: %s", error)

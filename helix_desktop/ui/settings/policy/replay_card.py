@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
+from typing import Literal
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+import msgspec
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
@@ -21,7 +23,6 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.settings.policy.comparison import PolicyComparison, figure_rows
 from helix_desktop.ui.timeline.chart.plot import (
     Plot,
     axis_width,
@@ -31,6 +32,7 @@ from helix_desktop.ui.timeline.chart.plot import (
     paint_times,
     times_height,
 )
+from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import (
     format_integer,
     format_token_change,
@@ -40,6 +42,145 @@ from helix_desktop.words.numbers import (
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
+
+ReplayState = Literal["empty", "busy", "ready", "failed"]
+_LEAST_SHARE = 0.005  # of a reference: a smaller difference has no share that could be shown
+
+
+class PolicyComparison(msgspec.Struct, frozen=True):
+    """Two of the `names` of policies by key, and the session's replay under each as far as it is computed.
+
+    `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
+    `reports_cache`: the session's provider says what it had cached. All is counted for `model`; others
+    answered, too, if there are `other_models`.
+    """
+
+    names: dict[str, str] = {}
+    policy: str = ""
+    reference: str = ""
+    replay: PolicyReplay | None = None
+    reference_replay: PolicyReplay | None = None
+    state: ReplayState = "empty"
+    message: str = ""
+    is_one: bool = True
+    reports_cache: bool = True
+    model: str = ""
+    other_models: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Return True if both replays are exact."""
+        return all(replay is not None and replay.is_exact for replay in (self.replay, self.reference_replay))
+
+
+class FigureRow(msgspec.Struct, frozen=True):
+    """One figure of both replays as text, and the difference."""
+
+    title: str
+    note: str
+    value: str
+    reference: str
+    difference: str
+
+
+def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
+    """Return what was sent and billed, and the coverage; an ellipsis for what is still computed."""
+    mine, other = comparison.replay, comparison.reference_replay
+    sent = (mine.sent if mine else None, other.sent if other else None)
+    billed = (mine.billed if mine else None, other.billed if other else None)
+    coverage = (mine.coverage if mine else None, other.coverage if other else None)
+    return (
+        FigureRow(
+            tr("Tokens sent"),
+            tr("In all requests of the session"),
+            _tokens(sent[0], mine),
+            _tokens(sent[1], other),
+            _token_difference(comparison, *sent),
+        ),
+        FigureRow(
+            tr("Tokens billed") if comparison.reports_cache else tr("Tokens billed, if cached"),
+            _billed_note(comparison),
+            _tokens(billed[0], mine),
+            _tokens(billed[1], other),
+            _token_difference(comparison, *billed),
+        ),
+        FigureRow(
+            tr("Coverage"),
+            tr("Share of the names that the agent used again that were in the context"),
+            _share(mine),
+            _share(other),
+            _share_difference(*coverage),
+        ),
+    )
+
+
+def _billed_note(comparison: PolicyComparison) -> str:
+    """Return what counts as billed, and that it is assumed where the provider reports no cache."""
+    note = tr("The same at the prices of the prompt cache: tokens of new input that would cost as much")
+    if comparison.reports_cache:
+        return note
+    return f"{note}\n{tr('This provider reports no cache. Without one, all tokens are billed as new.')}"
+
+
+def field_effect_text(effect: FieldEffect) -> str:
+    """Return what a field does to a session's bill and to its coverage."""
+    saved = -round(effect.billed)
+    parts = []
+    if saved > 0:
+        parts.append(tr("saves {tokens} billed", tokens=format_tokens(saved)))
+    elif saved < 0:
+        parts.append(tr("bills {tokens} more", tokens=format_tokens(-saved)))
+    if points := _points(0.0, effect.coverage):
+        parts.append(tr("coverage {points}", points=points))
+    if not parts:
+        return tr("No effect on this session")
+    return tr("This session: {effects}", effects=", ".join(parts))
+
+
+def _tokens(tokens: float | None, replay: PolicyReplay | None) -> str:
+    if tokens is None or replay is None:
+        return "…"
+    return ("" if replay.is_exact else "≈ ") + format_tokens(round(tokens))
+
+
+def _token_difference(comparison: PolicyComparison, tokens: float | None, reference: float | None) -> str:
+    """Return a difference in tokens and in percent of the reference."""
+    if tokens is None or reference is None:
+        return ""
+    difference = round(tokens) - round(reference)
+    if not difference:
+        return tr("same") if comparison.is_exact else "…"
+    sign = "+" if difference > 0 else "\N{MINUS SIGN}"
+    amount = ("" if comparison.is_exact else "≈ ") + with_sign(sign, format_tokens(abs(difference)))
+    if abs(difference) < reference * _LEAST_SHARE or not reference:
+        return amount
+    share = with_sign(sign, format_whole_percent(abs(difference) / reference))
+    return tr("{amount} ({share})", amount=amount, share=share)
+
+
+def _share(replay: PolicyReplay | None) -> str:
+    """Return the coverage of a replay; only an exact one knows it."""
+    if replay is not None and replay.coverage is not None:
+        return format_whole_percent(replay.coverage)
+    return tr("nothing used again") if replay is not None and replay.is_exact else "…"
+
+
+def _share_difference(share: float | None, reference: float | None) -> str:
+    if share is None or reference is None:
+        return ""
+    return _points(reference, share) or tr("same")
+
+
+def _points(before: float | None, after: float | None) -> str:
+    """Return a difference of shares in percentage points, as both are shown; empty if there is none."""
+    if before is None or after is None:
+        return ""
+    points = round(after * 100) - round(before * 100)
+    if not points:
+        return ""
+    sign = "+" if points > 0 else "\N{MINUS SIGN}"
+    return with_sign(sign, tr.plural(abs(points), "%n point", "%n points"))
+
 
 _COLUMNS = 3
 
@@ -192,7 +333,7 @@ class ReplayChart(Themed, QWidget):
         parts = [
             tr(
                 "{policy}: at most {peak}, {end} at the end",
-                policy=self._comparison.name_of(key),
+                policy=self._comparison.names[key],
                 peak=about + format_tokens(max(point.tokens for point in curve)),
                 end=about + format_tokens(curve[-1].tokens),
             )
@@ -209,7 +350,7 @@ class ReplayChart(Themed, QWidget):
         window = replay.window if replay is not None else 0
         return tr(
             "{policy}: {tokens} tokens, {share} of the context window",
-            policy=self._comparison.name_of(key),
+            policy=self._comparison.names[key],
             tokens=about + format_tokens(tokens),
             share=format_whole_percent(tokens / window if window else 0.0, is_estimated=not is_exact),
         )
@@ -356,9 +497,9 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     if comparison.is_exact and mine is not None and other is not None:
         if not comparison.is_one:
             notes += _difference_notes(comparison, mine, other)
-        notes += _overflow_note(comparison.name_of(comparison.policy), mine)
+        notes += _overflow_note(comparison.names[comparison.policy], mine)
         if not comparison.is_one:
-            notes += _overflow_note(comparison.name_of(comparison.reference), other)
+            notes += _overflow_note(comparison.names[comparison.reference], other)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
     notes += [
@@ -404,7 +545,7 @@ def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: P
             tr(
                 "{policy} sends less but is billed more: what follows a change in the context is no longer "
                 "in the prompt cache, and is billed as new.",
-                policy=comparison.name_of(key),
+                policy=comparison.names[key],
             )
         )
     return notes
@@ -454,9 +595,9 @@ class _FigureTable(QWidget):
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other figures; one column where a policy is compared with itself."""
-        names: tuple[str, ...] = ("", comparison.name_of(comparison.policy))
+        names: tuple[str, ...] = ("", comparison.names[comparison.policy])
         if not comparison.is_one:
-            names = (*names, comparison.name_of(comparison.reference), tr("Difference"))
+            names = (*names, comparison.names[comparison.reference], tr("Difference"))
         for number in range(_COLUMNS + 1):
             self._set(0, number, names[number] if number < len(names) else "", "faint")
         for line, figure in enumerate(figure_rows(comparison), 1):
@@ -483,10 +624,6 @@ class _FigureTable(QWidget):
 class ReplayCard(QWidget):
     """Chart and figures of two policies that the user chooses, or a sentence that says why there are none."""
 
-    compared = Signal(str, str)
-    """The keys of the policy and of the one it is compared with."""
-    retry_requested = Signal()
-
     def __init__(self) -> None:
         super().__init__()
         self.chart, self.figures = ReplayChart(), _FigureTable()
@@ -495,22 +632,19 @@ class ReplayCard(QWidget):
         self.policy.setAccessibleName(tr("Policy to show"))
         self.reference.setObjectName("compare_reference")
         self.reference.setAccessibleName(tr("Policy to compare with"))
-        for combo in (self.policy, self.reference):
-            combo.activated.connect(lambda _: self._on_compared())
         self.status = label("", "warn")
         self.status.setObjectName("replay_status")
         self._is_busy = False
         self._message = label("", "note", wrap=True)
         self._message.setObjectName("replay_message")
-        self._retry = PushButton(tr("Try again"), name="retry_replay")
-        self._retry.clicked.connect(self.retry_requested)
+        self.retry = PushButton(tr("Try again"), name="retry_replay")
         choices = FlowBox([self._choice(False, self.policy), self._choice(True, self.reference)])
         self._result = QWidget()
         self._notes = label("", "note", wrap=True)
         self._notes.setObjectName("replay_notes")
         self._result.setLayout(column(choices, self.chart, self.figures, self._notes, gap=10))
         title = ResponsiveRow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
-        body = (title, self._message, FlowBox([self._retry]), self._result)
+        body = (title, self._message, FlowBox([self.retry]), self._result)
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
         self.show_comparison(PolicyComparison())
 
@@ -529,7 +663,7 @@ class ReplayCard(QWidget):
         has_result = comparison.state in ("busy", "ready")
         self._is_busy = comparison.state == "busy"
         show_text(self._message, comparison.message)
-        self._retry.setVisible(comparison.state == "failed")
+        self.retry.setVisible(comparison.state == "failed")
         self._result.setVisible(has_result)
         show_text(self.status, _status_text(comparison))
         self._fill(self.policy, comparison, comparison.policy)
@@ -542,15 +676,11 @@ class ReplayCard(QWidget):
     @staticmethod
     def _fill(combo: ComboBox, comparison: PolicyComparison, key: str) -> None:
         items = [(combo.itemData(at), combo.itemText(at)) for at in range(combo.count())]
-        choices = [(choice.key, choice.name) for choice in comparison.choices]
-        if items != choices:
+        if items != list(comparison.names.items()):
             combo.clear()
-            for choice, name in choices:
+            for choice, name in comparison.names.items():
                 combo.addItem(name, choice)
         combo.setCurrentIndex(combo.findData(key))
-
-    def _on_compared(self) -> None:
-        self.compared.emit(str(self.policy.currentData()), str(self.reference.currentData()))
 
 
 def _status_text(comparison: PolicyComparison) -> str:

@@ -23,15 +23,16 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.onboarding.found_servers import FoundServerList
-from helix_desktop.ui.settings.page_layout import OnScreen, scrolling_page
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.onboarding.pages import FoundServerList
+from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.providers.draft import (
     EMPTY_DRAFT,
     ProviderDraft,
@@ -49,12 +50,12 @@ _ID = int(Qt.ItemDataRole.UserRole)
 
 
 class ProvidersPage(Themed, QWidget):
-    def __init__(self, on_screen: OnScreen) -> None:
+    def __init__(self, session: Session) -> None:
         """Start with an empty list. No server is contacted before a button is pressed."""
         super().__init__()
-        self._on_screen, self._services = on_screen, on_screen.services
-        self._async_actions = AsyncActions(on_screen.async_actions.scope, self._show_error)
-        self._changes, self._change_lock = ProviderChanges(on_screen.services), asyncio.Lock()
+        self._session, self._services = session, session.app
+        self._async_actions = AsyncActions(session.actions.scope, self._show_error)
+        self._changes, self._change_lock = ProviderChanges(session.app), asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
         self._forms: dict[str, ProviderDraft] = {}
@@ -133,11 +134,9 @@ class ProvidersPage(Themed, QWidget):
             "muted",
             wrap=True,
         )
-        demo = QWidget()
-        demo.setLayout(
+        return pane(
             column(row(Badge(demo_model_name()), None), words, row(self._use_demo_button, None), None, gap=10)
         )
-        return demo
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         self._menu.clear()
@@ -369,7 +368,7 @@ class ProvidersPage(Themed, QWidget):
             states.append(
                 ProviderStatus(provider.name, in_use, state.source, state.text, state.new_key_text, headers)
             )
-        self.show_scope(bool(self._on_screen.workspace_id))
+        self.show_scope(bool(self._session.workspace_id))
         self.show_providers(forms, states)
 
     async def _saved_headers(self, provider: Provider) -> frozenset[str]:
@@ -380,7 +379,7 @@ class ProvidersPage(Themed, QWidget):
         )
 
     def _in_use(self, name: str) -> bool:
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is not None:
             return workspace.model.info.provider == name
         return (self._services.settings.model.partition("/")[0] or DEMO) == name
@@ -403,7 +402,7 @@ class ProvidersPage(Themed, QWidget):
         elif is_first:
             await self._use_by_default(provider)
         else:
-            await self._on_screen.show_model()
+            await self._session.show_model()
         await self.refresh()
         self.select(provider.name)
         if focused is not None and self.isAncestorOf(focused):
@@ -441,7 +440,7 @@ class ProvidersPage(Themed, QWidget):
 
     def _model_in_use(self, provider: Provider) -> str:
         """Return the label of the model that answers here, as long as the provider still has it."""
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         model = workspace.model.info.name if workspace is not None else ""
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
@@ -454,7 +453,7 @@ class ProvidersPage(Themed, QWidget):
         self.editor.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
-        workspace = self._on_screen.workspace
+        workspace = self._session.opened
         if workspace is not None:
             label, default = workspace.model.info.label, self._services.settings.model
             text = tr("{model} is now the default model of this workspace.", model=label)
@@ -470,7 +469,7 @@ class ProvidersPage(Themed, QWidget):
 
     def _first_notice(self) -> CheckNotice:
         """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
-        workspace, label = self._on_screen.workspace, self._services.settings.model
+        workspace, label = self._session.opened, self._services.settings.model
         if workspace is None or workspace.model.info.label == label:
             return self._default_notice()
         own = model_name(workspace.model.info.label, workspace.model.info.demo)
@@ -480,18 +479,18 @@ class ProvidersPage(Themed, QWidget):
     async def _use_by_default(self, provider: Provider) -> None:
         """Let the first model that is set up answer wherever no other is chosen: else the demo would."""
         await self._changes.use("", f"{provider.name}/{provider.resolve_model_name()}")
-        await self._on_screen.show_model()
+        await self._session.show_model()
 
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
-        await self._changes.use(self._on_screen.workspace_id, label)
+        await self._changes.use(self._session.workspace_id, label)
         await self._accept_model()
-        await self._on_screen.show_model()
+        await self._session.show_model()
         await self.refresh()
 
     async def _accept_model(self) -> None:
         """Let the workspace's model continue the session on screen; what was asked is answered on record."""
-        workspace, conversation = self._on_screen.workspace, self._on_screen.conversation
+        workspace, conversation = self._session.opened, self._session.find_conversation()
         if workspace is None or conversation is None:
             return
         if conversation.model_choice.pending is not None:
@@ -501,7 +500,7 @@ class ProvidersPage(Themed, QWidget):
 
     async def _remove(self, name: str) -> None:
         await self._changes.remove(name)
-        await self._on_screen.show_model()
+        await self._session.show_model()
         await self.refresh()
 
     async def _list_models(self, form: ProviderDraft) -> None:

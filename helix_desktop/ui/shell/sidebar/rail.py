@@ -25,8 +25,12 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import ToggleTheme, perform
 from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow, badge_label
+from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    BADGE_COLOR_TOKENS,
+    WorkspaceRow,
+    badge_label,
+    paint_workspace_badge,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

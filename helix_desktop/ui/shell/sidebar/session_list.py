@@ -40,15 +40,17 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.shell.sidebar.commands import SessionCommands
-from helix_desktop.ui.shell.sidebar.session_model import (
+from helix_desktop.ui.shell.commands import SessionCommands
+from helix_desktop.ui.shell.sidebar.session_rows import (
     FOLDED_ROLE,
     ITEM_ROLE,
     RUNNING_ROLE,
     WHEN_ROLE,
+    FoundMessage,
+    SessionItem,
     SessionModel,
+    row_end,
 )
-from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage, SessionItem, row_end
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

@@ -1,4 +1,4 @@
-"""What the rail and the switcher show of workspaces: plain rows that a presenter fills, and their names."""
+"""Workspaces as rail and switcher show them: rows that a presenter fills, their names and their squares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
 
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter
+
+from helix_desktop.ui.design.mirror import draw_text
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
 
@@ -108,3 +114,29 @@ def matches_query(needle: str, *texts: str) -> bool:
     """Return True if every word of a search stands somewhere in the texts, upper and lower case alike."""
     haystack = " ".join(texts).casefold()
     return all(word in haystack for word in needle.casefold().split())
+
+
+BADGE_COLOR_TOKENS = {
+    "running": "seg_assistant",
+    "waiting": "seg_output",
+    "interrupted": "warn",
+    "missing": "error",
+}
+"""Token that colors the dot of each badge."""
+
+
+def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme) -> None:
+    """Paint square and initials; a workspace whose folder is missing turns gray."""
+    background = QColor(workspace.display_color())
+    missing = workspace.badge == "missing"
+    sweep = QLinearGradient(rect.topLeft(), rect.bottomRight())
+    sweep.setColorAt(0, background)
+    sweep.setColorAt(1, background.darker(114))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(theme.seg_free) if missing else sweep)
+    painter.drawRoundedRect(rect, rect.width() * 0.29, rect.width() * 0.29)
+    font = fonts.base(round(rect.width() * 0.34))
+    font.setWeight(QFont.Weight.DemiBold)
+    painter.setFont(font)
+    painter.setPen(QColor(theme.muted if missing else theme.on_accent))
+    draw_text(painter, rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())

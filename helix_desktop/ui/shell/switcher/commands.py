@@ -1,4 +1,4 @@
-"""The commands of the window as lines of a panel: those of its menus, and what else can be opened."""
+"""The commands of the window found by a few letters: in the command palette, and as lines of the switcher."""
 
 from __future__ import annotations
 
@@ -7,22 +7,58 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QStandardItem
-from PySide6.QtWidgets import QMenu, QMenuBar
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.mirror import draw_text
-from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.commands import action_shortcut, action_words
-from helix_desktop.ui.shell.search_words import matches_search_words
+from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
+text = TextContext("Search words")
+
+PLACE_WORDS: dict[str, TranslatableText] = {
+    "settings:providers": text("api key model server ollama openai anthropic"),
+    "settings:roles": text("summarizer extracts fast main long texts"),
+    "settings:appearance": text("appearance theme font size motion sound notifications"),
+    "settings:keyboard": text("shortcuts hotkeys keys bindings"),
+    "settings:instructions": text("agents.md rules prompt"),
+    "settings:policy": text("threshold handover compaction cache profile"),
+    "settings:permissions": text("approval allow deny rules sandbox"),
+    "settings:mcp": text("tools plugins extensions"),
+    "settings:data": text("storage disk retention backup folder"),
+    "settings:about": text("version license diagnostics"),
+    "guide:context": text("window tokens"),
+    "guide:cached": text("marker output recall digest"),
+    "guide:compacted": text("handover note observations facts summary summarize"),
+    "guide:policy": text("profile threshold"),
+    "guide:changes": text("revert diff files"),
+}
+"""By the names of the actions that lead to pages of the settings and topics of the guide."""
+
+
+def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
+    """Return True if every typed word is in a command's own words, or begins one of its search words."""
+    name = action.objectName()
+    command = WindowCommands.commands.get(name)
+    also = PLACE_WORDS.get(name) if command is None else command.also
+    search_words = translate(also or "").casefold().split()
+    own = own_words.casefold()
+    return all(
+        typed in own or any(word.startswith(typed) for word in search_words)
+        for typed in needle.casefold().split()
+    )
+
 
 COMMAND_PX = 34
 _ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole) + 20, int(Qt.ItemDataRole.UserRole) + 21
 _RECENT = 5  # commands that were used last and stand first
 _CHECK = "✓"
+_MAX_LINES = 11  # of the palette
 _MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
 
 
@@ -138,3 +174,35 @@ def _paint_text(
 def without_mnemonic(text: str) -> str:
     """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
     return _MNEMONIC.sub("", text)
+
+
+class _Delegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        paint_command(self, painter, box, index)
+
+
+class CommandPalette(QuickPicker):
+    def __init__(self, window: QWidget, commands: CommandList) -> None:
+        super().__init__(
+            window,
+            tr("Command palette"),
+            tr("Search commands"),
+            tr("No matching commands"),
+            tr("run", "what the Enter key does"),
+            _MAX_LINES,
+        )
+        self._commands = commands
+        commands.changed.connect(self.refresh)
+        self.set_delegate(_Delegate(self.list_view, COMMAND_PX))
+
+    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+        """Return the commands that can be used now, with these words in them or in their menu's name."""
+        return self._commands.find(needle)
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Do the command of a line, with the keyboard where it was before."""
+        action = command_at(index)
+        if action is not None:
+            self._commands.note_use(action)
+            self.dismiss()
+            action.trigger()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+import msgspec
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
@@ -19,17 +20,48 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.kit.intents import OpenFolder, perform
-from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
+    BADGE_COLOR_TOKENS,
     WorkspaceBadge,
     WorkspaceRow,
     badge_label,
     matches_query,
     message_query,
+    paint_workspace_badge,
 )
 from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, CommandList, command_at, paint_command
-from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.words.translation import Translator
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
+
+    workspace_id: str
+    id: str
+    title: str
+    detail: str
+    when: str
+    badge: WorkspaceBadge = ""
+    active: bool = False  # on screen
+    archived: bool = False
+    icon: str = "message-square"
+
+
+class MessageRow(msgspec.Struct, frozen=True):
+    """A message that a search found: a line of it, who wrote it, in which session, when.
+
+    `marks` are where the words stand in the line that were searched for: first character and end of each.
+    """
+
+    workspace_id: str
+    session_id: str
+    seq: int
+    excerpt: str
+    detail: str
+    when: str
+    is_own: bool  # of the user
+    marks: tuple[tuple[int, int], ...] = ()
+
 
 tr = Translator("Window")
 

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.chat.composer.completer import SLOW_MS, CompletionPopup
-from helix_desktop.ui.chat.composer.completion import CompletionItem
+from helix_desktop.ui.chat.composer.completer import SLOW_MS, CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.style.theme import DARK, LIGHT

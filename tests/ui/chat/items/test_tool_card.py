@@ -10,12 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal, SessionAction
+from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painted_line import PaintedLine
-from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.items.painting import PaintedLine, PaintState
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.rows.row_texts import accessible_name
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, figures_text
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     Badge,
@@ -26,13 +25,12 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolState,
 )
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Pin, Recall
+from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
 from tests.support.intents import performed, take_intents
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import row_key
@@ -74,9 +72,9 @@ def menus(view: ChatView) -> list[QMenu]:
     return [menu for menu in view.findChildren(QMenu) if menu.isVisible()]
 
 
-def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
+def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[Intent]:
     """Trigger an entry of a menu; return the emitted actions."""
-    signals: list[SessionAction] = []
+    signals: list[Intent] = []
     take_intents(view, signals.append)
     trigger(menu, name)
     menu.close()

@@ -142,8 +142,12 @@ async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     conversation.decide(call, ApprovalReply("deny", reason="Not to main.\nMake a branch."))
     await rig.wait_until_idle()
     assert tool_result_texts(rig.model.requests[1]) == [
-        f"{DENIED} The user says: Not to main.\nMake a branch."
+        "The user did not allow this call. Do what they say instead: Not to main.\nMake a branch."
     ]
+    (denied,) = rig.events(ToolAnswered)
+    assert denied.first_line == "denied, the user says: Not to main. Make a branch.", (
+        "for lists and handovers"
+    )
     (approval,) = rig.events(ApprovalGiven)
     assert (approval.decision, approval.words, approval.saved) == ("deny", "Not to main.\nMake a branch.", "")
     assert rig.rules.rules() == ()

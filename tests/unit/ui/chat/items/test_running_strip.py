@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.ui.chat.rows.running_output import MAX_LINES, RunningOutput
+from helix_desktop.ui.chat.rows.row_types import MAX_RUNNING_LINES, RunningOutput
 from helix_desktop.words.times import format_elapsed
 
 
 def test_only_the_newest_lines_are_shown() -> None:
     live = RunningOutput.from_output(5, "".join(f"line {number}\n" for number in range(50)))
-    assert live.lines == tuple(f"line {number}" for number in range(50 - MAX_LINES, 50))
+    assert live.lines == tuple(f"line {number}" for number in range(50 - MAX_RUNNING_LINES, 50))
     assert live.started_at_ms == 5
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.ui.chat.rows.excerpts import FIRST_BYTES, FIRST_LINES, excerpt_content
 from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, ExcerptContent
+from helix_desktop.ui.chat.rows.tool_rows import FIRST_BYTES, FIRST_LINES, excerpt_content
 from tests.support.image_bytes import minimal_png, png
 
 

@@ -13,8 +13,8 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
-from helix_desktop.ui.chat.rows.tool_figures import figures_text
 
 
 def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
+from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
-from helix_desktop.ui.settings.page_layout import page_column
+from helix_desktop.ui.settings.page_layout import UndoLine, page_column
 from helix_desktop.ui.shell.commands import MENUS, WindowCommands
 from helix_desktop.ui.shell.key_bindings import (
     COMMANDS,
@@ -55,17 +55,14 @@ _HEIGHT_PX = 30  # at 100 %, with keys and without
 
 
 class KeyRecorder(PushButton):
-    """Pressed, it waits for keys: Esc cancels, Backspace removes, others are emitted as portable text."""
+    """Pressed, it waits for keys: Esc cancels, Backspace removes, others are handed on as portable text."""
 
-    recorded = Signal(str)
-    removed = Signal()
-
-    def __init__(self, command: str) -> None:
-        """`command` are the words of the command that has the keys."""
+    def __init__(self, command: str, assign: Callable[[tuple[str, ...]], object]) -> None:
+        """`command` are the words of the command that has the keys; `assign` gets other ones, or none."""
         super().__init__("")
         self.setCheckable(True)  # down while it waits
         self.setMinimumHeight(scaled(_HEIGHT_PX))
-        self._command = command
+        self._command, self._assign = command, assign
         self.setProperty("search_title", command)
         self._keys = ""
         self.toggled.connect(self._show_state)
@@ -105,27 +102,27 @@ class KeyRecorder(PushButton):
         if key in _MODIFIER_KEYS:
             return
         self.setChecked(False)
-        if not modifiers and key == _Key.Key_Escape:
-            return
         if not modifiers and key == _Key.Key_Backspace:
-            self.removed.emit()
-            return
-        self.recorded.emit(pressed_key(event))
+            self._assign(())
+        elif modifiers or key != _Key.Key_Escape:
+            self._assign((pressed_key(event),))
 
 
 class _CommandLine(QWidget):
-    def __init__(self, command: str, title: str, menu: str, bindings: KeyBindings) -> None:
+    def __init__(self, command: str, title: str, menu: str, page: KeyboardPage) -> None:
         super().__init__()
+        bindings, assign = page.bindings, partial(page.assign, command)
         self.setObjectName(f"command:{command}")
         self._command, self._words, self._bindings = command, f"{title} {menu}", bindings
         self._fixed_keys = native_key(COMMANDS[command].fixed_key)
-        self.recorder = KeyRecorder(title)
+        self.recorder = KeyRecorder(title, assign)
+        self.recorder.clicked.connect(page.hide_notice)
         self.recorder.setObjectName(f"keys:{command}")
         self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=title), edge=28)
         self.reset.setObjectName(f"reset:{command}")
+        self.reset.clicked.connect(partial(assign, DEFAULT_KEYS[command]))
         fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
-        ends = QWidget()
-        ends.setLayout(row(self.reset, *fixed, self.recorder, gap=6))
+        ends = pane(row(self.reset, *fixed, self.recorder, gap=6))
         self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
 
@@ -165,17 +162,15 @@ def _command_groups(commands: WindowCommands) -> Iterator[tuple[str, list[tuple[
 class _Notice(QFrame):
     """What keeps a key from a command: the command that has it, or why it can't be."""
 
-    replace_confirmed = Signal()
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, page: KeyboardPage) -> None:
+        super().__init__(page)
         self.setProperty("role", "card")
         self.text = label("", wrap=True)
         self.replace = PushButton(tr("Replace"), "primary", name="replace_keys")
-        self.replace.clicked.connect(self.replace_confirmed)
+        self.replace.clicked.connect(page.replace)
         self.cancel = PushButton(tr("Cancel"), name="cancel_keys")
-        parts = column(ResponsiveRow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8))
-        self.setLayout(parts)
+        self.cancel.clicked.connect(page.cancel)
+        self.setLayout(column(ResponsiveRow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8)))
         self.hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -191,8 +186,8 @@ class KeyboardPage(QWidget):
 
     def __init__(self, bindings: KeyBindings, settings: Values) -> None:
         super().__init__()
-        self._bindings, self._settings = bindings, settings
-        self._previous = self._bindings.stored
+        self.bindings, self._settings = bindings, settings
+        self._previous = bindings.stored
         self._waiting: tuple[str, tuple[str, ...]] | None = None
         """The command and keys that a conflict keeps apart."""
         self._lines: dict[str, _CommandLine] = {}
@@ -201,29 +196,23 @@ class KeyboardPage(QWidget):
         self.filter.textChanged.connect(self._apply_filter)
         self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys")
         self.reset_all.clicked.connect(self._reset_all)
-        self._undo_text, undo = self._undo_line()
+        self._undo_line = UndoLine(self._undo, "undo_keys")
         self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
         self._nothing.hide()
-        self.notice = _Notice()
-        self.notice.setParent(self)
-        self.notice.replace_confirmed.connect(self._replace)
-        self.notice.cancel.clicked.connect(self._cancel)
+        self.notice = _Notice(self)
         self._notice_line: _CommandLine | None = None
         self._body = column(gap=14)
         lead = tr("Choose a command's keys, then press new ones. Esc cancels, Backspace removes.")
-        tools = row(self.filter, self.reset_all)
-        tools.setStretch(0, 1)
+        tools = row(self.filter, self.reset_all, stretch=0)
         head = column(
             label(tr("Keyboard"), "heading"), label(lead, "muted", wrap=True), 4, tools,
             margins=(28, 24, 40, 10), gap=6,
         )  # fmt: skip
-        self._foot = QWidget()  # below the list: no line moves under the mouse
-        self._foot.setLayout(column(undo, margins=(28, 6, 40, 12)))
-        self._foot.hide()
-        self.setLayout(page_column(column(head, self._scrolling_list(), self._foot, gap=0)))
+        foot = column(self._undo_line, margins=(28, 6, 40, 12))  # below the list: none of its lines moves
+        self.setLayout(page_column(column(head, self._scrolling_list(), foot, gap=0)))
         for title, commands in _command_groups(bindings.commands):
             self._add_group(title, commands)
-        self._bindings.changed.connect(self._refresh)
+        self.bindings.changed.connect(self._refresh)
         self._refresh()
 
     def _scrolling_list(self) -> QWidget:
@@ -238,45 +227,37 @@ class KeyboardPage(QWidget):
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         return scroll
 
-    def _undo_line(self) -> tuple[QLabel, QFrame]:
-        words = label("", "muted", wrap=True)
-        back = PushButton(tr("Undo"), "link", name="undo_keys")
-        back.clicked.connect(self._undo)
-        parts = row(words, back, margins=(14, 4, 8, 4))
-        parts.setStretch(0, 1)
-        return words, card(parts)
-
     def _refresh(self) -> None:
         self._waiting = None
         for line in self._lines.values():
             line.refresh()
-        self.reset_all.setEnabled(any(map(self._bindings.is_changed, self._lines)))
-        self._hide_notice()
+        self.reset_all.setEnabled(any(map(self.bindings.is_changed, self._lines)))
+        self.hide_notice()
         self._apply_filter()
 
-    def _assign(self, command: str, keys: tuple[str, ...]) -> None:
+    def assign(self, command: str, keys: tuple[str, ...]) -> None:
         """Give a command keys, unless they can't be, or are those of another command: then say so."""
         reason = next(filter(None, (why_reserved(key, command) for key in keys)), "")
-        owners = self._bindings.owners(command, keys)
+        owners = self.bindings.owners(command, keys)
         if reason:
-            self.show_refusal(command, reason)
+            self.show_notice(command, reason, can_replace=False)
         elif owners:
             self._waiting = command, keys
             commands = ", ".join(map(command_title, owners))
             message = tr("{keys} is used by {command}", keys=_names(keys), command=commands)
-            self.show_conflict(command, message)
-        elif keys != self._bindings.keys(command):
+            self.show_notice(command, message, can_replace=True)
+        elif keys != self.bindings.keys(command):
             self._change(command, keys)
         else:
             self._refresh()
 
-    def _replace(self) -> None:
+    def replace(self) -> None:
         if self._waiting is not None:
             self._change(*self._waiting)
 
     def _change(self, command: str, keys: tuple[str, ...]) -> None:
-        self._previous = self._bindings.stored
-        self._bindings.change(command, keys)
+        self._previous = self.bindings.stored
+        self.bindings.change(command, keys)
         title = command_title(command).rstrip("…")
         self._save(
             tr("{command}: now {keys}", command=title, keys=_names(keys))
@@ -285,50 +266,38 @@ class KeyboardPage(QWidget):
         )
 
     def _reset_all(self) -> None:
-        self._previous = self._bindings.stored
-        self._bindings.reset_all()
+        self._previous = self.bindings.stored
+        self.bindings.reset_all()
         self._save(tr("All commands have their default keys."))
 
     def _undo(self) -> None:
-        self._bindings.use(self._previous)
+        self.bindings.use(self._previous)
         self._save("")
 
     def _save(self, message: str) -> None:
         """Store what is in force, and offer to undo it."""
-        self._settings.set("shortcuts", self._bindings.stored)
+        self._settings.set("shortcuts", self.bindings.stored)
         self.show_undo(message)
-
-    def show_conflict(self, command: str, message: str) -> None:
-        """Say which command has the keys, and offer to take them from it."""
-        self._show_notice(command, message, can_replace=True)
-
-    def show_refusal(self, command: str, message: str) -> None:
-        self._show_notice(command, message, can_replace=False)
 
     def show_undo(self, message: str) -> None:
         """Say what was changed and offer to undo it; empty: no longer."""
-        if not message and self._foot.isAncestorOf(self.focusWidget() or self):
+        if not message and self._undo_line.button.hasFocus():
             self.filter.setFocus()
-        self._undo_text.setText(message)
-        self._foot.setVisible(bool(message))
+        self._undo_line.say(message)
         if message:
             announce(self, message)
 
     def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
-        lines = [_CommandLine(command, words, title, self._bindings) for command, words in commands]
+        lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
         frame = QWidget()
-        inside = card(column(*lines, margins=(14, 8, 14, 8), gap=4))
+        inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
         frame.setLayout(column(label(title, "strong"), inside, gap=6))
         self._body.addWidget(frame)
-        self._groups.append((frame, lines))
-        for (command, _), line in zip(commands, lines, strict=True):
-            self._lines[command] = line
-            line.recorder.clicked.connect(self._hide_notice)
-            line.recorder.recorded.connect(lambda key, command=command: self._assign(command, (key,)))
-            line.recorder.removed.connect(partial(self._assign, command, ()))
-            line.reset.clicked.connect(partial(self._assign, command, DEFAULT_KEYS[command]))
+        self._groups.append((frame, list(lines.values())))
+        self._lines |= lines
 
-    def _show_notice(self, command: str, message: str, *, can_replace: bool) -> None:
+    def show_notice(self, command: str, message: str, *, can_replace: bool) -> None:
+        """Say what keeps keys from a command; `can_replace`: another one that they can be taken from."""
         self._notice_line = self._lines[command]
         self._notice_line.below.addWidget(self.notice)
         self.notice.text.setText(message)
@@ -338,12 +307,12 @@ class KeyboardPage(QWidget):
         (self.notice.replace if can_replace else self.notice.cancel).setFocus()
         announce(self, message)
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
         if self._notice_line is not None:
             self._notice_line.recorder.setFocus()
-        self._hide_notice()
+        self.hide_notice()
 
-    def _hide_notice(self) -> None:
+    def hide_notice(self) -> None:
         if self._notice_line is not None and self.notice.isAncestorOf(self.focusWidget() or self):
             self._notice_line.recorder.setFocus()
         self.notice.hide()

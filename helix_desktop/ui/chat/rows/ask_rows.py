@@ -13,8 +13,8 @@ from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.changed_files import patch_files
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.patch_lines import patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow, AskRow, QuestionRow
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.translation import Translator, translate

@@ -1,25 +1,33 @@
 """The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip.
 
+Real widgets fill its row, so that they type, read and tab as elsewhere; an answered one is painted.
+
 Numbers work wherever on the page nothing else is written, so they come from the page: `take_key`.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSizePolicy, QWidget
 
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
-from helix_desktop.ui.chat.rows.row_types import QuestionRow
-from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipStyle, HitArea, chip_width
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_texts import reply_state_text
+from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.labels import breakable, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.mirror import draw_text, mirror, set_margins
+from helix_desktop.ui.design.mirror import draw_text, set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator, translate
@@ -110,42 +118,37 @@ class OptionButton(EnterActivates, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         style, theme = self._chat_style, self._chat_style.theme
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = ChatPainter.of_widget(self, style)
         lit = self.is_chosen or self.isDown()
         fill = theme.accent_soft if lit else theme.hover if self.underMouse() else theme.surface
         border = theme.accent if lit or self.hasFocus() else theme.border_strong
         card = QRectF(self.rect())
-        paint_box(painter, card, style.color(fill), style.color(border), 8)
+        painter.box(card, fill, border, 8)
         if self.hasFocus():
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(style.color(theme.accent), 2))
-            painter.drawRoundedRect(card.adjusted(1, 1, -1, -1), 7.5, 7.5)
+            painter.qt.setBrush(Qt.BrushStyle.NoBrush)
+            painter.qt.setPen(QPen(style.color(theme.accent), 2))
+            painter.qt.drawRoundedRect(card.adjusted(1, 1, -1, -1), 7.5, 7.5)
         self._paint_number(painter)
         title, description = self._text_rects(card.width())
-        painter.setFont(style.font(UI, MEDIUM))
-        painter.setPen(style.color(theme.text))
-        draw_text(painter, title, Qt.TextFlag.TextWordWrap, self._title)
-        painter.setFont(style.font(SMALL))
-        painter.setPen(style.color(theme.muted))
-        draw_text(painter, description, Qt.TextFlag.TextWordWrap, self._description)
+        painter.qt.setFont(style.font(UI, MEDIUM))
+        painter.qt.setPen(style.color(theme.text))
+        draw_text(painter.qt, title, Qt.TextFlag.TextWordWrap, self._title)
+        painter.qt.setFont(style.font(SMALL))
+        painter.qt.setPen(style.color(theme.muted))
+        draw_text(painter.qt, description, Qt.TextFlag.TextWordWrap, self._description)
 
-    def _paint_number(self, painter: QPainter) -> None:
+    def _paint_number(self, painter: ChatPainter) -> None:
         style, theme = self._chat_style, self._chat_style.theme
         side = style.px(_OPTION_BADGE)
         badge = QRectF(style.px(_OPTION_PAD), style.px(_OPTION_PAD - 2), side, side)
         checked = self.is_chosen
         fill, border = (theme.accent, theme.accent) if checked else (theme.raised, theme.faint)
-        paint_box(painter, badge, style.color(fill), style.color(border), 6)
+        painter.box(badge, fill, border, 6)
         if checked:
-            inset = side * 0.18
-            paint_icon(painter, style, "check", theme.on_accent, badge.adjusted(inset, inset, -inset, -inset))
+            painter.icon_in("check", theme.on_accent, badge, _OPTION_BADGE * 0.64)
             return
-        font = style.font(TINY, MEDIUM)
-        wide = style.width(str(self._number), font)
-        middle = QRectF(badge.center().x() - wide / 2, badge.y(), wide + 1, side)
-        paint_line(painter, style, middle, str(self._number), font, theme.muted)
+        number, font = str(self._number), style.font(TINY, MEDIUM)
+        painter.word(badge.center().x() - style.width(number, font) / 2, badge, number, font, theme.muted)
 
 
 def _wrapped(text: str, font: QFont, room: QRectF) -> QRectF:
@@ -180,15 +183,9 @@ class _AnswerField(Editor):
 class QuestionCard(QWidget):
     """One question; what is typed and checked stays in it until it is answered."""
 
-    answered = Signal(object)
-    """The user's QuestionReply; an empty one skips the question."""
-    resized = Signal()
-    """It needs another height."""
-    marked = Signal(str)
-    """What screen readers are to say of the option that a number marked."""
-
-    def __init__(self, row: QuestionRow, style: ChatStyle) -> None:
+    def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
         super().__init__()
+        self._cards = cards
         question, self._row, self._chat_style = row.question, row, style
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
@@ -225,7 +222,7 @@ class QuestionCard(QWidget):
         self.field.focus_changed.connect(self.update)
         self.field.submitted.connect(self._submit)
         self.answer.clicked.connect(self._submit)
-        self.skip.clicked.connect(lambda: self.answered.emit(QuestionReply()))
+        self.skip.clicked.connect(lambda: self._send(QuestionReply()))
 
     def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
         self._row, self._chat_style = row, style
@@ -280,12 +277,16 @@ class QuestionCard(QWidget):
         if self._row.question.multiple:
             self._update()
         else:
-            self.answered.emit(QuestionReply((option.label,), self.field.toPlainText().strip()))
+            self._send(QuestionReply((option.label,), self.field.toPlainText().strip()))
 
     def _submit(self) -> None:
         reply = self._reply()
         if not reply.is_skip:
-            self.answered.emit(reply)
+            self._send(reply)
+
+    def _send(self, reply: QuestionReply) -> None:
+        """Answer with a reply; an empty one skips the question."""
+        self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
 
     @property
     def question(self) -> Question:
@@ -307,7 +308,7 @@ class QuestionCard(QWidget):
     def _on_typed(self) -> None:
         self._update()
         if self._height_for(self.width()) != self.height():
-            self.resized.emit()
+            self._cards.resized.emit(self._row.key)
 
     def _update(self) -> None:
         self.answer.setEnabled(not self._reply().is_skip)
@@ -328,11 +329,10 @@ class QuestionCard(QWidget):
             self.typed_numbers += text
             if QApplication.focusWidget() in self.options:  # where Enter presses the one that has it
                 option.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            self.marked.emit(
-                tr("Marked: {option}. Enter to answer.", option=option.label)
-                if option.is_chosen
-                else tr("No longer marked: {option}", option=option.label)
-            )
+            words = tr("No longer marked: {option}", option=option.label)
+            if option.is_chosen:
+                words = tr("Marked: {option}. Enter to answer.", option=option.label)
+            announce(self, words)
             self._update()
         else:
             return False
@@ -371,22 +371,17 @@ class QuestionCard(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         style, theme = self._chat_style, self._chat_style.theme
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_box(painter, QRectF(self.rect()), style.color(theme.surface), style.color(theme.accent), 12)
+        painter = ChatPainter.of_widget(self, style)
+        painter.box(QRectF(self.rect()), theme.surface, theme.accent, 12)
         if not self.field.isHidden():
             lit = self.field.hasFocus()
             frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
-            border = style.color(theme.accent if lit else theme.border_strong)
-            paint_box(painter, frame, style.color(theme.canvas), border, 8)
+            border = theme.accent if lit else theme.border_strong
+            painter.box(frame, theme.canvas, border, 8)
             if lit:
-                paint_box(painter, frame.adjusted(1, 1, -1, -1), None, border, 7)
-        side = style.px(_ICON)
-        line = self._title.geometry()
-        top = line.y() + (style.px(UI + 6) - side) / 2
-        place = QRectF(style.px(_PAD), top, side, side)
-        paint_icon(painter, style, "circle-question-mark", theme.accent_text, place)
+                painter.box(frame.adjusted(1, 1, -1, -1), "", border, 7)
+        middle = self._title.geometry().y() + style.px(UI + 6) / 2
+        painter.icon("circle-question-mark", theme.accent_text, style.px(_PAD), middle, _ICON)
 
 
 def _title(row: QuestionRow) -> str:
@@ -411,3 +406,119 @@ def _style(style: ChatStyle) -> str:
         f" font-size: {style.px(UI):.0f}px; selection-background-color: {theme.text_selection};"
         f" selection-color: {theme.text}; }}"
     )
+
+
+class QuestionCards(QObject):
+    """The cards of the questions in the chat: they outlive the items of their rows, with what is typed."""
+
+    answered = Signal(object, object)
+    """The key of the row, and the AnswerQuestion."""
+    resized = Signal(object)
+    """The key of a row that needs another height."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cards: dict[RowKey, QuestionCard] = {}
+
+    def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionCard:
+        card = self._cards.get(row.key)
+        if card is not None:
+            card.show_row(row, style)
+            return card
+        card = self._cards[row.key] = QuestionCard(row, style, self)
+        return card
+
+    def find(self, key: RowKey) -> QuestionCard | None:
+        return self._cards.get(key)
+
+    @property
+    def keys(self) -> tuple[RowKey, ...]:
+        return tuple(self._cards)
+
+    def drop(self, key: RowKey) -> None:
+        card = self._cards.pop(key, None)
+        if card is not None:
+            card.hide()
+            card.deleteLater()
+
+    def clear(self) -> None:
+        for key in tuple(self._cards):
+            self.drop(key)
+
+
+class QuestionItem(RowItem):
+    """The place of a card among the rows."""
+
+    def __init__(
+        self, row: QuestionRow, context: ItemContext, tools: ItemTools, cards: QuestionCards
+    ) -> None:
+        super().__init__(row, context, tools)
+        self.widget = self._card = cards.card_for(row, tools.style)
+
+    def accessible_text(self) -> str:
+        """Return nothing: the card's widgets tell it."""
+        return ""
+
+    def _arrange(self, width: float) -> float:
+        height = self._card.fit(round(width))
+        self.backward_entry = self._card.stops[0].objectName()  # where its keys work, as on an approval
+        self.hit_areas = [
+            HitArea(stop.objectName(), FocusField(stop.objectName()), stop.accessibleName(), place)
+            for stop, place in self._card.stop_places()
+        ]
+        return height
+
+    def _paint(self, painter: ChatPainter) -> None:
+        """Leave the painting to the card."""
+
+
+_HEAD_LINE = 40.0  # pixels, the card's first line
+_HEAD_LEFT, _HEAD_RIGHT = 38.0, 14.0
+
+
+class AnsweredQuestion(RowItem):
+    def __init__(self, row: ToolRow, question: Question, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._tool = row
+        theme = self.style.theme
+        self._answers = [*row.reply.options, row.reply.text.strip()] if row.reply is not None else []
+        texts = [escape_invisible(text) for text in (question.text, *filter(None, self._answers))]
+        colors = [theme.muted, *(theme.text for _ in texts[1:])]
+        self._set_texts(
+            [paragraph_layout(text, tools, color, UI) for text, color in zip(texts, colors, strict=True)]
+        )
+
+    def _arrange(self, width: float) -> float:
+        style = self.style
+        y = style.px(_HEAD_LINE)
+        for text in self.texts:
+            text.x, text.y = style.px(_HEAD_LEFT), y
+            y += text.layout(width - style.px(_HEAD_LEFT + _HEAD_RIGHT)) + style.px(7)
+        return y + style.px(6)
+
+    def _paint(self, painter: ChatPainter) -> None:
+        style, theme = self.style, self.style.theme
+        card = QRectF(0, 0, self.width, self.height)
+        painter.box(card, theme.surface, theme.border, 10)
+        self._paint_head(painter)
+        for number, text in enumerate(self.texts):
+            if number:
+                is_option = self._tool.reply is not None and number <= len(self._tool.reply.options)
+                icon = "check" if is_option else "user"
+                painter.icon(icon, theme.accent_text, style.px(14), text.y + style.px(10), 15)
+            painter.text(text)
+
+    def _paint_head(self, painter: ChatPainter) -> None:
+        style, theme = self.style, self.style.theme
+        line = style.px(_HEAD_LINE)
+        painter.icon("circle-question-mark", theme.muted, 14, line / 2, 15)
+        words = reply_state_text(self._tool)
+        is_answered = self._tool.reply is not None and not self._tool.reply.is_skip
+        colors = (theme.ok, theme.ok_soft, "", "check") if is_answered else (theme.muted, theme.hover)
+        chip = ChipStyle(*colors)
+        wide, tall = chip_width(style, words, chip), style.px(CHIP_HEIGHT)
+        place = QRectF(self.width - style.px(_HEAD_RIGHT) - wide, (line - tall) / 2, wide, tall)
+        painter.chip(place, words, chip)
+        left = style.px(_HEAD_LEFT)
+        title = QRectF(left, 0, place.x() - left - style.px(8), line)
+        painter.line(title, tr("Question"), style.font(UI, SEMIBOLD), theme.text)

@@ -1,1 +1,0 @@
-"""What the agent asks the user: the cards that wait, and the answered question."""

@@ -1,1 +1,0 @@
-"""What the user does with changes of files: accept, revert, redo, cover more."""
