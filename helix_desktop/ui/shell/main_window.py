@@ -49,7 +49,7 @@ from helix_desktop.ui.kit.intents import (
     OpenSwitcher,
     PressKey,
     RenameSession,
-    SearchMessages,
+    SearchEverything,
     SetTheme,
     ShowPage,
     StopAgent,
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         NoSessionPage,
         WelcomePage,
     )
+    from helix_desktop.ui.shell.search_panel import SearchPanel
     from helix_desktop.ui.shell.switcher import Switcher
     from helix_desktop.ui.timeline.view import Timeline
 
@@ -262,6 +263,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
+        self.search_panel: SearchPanel
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
@@ -299,6 +301,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             NoSessionPage,
             WelcomePage,
         )
+        from helix_desktop.ui.shell.search_panel import SearchPanel
         from helix_desktop.ui.shell.switcher import Switcher
 
         self.welcome, self.no_session, self.missing_folder = (
@@ -308,6 +311,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         )
         self.closed_workspace = ClosedWorkspacePage(self._center)
         self.switcher = Switcher(self, self.help_windows.command_list)
+        self.search_panel = SearchPanel(self)
         self.sidebar.add_session_list()
         for page_keys in (*pages.keys, self.sidebar.session_list.keys):
             self.key_bindings.add_page(page_keys)
@@ -408,9 +412,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def open_switcher(self) -> None:
         self.switcher.open()
 
-    @handles(SearchMessages)
-    def search_messages(self, words: str) -> None:
-        self.switcher.open_for_messages(words)
+    @handles(SearchEverything)
+    def search_everything(self, words: str) -> None:
+        self.search_panel.open_with(words)
 
     def _show_new_session_keys(self) -> None:
         self.no_session.show_keys(action_shortcut(self.commands.new_session))

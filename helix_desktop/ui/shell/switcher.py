@@ -282,10 +282,6 @@ class Switcher(QuickPicker):
         super().open()
         self.opened.emit()
 
-    def open_for_messages(self, query: str) -> None:
-        self.open()
-        self.search.setText(f"{_MESSAGES} {query}")
-
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         if self._is_open:

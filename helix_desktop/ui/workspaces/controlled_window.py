@@ -40,6 +40,7 @@ from helix_desktop.ui.workspaces.notifications import NotificationController, No
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
+from helix_desktop.ui.workspaces.search_everything import SearchController
 from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings_controller import SettingsController
@@ -131,6 +132,7 @@ class ControlledWindow:
         self.quit_controller = QuitController(window, session, windows, tray)
         WorkspaceListController(window, session, workspaces)
         SwitcherPresenter(window, session, windows, workspaces, self.navigation)
+        SearchController(window, session, workspaces, self.navigation)
         SessionSearchPresenter(window, session, workspaces, self.navigation)
         SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)

@@ -25,7 +25,7 @@ from helix_desktop.ui.kit.intents import (
     OpenListedSession,
     PinSession,
     RenameSession,
-    SearchMessages,
+    SearchEverything,
     ShowPage,
     ShowWorkspace,
 )
@@ -206,7 +206,7 @@ def test_a_search_can_go_on_in_all_messages_or_be_cleared(sidebar: Sidebar) -> N
     sidebar.search.setText("nothing like this ")
     with performed(sidebar) as intents:
         find_button(sidebar, "search_messages").click()
-    assert intents == [SearchMessages("nothing like this")]
+    assert intents == [SearchEverything("nothing like this")]
     assert sidebar.search.text() == "", "here the search is over"
     sidebar.search.setText("nothing like this")
     button = find_button(sidebar, "clear_search")

@@ -207,8 +207,8 @@ async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
         press(switcher, Qt.Key.Key_Escape)
         async with asyncio.timeout(TIMEOUT_S), services.borrow_store(closed) as store:
             assert len(await store.sessions()) == 1, "the panel let go of the store"
-        rig.window.commands.search_messages.trigger()
-        QTest.keyClicks(switcher.search, "lexer fixed")
+        rig.window.commands.switch_workspace.trigger()
+        QTest.keyClicks(switcher.search, "# lexer fixed")
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.session.workspace_id == closed, "the closed workspace")

@@ -29,7 +29,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
-from helix_desktop.ui.kit.intents import SearchMessages, ShowPage, perform
+from helix_desktop.ui.kit.intents import SearchEverything, ShowPage, perform
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import message_query
 from helix_desktop.words.git import GitText
@@ -161,7 +161,7 @@ class Sidebar(QFrame):
         self._stack.setCurrentIndex(_UNKNOWN)
 
     def _make_search_bar(self) -> QWidget:
-        messages = PushButton(tr("Search all messages"), "link", name="search_messages")
+        messages = PushButton(tr("Search everything"), "link", name="search_messages")
         messages.clicked.connect(self._search_all)
         bar = QWidget()
         bar.setLayout(column(self._search_note, row(messages, None), margins=(19, 8, 12, 8), gap=2))
@@ -172,7 +172,7 @@ class Sidebar(QFrame):
         """Go on with the words where all open workspaces are searched; here the search is over."""
         words = self.search.text().strip()
         self.search.clear()
-        perform(self, SearchMessages(words))
+        perform(self, SearchEverything(words))
 
     def show_workspace(self, name: str) -> None:
         """Show a workspace's name; empty when none is open."""
