@@ -123,7 +123,7 @@ class ScreenTour(DemoTour):
         chat = self._controllers.window.pages.chat.view
         model = chat.chat_viewport.model
         rows = [row for row in map(model.row, range(len(model))) if isinstance(row, ToolRow)]
-        changed = [row for row in rows if row.changes is not None and row.changes.removed]
+        changed = [row for row in rows if row.changes is not None and row.changes.removed_lines]
         if not changed:
             return
         self._window_context.window.show_page("chat")

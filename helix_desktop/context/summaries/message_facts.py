@@ -213,7 +213,10 @@ def states_anything(text: str) -> bool:
 def ends_with_announcement(text: str) -> bool:
     """Return True for a message that breaks off: its last sentence says what the agent does next."""
     found = sentences_in(text)
-    return bool(found) and not found[-1].text.endswith("?") and only_announces(found[-1].text)
+    last = found[-1].text if found else "?"
+    if last.endswith(":"):
+        return text.rstrip().endswith(":")  # else what it announces follows: code, which has no sentences
+    return not last.endswith("?") and only_announces(last)
 
 
 def informative_part(text: str, max_chars: int, left_out: Set[str] = frozenset()) -> str:

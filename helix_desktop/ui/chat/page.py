@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
@@ -29,7 +30,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.kit.intents import ImportSessions, perform
+from helix_desktop.ui.kit.intents import ImportSessions, LookAtStep, perform
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
@@ -56,7 +57,7 @@ class ChatFindBar(QFrame):
         after.clicked.connect(lambda: self.step(1))
         leave.clicked.connect(self.close_bar)
         self.field.textChanged.connect(lambda _: self.step(-1))
-        view.find_finished.connect(lambda _: self._show_result())
+        view.finder.finished.connect(lambda _: self._show_result())
         view.finder.counter.changed.connect(self._show_result)
         view.chat_viewport.model.rows_reset.connect(self._find_again)
         line = row(self.field, self.result, before, after, leave, margins=(14, 6, 10, 6), gap=6)
@@ -228,6 +229,7 @@ class ChatPage(QWidget):
         self.next_messages = NextMessages()
         self.trust_strip = TrustStrip()
         self.past_strip = ComposerStrip("history", "accent_text", tr("Back to now"))
+        self.past_strip.button.clicked.connect(partial(perform, self, LookAtStep(0)))
         self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
         self.todo_panel = TodoPanel(self.model)
         self.empty_state = EmptyState("message-square", "")
@@ -256,7 +258,6 @@ class ChatPage(QWidget):
         for takes_keys in (self.view, self.composer.editor):
             takes_keys.installEventFilter(self)
         self.composer.text_changed.connect(lambda _: self._forget_numbers())
-        self.view.chat_viewport.item_cache.question_cards.marked.connect(self.view.announce)
         self._pages = PageArea(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)

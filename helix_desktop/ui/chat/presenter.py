@@ -42,7 +42,7 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ButtonAction, ControlTurn
+from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.ask_rows import AskRows
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
@@ -62,7 +62,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
     Versions,
 )
-from helix_desktop.ui.kit.intents import ApplyRemedy
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
@@ -180,7 +180,7 @@ class ArrivingAnswer:
             stop = ControlTurn("stop")
             remedies = _SETTINGS if "provider_settings" in reset.remedies else ()
             now = (ControlTurn("try_now"),) if left_s > 0 else ()
-            actions: tuple[ButtonAction, ...] = (*now, *remedies, stop)
+            actions: tuple[Intent, ...] = (*now, *remedies, stop)
             why = translate(reset.reason)
             self._model.put(NoticeRow(_RETRY_KEY, "warning", what, why, _end_text(reset), actions))
 
@@ -378,12 +378,12 @@ class ChatPresenter:
         """Show which images are left out, and whether there is budget."""
         if self._is_loaded and not self._is_past:
             conversation, transcript = self._session.conversation, self._session.transcript
-            self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
+            self._put_all(self._rows.users.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
     def _show_budget(self, conversation: Conversation) -> None:
         """Let a turn that a spent budget ended say whether there is budget again."""
-        self._put_all(self._rows.updated_end(is_budget_spent=conversation.budget.is_exhausted))
+        self._put_all(self._rows.ends.on_budget(is_spent=conversation.budget.is_exhausted))
 
     def _put_all(self, rows: Iterable[Row]) -> None:
         """Show rows, laid out once for all; messages with their other versions."""
@@ -408,9 +408,7 @@ class ChatPresenter:
         self._model.put(self._rows.tools.with_content(key, content))
 
     def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
-        row = self._rows.users.with_thumbnail(key, digest, thumbnail)
-        if row is not None:
-            self._put_all([row])
+        self._put_all(self._rows.users.with_thumbnail(key, digest, thumbnail))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
@@ -492,7 +490,7 @@ class ChatPresenter:
     def _error_row(self, error: ErrorRaised) -> Row:
         self._error_count += 1
         key = RowKey(self._error_count, part="error")
-        actions: tuple[ButtonAction, ...] = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
+        actions: tuple[Intent, ...] = tuple(map(ApplyRemedy, supported_remedies(error.remedies)))
         if error.is_unsaved and self._session.transcript.turn_open:
             actions = (*actions, ControlTurn("retry"))
         what, why, fix = map(translate, (error.what, error.why, error.fix))

@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.labels import breakable, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column
@@ -182,15 +183,9 @@ class _AnswerField(Editor):
 class QuestionCard(QWidget):
     """One question; what is typed and checked stays in it until it is answered."""
 
-    answered = Signal(object)
-    """The user's QuestionReply; an empty one skips the question."""
-    resized = Signal()
-    """It needs another height."""
-    marked = Signal(str)
-    """What screen readers are to say of the option that a number marked."""
-
-    def __init__(self, row: QuestionRow, style: ChatStyle) -> None:
+    def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
         super().__init__()
+        self._cards = cards
         question, self._row, self._chat_style = row.question, row, style
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
@@ -227,7 +222,7 @@ class QuestionCard(QWidget):
         self.field.focus_changed.connect(self.update)
         self.field.submitted.connect(self._submit)
         self.answer.clicked.connect(self._submit)
-        self.skip.clicked.connect(lambda: self.answered.emit(QuestionReply()))
+        self.skip.clicked.connect(lambda: self._send(QuestionReply()))
 
     def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
         self._row, self._chat_style = row, style
@@ -282,12 +277,16 @@ class QuestionCard(QWidget):
         if self._row.question.multiple:
             self._update()
         else:
-            self.answered.emit(QuestionReply((option.label,), self.field.toPlainText().strip()))
+            self._send(QuestionReply((option.label,), self.field.toPlainText().strip()))
 
     def _submit(self) -> None:
         reply = self._reply()
         if not reply.is_skip:
-            self.answered.emit(reply)
+            self._send(reply)
+
+    def _send(self, reply: QuestionReply) -> None:
+        """Answer with a reply; an empty one skips the question."""
+        self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
 
     @property
     def question(self) -> Question:
@@ -309,7 +308,7 @@ class QuestionCard(QWidget):
     def _on_typed(self) -> None:
         self._update()
         if self._height_for(self.width()) != self.height():
-            self.resized.emit()
+            self._cards.resized.emit(self._row.key)
 
     def _update(self) -> None:
         self.answer.setEnabled(not self._reply().is_skip)
@@ -330,11 +329,10 @@ class QuestionCard(QWidget):
             self.typed_numbers += text
             if QApplication.focusWidget() in self.options:  # where Enter presses the one that has it
                 option.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            self.marked.emit(
-                tr("Marked: {option}. Enter to answer.", option=option.label)
-                if option.is_chosen
-                else tr("No longer marked: {option}", option=option.label)
-            )
+            words = tr("No longer marked: {option}", option=option.label)
+            if option.is_chosen:
+                words = tr("Marked: {option}. Enter to answer.", option=option.label)
+            announce(self, words)
             self._update()
         else:
             return False
@@ -417,8 +415,6 @@ class QuestionCards(QObject):
     """The key of the row, and the AnswerQuestion."""
     resized = Signal(object)
     """The key of a row that needs another height."""
-    marked = Signal(str)
-    """What screen readers are to say."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -429,15 +425,7 @@ class QuestionCards(QObject):
         if card is not None:
             card.show_row(row, style)
             return card
-        card = self._cards[row.key] = QuestionCard(row, style)
-        key, call_id = row.key, row.question.call_id
-
-        def answer(reply: QuestionReply) -> None:
-            self.answered.emit(key, AnswerQuestion(call_id, reply))
-
-        card.answered.connect(answer)
-        card.resized.connect(lambda: self.resized.emit(key))
-        card.marked.connect(self.marked)
+        card = self._cards[row.key] = QuestionCard(row, style, self)
         return card
 
     def find(self, key: RowKey) -> QuestionCard | None:

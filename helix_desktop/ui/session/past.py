@@ -50,8 +50,6 @@ class PastController(QObject):
         chat_page = self._views.chat
         window.intents.add(self)
         self._views.inspector.now_requested.connect(self.leave)
-        chat_page.past_strip.action_requested.connect(self.leave)
-        chat_page.view.now_required.connect(self.leave)
         for sent in (chat_page.composer.submitted, chat_page.composer.steered):
             sent.connect(lambda _: self.leave())
         window.page_shown.connect(lambda _: self._follow_soon())

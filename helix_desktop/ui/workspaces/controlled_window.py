@@ -20,37 +20,31 @@ from helix_desktop.ui.session.drafts.attachments import RecallController
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.past import PastController
-from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.turn import (
-    ApprovalController,
-    ModeController,
-    NextMessagesController,
-    TurnCommands,
-)
-from helix_desktop.ui.session.view_state import ViewStateController
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.ui.workspaces.branches import BranchController
-from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
+from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
-from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+from helix_desktop.ui.workspaces.settings_controller import SettingsController
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 
@@ -93,8 +87,7 @@ class ControlledWindow:
         window.intents.add(CachePresenter(pages.cache, session))
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
-        self.next_messages = NextMessagesController(pages.chat.next_messages, session, self.composer)
-        window.intents.add(self.next_messages)
+        self.turn = TurnController(window, session, self.composer)
         InspectorPresenter(window, session, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
@@ -105,7 +98,7 @@ class ControlledWindow:
         self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
         self.trust = TrustController(window, session, windows, self.sidebar)
         self.workspace_controller = WorkspaceController(
-            window, session, windows, self.composer, self.next_messages, self.sidebar, self.trust
+            window, session, windows, self.composer, self.turn, self.sidebar, self.trust
         )
 
     def _add_session_actions(self) -> None:
@@ -115,14 +108,10 @@ class ControlledWindow:
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
-        ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
-        TurnCommands(window, session)
-        ApprovalController(window, session)
         follow_session(session)
-        mode = ModeController(window, session)
-        workspaces.on(ApprovalGiven, mode.follow_approval)
-        workspaces.on(ModeChanged, mode.follow_mode)
+        workspaces.on(ApprovalGiven, self.turn.follow_approval)
+        workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
         PromptFileActions(window, session)
 
@@ -146,17 +135,15 @@ class ControlledWindow:
         SessionSearchPresenter(window, session, workspaces, self.navigation)
         SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        self.cache_export = CacheExportController(window, session)
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
-        self.import_export = ImportExportController(
-            window, session, windows, workspaces, self.cache_export.export
-        )
+        self.import_export = ImportExportController(window, session, windows, workspaces)
         settings = AppSettings(window, self.services, self.async_actions)
         workspace_settings = WorkspaceSettings(
             settings, self.services, self.async_actions, lambda: session.workspace_id
         )
-        self.settings = SettingsPresenter(window, session, windows, settings, workspace_settings, appearance)
+        McpNotices(session)
+        self.settings = SettingsController(window, session, windows, settings, workspace_settings, appearance)
         self.external_open = ExternalOpenController(
             window, session, windows, workspaces, self.navigation, self.import_export
         )

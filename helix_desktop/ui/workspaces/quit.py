@@ -11,7 +11,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import Quit, handles
+from helix_desktop.ui.kit.intents import Export, Quit, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -131,7 +131,6 @@ class QuitController(QObject):
         self._windows.show()
         return await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Quit while the agent is working?"),
             translate(join_sentences(which, outcome)),
             choices,
@@ -160,7 +159,6 @@ class QuitController(QObject):
         self._windows.show()
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr(
                 "Quit without saving “{workspace}”?", workspace=self._services.registry.get(workspace_id).name
             ),
@@ -168,7 +166,7 @@ class QuitController(QObject):
             choices,
         )
         if answer == _EXPORT:
-            self._window.rail.export_requested.emit(workspace_id)
+            self._window.perform(Export(workspace_id))
         return answer == _QUIT
 
     async def _ask_about_settings(self, pages: list[str], is_quit: bool) -> str:
@@ -181,7 +179,7 @@ class QuitController(QObject):
         answer = tr("Quit without saving") if is_quit else tr("Close without saving")
         choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, answer, "danger")]
         self._windows.show()
-        return await dialogs.ask(self._window, self._window.theme, what, why, choices)
+        return await dialogs.ask(self._window, what, why, choices)
 
 
 def _bring_dialog_to_front(window: MainWindow) -> None:

@@ -16,10 +16,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.ui.chat.rows.changed_files import changed_files_content
-from helix_desktop.ui.chat.rows.row_types import CallChanges, Row, ToolRow
+from helix_desktop.ui.chat.rows.row_types import Row, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -129,6 +130,21 @@ VIEWS: dict[str, tuple[Callable[[], DiffView], tuple[tuple[int, int], ...]]] = {
 """What a view shows by name, and the sizes to look at."""
 
 
+def _changes(
+    capture: str, files: int, added: int, removed: int, path: str, uncovered: int = 0
+) -> ChangesRecorded:
+    return ChangesRecorded(
+        capture,
+        "",
+        "command",
+        changed=files,
+        added_lines=added,
+        removed_lines=removed,
+        first_path=path,
+        uncovered=uncovered,
+    )
+
+
 def card_rows() -> list[Row]:
     """Return calls that changed files: one file, several, a secret, and one whose changes are being read."""
     long = "".join(f"value_{number} = {number}\n" for number in range(80))
@@ -140,8 +156,8 @@ def card_rows() -> list[Row]:
     }
     changes = [FileChange(path, _state(old), _state(new)) for path, (old, new) in files.items()]
     diffs = [(change, diff_contents(*files[change.path])) for change in changes]
-    one = CallChanges("c1", 1, diffs[0][1].added, diffs[0][1].removed, "src/fleet.py")
-    many = CallChanges("c2", 5, 92, 11, "src/fleet.py", uncovered=2)
+    one = _changes("c1", 1, diffs[0][1].added, diffs[0][1].removed, "src/fleet.py")
+    many = _changes("c2", 5, 92, 11, "src/fleet.py", uncovered=2)
     return [
         ToolRow(row_key("d1"), "edit_file", "src/fleet.py", "ok", "Edited.", lines=1, badge="in_window",
                 changes=one, changed_files=changed_files_content(diffs[:1], 1)),
@@ -149,7 +165,7 @@ def card_rows() -> list[Row]:
                 exit_code=0, badge="in_window", changes=many,
                 changed_files=changed_files_content(diffs[:3], 5)),
         ToolRow(row_key("d5"), "edit_file", "port.txt", "ok", "Edited.", lines=1,
-                changes=CallChanges("c5", 1, 1, 1, "port.txt"),
+                changes=_changes("c5", 1, 1, 1, "port.txt"),
                 changed_files=changed_files_content(diffs[3:], 1)),
         ToolRow(row_key("d3"), "write_file", "a/b.py", "ok", "Wrote.", lines=1, changes=one),
         ToolRow(row_key("d4"), "write_file", "a/b.py", "ok", "Wrote.", lines=1, changes=one),

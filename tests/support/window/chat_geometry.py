@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from helix_desktop.ui.chat.actions import SessionAction, button_name
+from helix_desktop.ui.chat.actions import button_name
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.mirror import visual_rect
-from helix_desktop.ui.kit.intents import perform
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.action_labels import ActionName
 
 
@@ -90,7 +90,7 @@ def press_action(view: ChatView, row: DividerRow | NoticeRow | ToolRow, name: st
     assert index is not None
     now = model.row(index)
     assert isinstance(now, DividerRow | NoticeRow | ToolRow)
-    actions: dict[str, SessionAction] = (
+    actions: dict[str, Intent] = (
         {entry.name: entry.action for group in menu_groups(now) for entry in group}
         if isinstance(now, ToolRow)
         else {button_name(action): action for action in now.actions}

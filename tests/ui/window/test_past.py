@@ -145,7 +145,7 @@ async def _check_the_way_back(rig: WindowRig) -> None:
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Return)
         await until(lambda: len(rig.rows(UserRow)) == 1, "the chat of the first step")
         assert rig.window.page() == "chat"
-        rig.chat.view.trigger(Undo((first,)))
+        rig.chat.view.perform(Undo((first,)))
         await until(lambda: len(rig.rows(UserRow)) == 2, "the chat of now")
         assert past.step is None
         assert rig.conversation.session.log == log

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import ModelNotChosen
-from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer, SessionAction
+from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, TurnFooterRow, UserRow
+from helix_desktop.ui.kit.intents import Intent
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
@@ -142,7 +143,7 @@ async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a
         assert len(server.bodies) == 2
 
 
-async def _branch(rig: WindowRig, action: SessionAction) -> None:
+async def _branch(rig: WindowRig, action: Intent) -> None:
     """Branch the session on screen by a button below a message; the branch asks for no model."""
     original = rig.conversation.session.id
     await act(lambda: rig.perform(action))

@@ -7,6 +7,7 @@ from collections.abc import Set
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QTextCharFormat, QTextLayout
 
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
 from helix_desktop.ui.chat.items.item import CardPart, ItemTools
 from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
@@ -18,7 +19,7 @@ from helix_desktop.ui.chat.rows.changed_files import (
     ChangedFilesContent,
     FileLines,
 )
-from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
@@ -162,7 +163,7 @@ class ChangedFiles(CardPart):
     """Figures at the end of a card's bar; opened, the files and their lines below it."""
 
     def __init__(
-        self, row: ToolRow, changes: CallChanges, call: str, expanded: Set[RowSection], tools: ItemTools
+        self, row: ToolRow, changes: ChangesRecorded, call: str, expanded: Set[RowSection], tools: ItemTools
     ) -> None:
         super().__init__(tools.style)
         self._changes, self._content, self._call = changes, row.changed_files, call
@@ -179,8 +180,9 @@ class ChangedFiles(CardPart):
     @property
     def words(self) -> str:
         changes = self._changes
-        files = changed_files_text(changes.files, changes.path)
-        lines = changed_lines_text(changes.added, changes.removed, changes.binary, changes.files)
+        files = changed_files_text(changes.files, changes.first_path)
+        added, removed = changes.added_lines, changes.removed_lines
+        lines = changed_lines_text(added, removed, changes.binary, changes.files)
         if not lines:
             return tr("Changed: {files}", files=files)
         return tr("Changed: {files}, {lines}", files=files, lines=lines)
@@ -207,7 +209,7 @@ class ChangedFiles(CardPart):
             return y
         for number, block in enumerate(self._blocks):
             y = block.arrange(y, width) + style.px(_GAP)
-            self.hit_areas.append(block.hit_area(self._changes.capture_id, number))
+            self.hit_areas.append(block.hit_area(self._changes.capture, number))
         self._foot = QRectF(
             style.px(_MARGIN), y - style.px(2), width - 2 * style.px(_MARGIN), style.px(_FOOT)
         )
@@ -252,7 +254,7 @@ class ChangedFiles(CardPart):
                 HitArea("whole:changes", ToggleSection("changed_lines"), words, place, radius=8)
             )
         self.hit_areas.append(
-            HitArea("changes:open", OpenChanges(self._changes.capture_id), label, rect, radius=8)
+            HitArea("changes:open", OpenChanges(self._changes.capture), label, rect, radius=8)
         )
 
     def _foot_text(self) -> str:
@@ -279,8 +281,8 @@ class ChangedFiles(CardPart):
         """Return what stands in the bar, each with the token of its color."""
         changes = self._changes
         counts = zip(
-            line_counts_texts(changes.added, changes.removed),
-            (changes.added, changes.removed),
+            line_counts_texts(changes.added_lines, changes.removed_lines),
+            (changes.added_lines, changes.removed_lines),
             ("ok", "error"),
             strict=True,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from PySide6.QtCore import QRectF
 
-from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ToggleSection, button_name
+from helix_desktop.ui.chat.actions import RowAction, ToggleSection, button_name
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import BUTTON_HEIGHT, ChatPainter, HitArea, button_width
 from helix_desktop.ui.chat.markdown.parser import (
@@ -21,7 +21,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI
-from helix_desktop.ui.kit.intents import Redo, Undo
+from helix_desktop.ui.kit.intents import Intent, Redo, Undo
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.translation import Translator
 
@@ -61,7 +61,7 @@ def _source(block: Code | DisplayedFormula | Table) -> str:
             return ""
 
 
-def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
+def _button(action: Intent) -> tuple[str, Intent, str]:
     """Return object name, action and label of a button."""
     name = button_name(action)
     return f"action:{name}", action, action_label(name)

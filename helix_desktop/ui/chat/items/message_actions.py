@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF
 
-from helix_desktop.ui.chat.actions import BranchAction, CopyAnswer, EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.actions import CopyAnswer, EditMessage, OpenVersion, RetryAnswer, RowAction
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
 from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
@@ -18,7 +18,7 @@ tr = Translator("Chat")
 
 BUTTON_EDGE = 26.0  # pixels at zoom 1
 _ICON_EDGE, _GAP = 15.0, 2.0
-_ICONS: dict[type[BranchAction | CopyAnswer], str] = {
+_ICONS: dict[type[RowAction], str] = {
     CopyAnswer: "copy",
     EditMessage: "pencil",
     RewindTo: "rewind",
@@ -31,9 +31,7 @@ _PREVIOUS, _NEXT = VERSION_ARROWS = ("version:previous", "version:next")
 class MessageActions:
     """One line of buttons; its places are those of the item that it is part of."""
 
-    def __init__(
-        self, actions: Sequence[BranchAction | CopyAnswer], versions: Versions | None, style: ChatStyle
-    ) -> None:
+    def __init__(self, actions: Sequence[RowAction], versions: Versions | None, style: ChatStyle) -> None:
         self._actions, self._versions, self._style = tuple(actions), versions, style
         self._place_text = QRectF()
         self._ends: list[tuple[str, QRectF]] = []  # arrows that lead nowhere: icon and place
@@ -122,7 +120,7 @@ def _icon(area: HitArea) -> str:
     )
 
 
-def _words(action: BranchAction | CopyAnswer) -> tuple[str, str, str]:
+def _words(action: RowAction) -> tuple[str, str, str]:
     """Return object name, label and tooltip of a button."""
     match action:
         case CopyAnswer():

@@ -163,7 +163,7 @@ class AutoRunStrip(CardPart):
 
     def __init__(self, row: ToolRow, style: ChatStyle) -> None:
         super().__init__(style)
-        capture_id = row.changes.capture_id if row.changes else ""  # leads to it in the file history
+        capture_id = row.changes.capture if row.changes else ""  # leads to it in the file history
         self._lines: list[tuple[str, str, PutAutoRun | None, QRectF]] = []
         for outcomes in (("removed",), ("failed",), ("named", "kept")):
             part = [change for change in row.auto_run if change.outcome in outcomes]

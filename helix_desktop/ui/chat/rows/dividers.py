@@ -37,10 +37,10 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import RevertDirections
-from helix_desktop.ui.chat.actions import ButtonAction, OpenChanges, OpenVersion
+from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
-from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
+from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.policies import session_policy_text
@@ -93,7 +93,7 @@ class _Group(msgspec.Struct, eq=False):
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
-        actions: list[ButtonAction] = [ShowInTimeline(seq, is_handover)]
+        actions: list[Intent] = [ShowInTimeline(seq, is_handover)]
         actions += [Undo(active)] if active else [Redo(undone)] if undone else []
         is_undone = bool(undone) and not any(map(transcript.can_undo, self.seqs))
         return DividerRow(RowKey(self.seqs[0]), "context", text, is_undone, tuple(actions))

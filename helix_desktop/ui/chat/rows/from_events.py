@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -57,7 +57,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.ui.chat.actions import ButtonAction, ControlTurn, OpenVersion
+from helix_desktop.ui.chat.actions import ControlTurn, OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import ContextLines, ContextRewrite, Dividers
 from helix_desktop.ui.chat.rows.row_texts import context_note
@@ -71,7 +71,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
-from helix_desktop.ui.kit.intents import ApplyRemedy, RetrySummary
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
@@ -196,49 +196,51 @@ class UserRows:
     def updated_states(self, transcript: Transcript) -> list[UserRow]:
         """Return the rows of messages that rewrites took out of the context, or put back."""
         states = MessageStates(transcript)
-        changed = []
-        for key, row in self._rows.items():
-            note, cover = context_note(states.state_of(key.seq)), states.cover_of(key.seq)
+
+        def updated(row: UserRow) -> UserRow:
+            note, cover = context_note(states.state_of(row.key.seq)), states.cover_of(row.key.seq)
             cover_seq = cover.seq if cover is not None and note else 0
-            if (note, cover_seq) != (row.context_note, row.cover_seq):
-                changed.append(replace(row, context_note=note, cover_seq=cover_seq))
-        self._rows |= {row.key: row for row in changed}
+            is_same = (note, cover_seq) == (row.context_note, row.cover_seq)
+            return row if is_same else replace(row, context_note=note, cover_seq=cover_seq)
+
+        return self._update(updated)
+
+    def _update(self, updated: Callable[[UserRow], UserRow]) -> list[UserRow]:
+        """Keep and return the rows that are others now."""
+        new = {key: updated(row) for key, row in self._rows.items()}
+        changed = [row for key, row in new.items() if row is not self._rows[key]]
+        self._rows = new
         return changed
+
+    def _update_notes(self, updated: Callable[[UserRow, AttachmentNote], AttachmentNote]) -> list[UserRow]:
+        def with_notes(row: UserRow) -> UserRow:
+            notes = tuple(updated(row, note) for note in row.attachments)
+            return row if notes == row.attachments else replace(row, attachments=notes)
+
+        return self._update(with_notes)
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
         """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
-        changed = []
-        for row in self._rows.values():
-            is_left_out = not are_sent or row.key.seq in transcript.window.masked
-            notes = tuple(
-                replace(note, is_left_out=is_left_out and note.icon == IMAGE_ICON) for note in row.attachments
+        masked = transcript.window.masked
+        return self._update_notes(
+            lambda row, note: replace(
+                note, is_left_out=note.icon == IMAGE_ICON and (not are_sent or row.key.seq in masked)
             )
-            if notes != row.attachments:
-                changed.append(replace(row, attachments=notes))
-        self._rows |= {row.key: row for row in changed}
-        return changed
-
-    def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> UserRow | None:
-        row = self._rows.get(key)
-        if row is None:
-            return None
-        notes = (
-            replace(note, thumbnail=thumbnail) if note.image_size and note.digest == digest else note
-            for note in row.attachments
         )
-        self._rows[key] = replace(row, attachments=tuple(notes))
-        return self._rows[key]
+
+    def with_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> list[UserRow]:
+        return self._update_notes(
+            lambda row, note: (
+                replace(note, thumbnail=thumbnail)
+                if row.key == key and note.image_size and note.digest == digest
+                else note
+            )
+        )
 
     def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
         """Return the rows whose attached files changed, or are again as they were."""
-        changed = []
-        for row in self._rows.values():
-            stale = transcript.stale_digests
-            notes = tuple(replace(note, changed_since=stale.get(note.digest, 0)) for note in row.attachments)
-            if notes != row.attachments:
-                changed.append(replace(row, attachments=notes))
-        self._rows |= {row.key: row for row in changed}
-        return changed
+        stale = transcript.stale_digests
+        return self._update_notes(lambda _, note: replace(note, changed_since=stale.get(note.digest, 0)))
 
 
 def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
@@ -352,7 +354,7 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
         budget = ApplyRemedy("set_budget")
         return NoticeRow(key, "warning", what, why, fix, (budget, ControlTurn("retry")))
     remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
-    actions: tuple[ButtonAction, ...] = (*remedies, ControlTurn("retry"))
+    actions: tuple[Intent, ...] = (*remedies, ControlTurn("retry"))
     return NoticeRow(key, "error", what, why, translate(ended.fix), actions, translate(ended.details))
 
 
@@ -412,7 +414,7 @@ class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
     def __init__(self) -> None:
-        self.tools, self.users, self._ends = ToolRows(), UserRows(), TurnEnds()
+        self.tools, self.users, self.ends = ToolRows(), UserRows(), TurnEnds()
         self._answers = AnswerRows()
         self._dividers, self._context, self._first_handover = Dividers(), ContextLines(), FirstHandover()
         self._refusals: set[str] = set()  # why handovers were refused
@@ -434,13 +436,6 @@ class ChatRows:
         rows = (row for part in parts for row in part.updated_states(transcript))
         return [*self.tools.updated_badges(transcript), *rows]
 
-    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
-        return self.users.updated_images(transcript, are_sent=are_sent)
-
-    def updated_end(self, *, is_budget_spent: bool) -> list[Row]:
-        """Return the newest turn's end, if a budget ended it and that was raised since, or lowered again."""
-        return self._ends.on_budget(is_spent=is_budget_spent)
-
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""
         return [*self.tools.updated_staleness(transcript), *self.users.updated_staleness(transcript)]
@@ -453,25 +448,29 @@ class ChatRows:
             case UserSpoke() as message:
                 self._answers.end()
                 rows = [
-                    *self._ends.on_user_message(new_turn=not message.steered),
+                    *self.ends.on_user_message(new_turn=not message.steered),
                     self.users.on_message(recorded, message, transcript),
                 ]
             case AssistantSpoke() as response:
-                rows = [*self._assistant_rows(recorded, response)]
-                self._ends.on_answer(recorded, response, rows[0] if rows else None)
+                answer = self._answers.on_answer(recorded, response)
+                rows = [*([answer] if answer else []), *self.tools.on_call(recorded.seq, response)]
+                self.ends.on_answer(recorded, response, rows[0] if rows else None)
                 self._context.on_answer(response, transcript)
             case ToolAnswered() as output:
                 rows = [self.tools.on_answer(recorded, output, transcript)]
             case SideQuestionAnswered() as side_question:
                 self._answers.end()
                 rows = [*side_question_rows(recorded, side_question)]
-            case SubagentStarted() | OutputHeld() as event:
-                rows = [self.tools.on_call_event(event)]
+            case SubagentStarted() as started:
+                rows = [self.tools.on_subagent_started(started)]
+            case OutputHeld(answer=output):
+                rows = [self.tools.on_output_held(output)]
             case ChangesRecorded() as changes:
-                rows = [*self._changed_files_rows(recorded.seq, changes, transcript)]
+                card, seq = self.tools.on_changes(changes), recorded.seq
+                rows = [card, self._dividers.on_changes(seq, changes, transcript, has_card=card is not None)]
             case TurnEnded() | TurnRetried() as event:
                 self._answers.end()
-                rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
+                rows = [*self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case (
                 HandoverFailed()
                 | ObservationsFailed()
@@ -503,19 +502,6 @@ class ChatRows:
             return NoticeRow(RowKey(recorded.seq), "info", translate(event.what), translate(event.why))
         return _notice(recorded, event, transcript)
 
-    def _changed_files_rows(
-        self, seq: int, changes: ChangesRecorded, transcript: Transcript
-    ) -> Iterator[Row | None]:
-        card = self.tools.on_changes(changes)
-        yield card
-        yield self._dividers.on_changes(seq, changes, transcript, has_card=card is not None)
-
-    def _assistant_rows(self, recorded: RecordedEvent, event: AssistantSpoke) -> Iterator[Row]:
-        row = self._answers.on_answer(recorded, event)
-        if row is not None:
-            yield row
-        yield from self.tools.on_call(recorded.seq, event)
-
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     """Return the rows of a whole log in order, and the reduction that goes on from there."""
@@ -537,8 +523,9 @@ def _notice(recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> 
     match event:
         case BudgetNeared():
             return _budget_notice(recorded, event)
-        case EffortRefused():
-            return _effort_notice(recorded.seq, event)
+        case EffortRefused(reason=reason):
+            fix = tr("Choose another effort in the model menu, or leave it to the provider.")
+            return NoticeRow(RowKey(recorded.seq), "info", effort_refused_text(event), reason, fix)
         case McpServerFailed(server=server, reason=reason):
             what = tr("The MCP server {server} wasn't running in this turn.", server=server)
             return NoticeRow(RowKey(recorded.seq), "warning", what, translate(reason))
@@ -578,17 +565,6 @@ def _records_notice(key: RowKey, by_kind: Sequence[RecordCount], damaged: int) -
         tr.plural(count, "%n record is kept as data.", "%n records are kept as data."),
         skipped if damaged else "",
         details="\n".join(f"{record.count} × {record.kind}" for record in by_kind),
-    )
-
-
-def _effort_notice(seq: int, event: EffortRefused) -> NoticeRow:
-    """Say that a server refused an effort, in its words."""
-    return NoticeRow(
-        RowKey(seq),
-        "info",
-        effort_refused_text(event),
-        event.reason,
-        tr("Choose another effort in the model menu, or leave it to the provider."),
     )
 
 

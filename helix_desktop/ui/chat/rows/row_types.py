@@ -9,14 +9,15 @@ from PySide6.QtGui import QImage
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, LastingRefusal, McpChange
-from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.design.safe_text import clean_output
+from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator
 
@@ -181,21 +182,6 @@ class ExcerptContent(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class CallChanges(msgspec.Struct, frozen=True):
-    """How many files and lines a call changed, by the id of the capture; `path` is that of one of the files.
-
-    `uncovered` files of these cannot be brought back, `binary` have no lines.
-    """
-
-    capture_id: str
-    files: int
-    added: int
-    removed: int
-    path: str = ""
-    uncovered: int = 0
-    binary: int = 0
-
-
 class ShellCommand(msgspec.Struct, frozen=True):
     """A command as its call asks for it; an empty `folder` is the workspace."""
 
@@ -261,7 +247,7 @@ class ToolRow(msgspec.Struct, frozen=True):
     excerpt_content: ExcerptContent | None = None
     question: Question | None = None
     reply: QuestionReply | None = None
-    changes: CallChanges | None = None
+    changes: ChangesRecorded | None = None
     auto_run: tuple[AutoRunChange, ...] = ()
     changed_files: ChangedFilesContent | None = None
     command: ShellCommand | None = None
@@ -374,7 +360,7 @@ class DividerRow(msgspec.Struct, frozen=True):
     kind: DividerKind
     text: str
     is_undone: bool = False
-    actions: tuple[ButtonAction, ...] = ()
+    actions: tuple[Intent, ...] = ()
     is_quiet: bool = False
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
@@ -391,7 +377,7 @@ class NoticeRow(msgspec.Struct, frozen=True):
     what: str
     why: str = ""
     fix: str = ""
-    actions: tuple[ButtonAction, ...] = ()
+    actions: tuple[Intent, ...] = ()
     details: str = ""
 
 

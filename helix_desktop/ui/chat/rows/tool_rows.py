@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from itertools import islice
 
@@ -14,7 +14,7 @@ from helix_desktop.context.intake.descriptions import count_header_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.window_breakdown import MessageStates
-from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, SubagentStarted, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ChangesRecorded
@@ -31,7 +31,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
     Badge,
-    CallChanges,
     ExcerptContent,
     FormChooser,
     HeadAndTail,
@@ -65,17 +64,22 @@ class ToolRows:
         self._recalled: set[int] = set()
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
         self._stale_digests: dict[str, int] = {}  # as the rows say
-        self._masked_calls: dict[
-            int, list[RowKey]
-        ] = {}  # calls whose arguments can stand as markers, by their step
+        # Calls whose arguments can stand as markers, by their step.
+        self._masked_calls: dict[int, list[RowKey]] = {}
 
     def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
-            row = ToolRow(RowKey(seq, call.id, "call"), call.name, _tool_row_target(call), arguments=digests)
-            row = replace(row, question=parse_question(call), command=_call_command(call))
-            row = replace(row, todo=parse_items(call.arguments) if call.name == TODO else ())
+            row = ToolRow(
+                RowKey(seq, call.id, "call"),
+                call.name,
+                _tool_row_target(call),
+                arguments=digests,
+                question=parse_question(call),
+                command=_call_command(call),
+                todo=parse_items(call.arguments) if call.name == TODO else (),
+            )
             self._key_by_call[call.id] = row.key
             self._put(row)
             if digests:
@@ -89,7 +93,9 @@ class ToolRows:
         if before is None:
             return None
         if output.excerpt is not None:
-            return self._put(_with_excerpt(before, output.excerpt))
+            source = excerpt_source(output.excerpt)
+            shown = replace(before, state="ok", digest=output.excerpt.digest, excerpt=output.excerpt)
+            return self._put(replace(shown, target=source))
         self._key_by_answer[recorded.seq] = before.key
         if output.recalled:
             self._recalled.add(recorded.seq)
@@ -110,30 +116,13 @@ class ToolRows:
 
     def on_changes(self, event: ChangesRecorded) -> ToolRow | None:
         """Return the row of the call that changed files; None if no call of this session did."""
-        row = self._row_of(event.call_id)
-        if row is None:
-            return None
-        changes = CallChanges(
-            event.capture,
-            event.files,
-            event.added_lines,
-            event.removed_lines,
-            event.first_path,
-            event.uncovered,
-            event.binary,
-        )
-        return self._put(replace(row, changes=changes))
-
-    def on_call_event(self, event: SubagentStarted | OutputHeld) -> ToolRow | None:
-        if isinstance(event, SubagentStarted):
-            return self.on_subagent_started(event)
-        return self.on_output_held(event.answer)
+        return self._change(event.call_id, lambda row: replace(row, changes=event))
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
-        row = self._row_of(event.call_id)
-        if row is None:
-            return None
-        return self._put(replace(row, subagent_session=event.session, target=event.title or row.target))
+        return self._change(
+            event.call_id,
+            lambda row: replace(row, subagent_session=event.session, target=event.title or row.target),
+        )
 
     def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
         """Return the row of the call whose subagent went on; None if there is none, or it has its answer."""
@@ -144,25 +133,23 @@ class ToolRows:
 
     def on_output_held(self, output: ToolAnswered) -> ToolRow | None:
         """Return the row of a call whose output has no form yet; None if it is unknown."""
-        row = self._row_of(output.call_id)
-        if row is None:
-            return None
-        return self._put(replace(_with_outcome(row, output), is_choosing_form=True))
+        return self._change(
+            output.call_id, lambda row: replace(_with_outcome(row, output), is_choosing_form=True)
+        )
 
     def key_of_call(self, call_id: str) -> RowKey | None:
         return self._key_by_call.get(call_id)
 
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
         """Return the row of a call that began to wait or to run; None when no such call is known."""
-        row = self._row_of(call_id)
-        return self._put(replace(row, state=state)) if row is not None else None
+        return self._change(call_id, lambda row: replace(row, state=state))
 
     def on_interrupted(self, call_id: str) -> ToolRow | None:
-        row = self._row_of(call_id)
-        if row is None:
-            return None
-        status = SubagentStatus("interrupted") if row.subagent_session else None
-        return self._put(replace(row, state="interrupted", is_choosing_form=False, subagent_status=status))
+        def end(row: ToolRow) -> ToolRow:
+            status = SubagentStatus("interrupted") if row.subagent_session else None
+            return replace(row, state="interrupted", is_choosing_form=False, subagent_status=status)
+
+        return self._change(call_id, end)
 
     def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
         """Return the row of a running call with its newest lines; None if it is unknown or has its answer."""
@@ -175,9 +162,9 @@ class ToolRows:
         self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
     ) -> ToolRow | None:
         row = self._rows.get(key)
-        if row is None:
-            return None
         match content:
+            case _ if row is None:
+                return None
             case OriginalOutput():
                 original = replace(content, tokens=content.tokens + FRAMING_TOKENS)
                 return self._put(replace(row, original=original))
@@ -189,6 +176,11 @@ class ToolRows:
     def _row_of(self, call_id: str) -> ToolRow | None:
         key = self._key_by_call.get(call_id)
         return self._rows[key] if key is not None else None
+
+    def _change(self, call_id: str, change: Callable[[ToolRow], ToolRow]) -> ToolRow | None:
+        """Return the changed row of a call; None if it is unknown."""
+        row = self._row_of(call_id)
+        return self._put(change(row)) if row is not None else None
 
     def _put(self, row: ToolRow) -> ToolRow:
         self._rows[row.key] = row
@@ -280,11 +272,6 @@ def _answered_target(output: ToolAnswered, before: str) -> str:
         return before
     part = output.about if output.recalled else ""
     return " · ".join(filter(None, (output.target or before, part)))
-
-
-def _with_excerpt(row: ToolRow, excerpt: Excerpt) -> ToolRow:
-    """Return the row of a call that put content before the user: it stands for that content."""
-    return replace(row, state="ok", digest=excerpt.digest, excerpt=excerpt, target=excerpt_source(excerpt))
 
 
 def _subagent_status(output: ToolAnswered) -> SubagentStatus | None:

@@ -187,7 +187,6 @@ class ChatViewport(QObject):
     """
 
     layout_changed = Signal()
-    follow_changed = Signal(bool)
 
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(viewport)
@@ -244,9 +243,7 @@ class ChatViewport(QObject):
     def set_following(self, following: bool) -> None:
         if following:
             self.unseen_count = 0
-        if following != self.is_following:
-            self.scroll_layout.is_following = following
-            self.follow_changed.emit(following)
+        self.scroll_layout.is_following = following
 
     def scroll_by(self, pixels: float) -> None:
         """Move on; up stops following, reaching the end starts it."""

@@ -29,10 +29,12 @@ from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, ToolRow, UserRow, needs_original
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
-from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, AreaId, MouseHandler
+from helix_desktop.ui.chat.viewport.mouse import AreaId, MouseHandler
+from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 from helix_desktop.ui.chat.viewport.selection import Selection
+from helix_desktop.ui.kit.intents import Intent, perform
 
 _COPIED_MS = 1_600
 
@@ -127,27 +129,15 @@ class FocusOrder(QObject):
 
 
 class RowInteractions(QObject):
-    action_triggered = Signal(object)
-    """What the session is to do, a `SessionAction`."""
-    menu_requested = Signal(int, object)
-    """Index of a row, and the place below which its menu opens."""
     focus_leave_requested = Signal(bool)
 
     def __init__(
-        self,
-        chat_viewport: ChatViewport,
-        mouse: MouseHandler,
-        selection: Selection,
-        finder: ChatFinder,
-        guard: ApprovalClickGuard,
+        self, chat_viewport: ChatViewport, mouse: MouseHandler, selection: Selection, finder: ChatFinder
     ) -> None:
         super().__init__(chat_viewport)
-        self._guard = guard
-        self._chat_viewport = chat_viewport
-        self._mouse = mouse
-        self._selection = selection
-        self._finder = finder
-        self.focus = FocusOrder(chat_viewport)
+        self._chat_viewport, self._mouse, self._guard = chat_viewport, mouse, mouse.guard
+        self._selection, self._finder = selection, finder
+        self.focus, self.menu = FocusOrder(chat_viewport), ToolMenu(chat_viewport, mouse.viewport)
         self._copied: AreaId | None = None
         self._copied_timer = QTimer(self)
         self._copied_timer.setSingleShot(True)
@@ -185,7 +175,7 @@ class RowInteractions(QObject):
             case ToggleSection(section=section):
                 self._toggle(index, section)
             case OpenMenu():
-                self.menu_requested.emit(index, area)
+                self.menu.open(index, area)
             case CopyCode(text_number=number):
                 self._copy(key, self._chat_viewport.item(index).copy_text(number), area)
             case ScrollText(text_number=number):
@@ -193,8 +183,8 @@ class RowInteractions(QObject):
                 self._chat_viewport.repaint()
             case CopyAnswer():
                 self._copy(key, self._answer_above(index), area)
-            case action if self._guard.accepts(key, action):
-                self.action_triggered.emit(action)
+            case Intent() as action if self._guard.accepts(key, action):
+                perform(self, action)
             case _:
                 pass
 
@@ -222,7 +212,7 @@ class RowInteractions(QObject):
 
     def _answer_question(self, key: RowKey, action: AnswerQuestion) -> None:
         if self._guard.accepts(key, action):
-            self.action_triggered.emit(action)
+            perform(self, action)
 
     def _fit_row(self, key: RowKey) -> None:
         self._chat_viewport.item_cache.drop(key)
@@ -242,9 +232,9 @@ class RowInteractions(QObject):
             self._read_keys.add(row.key)
         self._chat_viewport.relayout_in_place(index)
         if isinstance(row, ToolRow) and reads_original:
-            self.action_triggered.emit(ReadOriginal(row.key, row.digest))
+            perform(self, ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
-            self.action_triggered.emit(ReadChanges(row.key, row.changes.capture_id))
+            perform(self, ReadChanges(row.key, row.changes.capture))
 
     def _read_contents(self) -> None:
         """Have read what cards in sight show from the cache: excerpts, originals of open ones, images."""
@@ -257,13 +247,13 @@ class RowInteractions(QObject):
                 self._read_keys.add(row.key)
                 for note in row.attachments:
                     if note.image_size:
-                        self.action_triggered.emit(ReadThumbnail(row.key, note.digest))
+                        perform(self, ReadThumbnail(row.key, note.digest))
             elif row.excerpt is not None:
                 self._read_keys.add(row.key)
-                self.action_triggered.emit(ReadExcerpt(row.key, row.excerpt))
+                perform(self, ReadExcerpt(row.key, row.excerpt))
             elif needs_original(row) and items.is_open(row.key, "card"):  # find opens cards, too
                 self._read_keys.add(row.key)
-                self.action_triggered.emit(ReadOriginal(row.key, row.digest))
+                perform(self, ReadOriginal(row.key, row.digest))
 
     def reset(self) -> None:
         """Drop selection, search and click: the rows are others."""

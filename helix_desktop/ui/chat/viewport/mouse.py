@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
     AnswerQuestion,
     Decide,
+    OpenLink,
     OpenSubagent,
     RowAction,
     ToggleSection,
@@ -22,6 +23,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AskRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, HitResult
 from helix_desktop.ui.chat.viewport.selection import Selection, TextPosition
+from helix_desktop.ui.kit.intents import perform
 
 AreaId: TypeAlias = tuple[RowKey, str]
 """A place to click: its row, and its name there."""
@@ -32,8 +34,6 @@ _DOUBLE, _TRIPLE = 2, 3
 class MouseHandler(QObject):
     clicked = Signal(int, object)
     """Index of a row, and the place in it that was clicked."""
-    link_activated = Signal(str)
-    link_hovered = Signal(str)
     changed = Signal()
 
     def __init__(
@@ -42,13 +42,11 @@ class MouseHandler(QObject):
         super().__init__(viewport)
         self._chat_viewport = chat_viewport
         self._selection = selection
-        self._viewport = viewport
-        self._guard = guard
+        self.viewport, self.guard = viewport, guard
         self.hovered: AreaId | None = None
         self.pressed: AreaId | None = None
         self.last_index = -1
         self._link = ""
-        self._hovered_link = ""
         self._is_selecting = False
         self._clicks = 0
         self._position = QPointF()
@@ -65,7 +63,7 @@ class MouseHandler(QObject):
             return
         self.last_index = located.row_index
         area = located.item.hit_area_at(located.x, located.y)
-        if area is not None and not self._guard.accepts_click(located.item.row.key, area.action):
+        if area is not None and not self.guard.accepts_click(located.item.row.key, area.action):
             return
         if area is not None:
             self.pressed = (located.item.row.key, area.name)
@@ -94,7 +92,7 @@ class MouseHandler(QObject):
 
     def move(self, event: QMouseEvent) -> None:
         self._position = event.position()
-        self._guard.note_move(event.globalPosition())
+        self.guard.note_move(event.globalPosition())
         if self._is_selecting:
             self._extend_selection()
         elif self._table_drag.is_active:
@@ -127,20 +125,20 @@ class MouseHandler(QObject):
             return
         area = located.item.hit_area_at(located.x, located.y)
         if area is not None and pressed == (located.item.row.key, area.name):
-            self._guard.note_click(located.item.row.key, area.action, event.globalPosition())
+            self.guard.note_click(located.item.row.key, area.action, event.globalPosition())
             self.clicked.emit(located.row_index, area)
         elif link and not self._selection and _link_at(located) == link:
-            self.link_activated.emit(link)
+            perform(self, OpenLink(link))
         self.changed.emit()
 
     def clear_hover(self) -> None:
-        self._set_hover(None, "", "")
-        self._viewport.unsetCursor()
+        self._set_hover(None, "")
+        self.viewport.unsetCursor()
 
     def refresh(self) -> None:
         """Rows have moved below a resting mouse."""
-        if not self._is_selecting and self._viewport.underMouse():
-            self._position = QPointF(self._viewport.mapFromGlobal(QCursor.pos()))
+        if not self._is_selecting and self.viewport.underMouse():
+            self._position = QPointF(self.viewport.mapFromGlobal(QCursor.pos()))
             self._update_hover()
 
     def link_at(self, point: QPointF) -> str:
@@ -170,12 +168,12 @@ class MouseHandler(QObject):
         if located is not None:
             self._selection.extend(_text_position(located))
             self.changed.emit()
-        outside = self._position.y() < 0 or self._position.y() > self._viewport.height()
+        outside = self._position.y() < 0 or self._position.y() > self.viewport.height()
         if outside != self._edge_timer.isActive():
             self._edge_timer.start() if outside else self._edge_timer.stop()
 
     def _scroll_at_edge(self) -> None:
-        height = self._viewport.height()
+        height = self.viewport.height()
         beyond = self._position.y() if self._position.y() < 0 else self._position.y() - height
         self._chat_viewport.scroll_by(max(-height / 2, min(height / 2, beyond)))
         self._extend_selection()
@@ -186,20 +184,17 @@ class MouseHandler(QObject):
         link = _link_at(located) if located is not None and area is None else ""
         hovered = (located.item.row.key, area.name) if located is not None and area is not None else None
         tip = located.item.tip_at(located.x, located.y) if located is not None else ""
-        self._set_hover(hovered, link, link or tip)
+        self._set_hover(hovered, link or tip)
         if area is not None or link:
-            self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
+            self.viewport.setCursor(Qt.CursorShape.PointingHandCursor)
         elif located is not None and located.item.text_at(located.x, located.y) is not None:
-            self._viewport.setCursor(Qt.CursorShape.IBeamCursor)
+            self.viewport.setCursor(Qt.CursorShape.IBeamCursor)
         else:
-            self._viewport.unsetCursor()
+            self.viewport.unsetCursor()
 
-    def _set_hover(self, hovered: AreaId | None, link: str, tip: str) -> None:
-        if link != self._hovered_link:
-            self._hovered_link = link
-            self.link_hovered.emit(link)
-        if self._viewport.toolTip() != tip:
-            self._viewport.setToolTip(tip)
+    def _set_hover(self, hovered: AreaId | None, tip: str) -> None:
+        if self.viewport.toolTip() != tip:
+            self.viewport.setToolTip(tip)
             if not tip:
                 QToolTip.hideText()
         if hovered != self.hovered:

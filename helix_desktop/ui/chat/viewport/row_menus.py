@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -14,12 +15,10 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.ui.chat.actions import (
     ApprovalAnswer,
-    BranchAction,
     CacheNow,
     CompactUpTo,
     Decide,
     EditMessage,
-    MenuAction,
     OpenSubagent,
     RetryAnswer,
     ShowRewriteOf,
@@ -41,11 +40,13 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.kit.intents import (
     BranchSession,
     ChooseForm,
+    Intent,
     OpenCacheEntry,
     Pin,
     Recall,
     RewindTo,
     Unpin,
+    perform,
 )
 from helix_desktop.words.translation import Translator, translate
 
@@ -82,13 +83,12 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
                 continue
             action = answers.addAction(translate(label))
             action.setObjectName(f"{answer}:{number}")
-            decision = Decide(row.key.call_id, answer, number)
-            action.triggered.connect(lambda _=False, decision=decision: decide(decision))
+            action.triggered.connect(partial(decide, Decide(row.key.call_id, answer, number)))
 
 
 class MenuEntry(NamedTuple):
     name: str
-    action: MenuAction | BranchAction | CompactUpTo
+    action: Intent
     label: str
     icon_name: str
 
@@ -179,14 +179,10 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     return entries
 
 
-class ToolMenu(QObject):
+class ToolMenu:
     """Opens below a button of a card, and fills the menu of a right click on one."""
 
-    action_triggered = Signal(object)
-    """What was chosen, a `MenuAction` or the answer to an approval."""
-
     def __init__(self, chat_viewport: ChatViewport, viewport: QWidget) -> None:
-        super().__init__(viewport)
         self._chat_viewport, self._viewport = chat_viewport, viewport
 
     def open(self, index: int, area: HitArea) -> None:
@@ -197,7 +193,7 @@ class ToolMenu(QObject):
         menu = QMenu(self._viewport)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if isinstance(row, ApprovalRow):
-            fill_rule_menu(menu, row, self.action_triggered.emit)
+            fill_rule_menu(menu, row, partial(perform, self._viewport))
         else:
             self.fill(menu, row)
         top = placed.y + self._chat_viewport.item_cache.gap(index)
@@ -228,5 +224,5 @@ class ToolMenu(QObject):
         for entry in entries:
             action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
             action.setObjectName(entry.name)
-            action.triggered.connect(lambda _=False, entry=entry: self.action_triggered.emit(entry.action))
+            action.triggered.connect(partial(perform, self._viewport, entry.action))
             menu.addAction(action)

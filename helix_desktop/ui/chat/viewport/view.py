@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QPushButton, QWidget
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection, SessionAction
+from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.message_actions import VERSION_ARROWS
 from helix_desktop.ui.chat.items.tool_card import has_menu
@@ -34,7 +34,6 @@ from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import RowInteractions
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler
-from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
 from helix_desktop.ui.chat.viewport.row_widget import RowArea
 from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.design import accessibility
@@ -45,7 +44,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
-from helix_desktop.ui.kit.intents import perform
+from helix_desktop.ui.kit.intents import Intent, LookAtStep, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -194,12 +193,7 @@ def _covers_ask(chat_viewport: ChatViewport, place: QRect) -> bool:
 
 
 class ChatView(Themed, QAbstractScrollArea):
-    link_activated = Signal(str)
-    link_hovered = Signal(str)
-    follow_changed = Signal(bool)
-    find_finished = Signal(bool)
     typed = Signal(str)  # signs that are meant for the composer
-    now_required = Signal()  # by an action that changes the session, while `is_past`
     accessible_role = QAccessible.Role.Pane
 
     def __init__(
@@ -230,10 +224,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self.finder = ChatFinder(self.chat_viewport)
         guard = ApprovalClickGuard(self.chat_viewport, clock)
         self._mouse = MouseHandler(self.chat_viewport, self._selection, self.viewport(), guard)
-        self._interactions = RowInteractions(
-            self.chat_viewport, self._mouse, self._selection, self.finder, guard
-        )
-        self._tool_menu = ToolMenu(self.chat_viewport, self.viewport())
+        self._interactions = RowInteractions(self.chat_viewport, self._mouse, self._selection, self.finder)
         self._new_rows_button = NewRowsButton(self)
         self._ring = FocusRing(self)
         mark_pane_stop(self)
@@ -317,7 +308,7 @@ class ChatView(Themed, QAbstractScrollArea):
             self._interactions.focus.focus_area(key, arrow, *VERSION_ARROWS)
 
     def find_text(self, text: str, direction: int = 1) -> None:
-        """Go to the next (1) or previous (-1) row with a text; `find_finished` is emitted at the end.
+        """Go to the next (1) or previous (-1) row with a text; `finder.finished` is emitted at the end.
 
         An empty text ends finding and takes the marks away.
         """
@@ -440,10 +431,10 @@ class ChatView(Themed, QAbstractScrollArea):
             menu.addAction(tr("Copy message"), lambda: clipboard.setText(text_of_row(row)))
         menu.addAction(tr("Select all"), self.select_all)
         if located is not None:
-            self._tool_menu.fill_branches(menu, located.row_index)
+            self._interactions.menu.fill_branches(menu, located.row_index)
         if isinstance(row, ToolRow) and has_menu(row):
             menu.addSeparator()
-            self._tool_menu.fill(menu, row)
+            self._interactions.menu.fill(menu, row)
         menu.popup(event.globalPos())
 
     def _connect(self) -> None:
@@ -452,16 +443,9 @@ class ChatView(Themed, QAbstractScrollArea):
         viewport.model.row_removed.connect(self._selection.clear)
         viewport.model.row_added.connect(self._selection.on_row_added)
         viewport.layout_changed.connect(pointer.refresh)
-        viewport.follow_changed.connect(self.follow_changed)
-        pointer.link_activated.connect(self.link_activated)
-        pointer.link_hovered.connect(self.link_hovered)
         pointer.changed.connect(viewport.repaint)
-        interactions.action_triggered.connect(self.trigger)
-        interactions.menu_requested.connect(self._tool_menu.open)
-        self._tool_menu.action_triggered.connect(self.trigger)
         interactions.focus_leave_requested.connect(self._leave_conversation)
         viewport.widget_pool.focus_lost.connect(self.setFocus)
-        self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(viewport.repaint)
         self.highlighter.highlighted.connect(viewport.repaint)
         self._formulas.drawn.connect(self._show_formulas)
@@ -475,12 +459,10 @@ class ChatView(Themed, QAbstractScrollArea):
             self.chat_viewport.refresh()
             self.chat_viewport.repaint()
 
-    def trigger(self, action: SessionAction) -> None:
-        """Do what a row asks for; in the past only what reads: its buttons are not about the session now."""
-        if self.is_past and not isinstance(action, ReadingAction):
-            self.now_required.emit()
-        else:
-            perform(self, action)
+    def perform(self, action: Intent) -> None:
+        """Hand up what a row wants: in the past only what leaves the session as it is."""
+        is_refused = self.is_past and not isinstance(action, ReadingAction)
+        perform(self.parent(), LookAtStep(0) if is_refused else action)
 
     def _leave_conversation(self, forward: bool) -> None:
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here

@@ -7,20 +7,21 @@ from msgspec.structs import replace
 from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges, SessionAction
+from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
-from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
+from helix_desktop.ui.kit.intents import Intent
 from tests.support.intents import take_intents
 from tests.support.window.chat_geometry import row_key
 
-CARD = ToolRow(
-    row_key("t"), "run_command", "make", "ok", "output", lines=1, changes=CallChanges("c1", 2, 90, 1, "a.py")
-)
+CHANGES = ChangesRecorded("c1", "", "command", changed=2, added_lines=90, removed_lines=1, first_path="a.py")
+CARD = ToolRow(row_key("t"), "run_command", "make", "ok", "output", lines=1, changes=CHANGES)
 _TEXT = "".join(f"line {number}\n" for number in range(90))
 CONTENT = changed_files_content(
     [
@@ -39,9 +40,9 @@ def card(view: ChatView) -> RowItem:
     return view.chat_viewport.item(0)
 
 
-def press(view: ChatView, name: str) -> list[SessionAction]:
+def press(view: ChatView, name: str) -> list[Intent]:
     """Press a place of the card; return what the session is to do."""
-    actions: list[SessionAction] = []
+    actions: list[Intent] = []
     take_intents(view, actions.append)
     view.chat_viewport.widget_pool.visible[row_key("t")].trigger(name)
     return actions
@@ -104,7 +105,7 @@ def test_a_card_says_why_it_has_no_diff(view: ChatView) -> None:
 
 def test_words_are_found_in_changes_that_were_read(view: ChatView, qtbot: QtBot) -> None:
     view.chat_viewport.model.reset([replace(CARD, changed_files=CONTENT)])
-    with qtbot.waitSignal(view.find_finished) as done:
+    with qtbot.waitSignal(view.finder.finished) as done:
         view.find_text("LINE 88")
     assert done.args == [True]
     assert words(view).endswith("+ line 88\n+ line 89\noutput")

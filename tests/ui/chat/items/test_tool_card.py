@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal, SessionAction
+from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintedLine, PaintState
 from helix_desktop.ui.chat.items.tool_card import ToolCard
@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Pin, Recall
+from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
 from tests.support.intents import performed, take_intents
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import row_key
@@ -72,9 +72,9 @@ def menus(view: ChatView) -> list[QMenu]:
     return [menu for menu in view.findChildren(QMenu) if menu.isVisible()]
 
 
-def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
+def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[Intent]:
     """Trigger an entry of a menu; return the emitted actions."""
-    signals: list[SessionAction] = []
+    signals: list[Intent] = []
     take_intents(view, signals.append)
     trigger(menu, name)
     menu.close()

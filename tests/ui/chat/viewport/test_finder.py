@@ -23,7 +23,7 @@ def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatV
     view.jump_to(row_key("u0"))
     hits = []
     for _ in range(4):
-        with qtbot.waitSignal(view.find_finished) as done:
+        with qtbot.waitSignal(view.finder.finished) as done:
             view.find_text("Needle")
         assert done.args == [True]
         assert view.finder.current is not None
@@ -31,18 +31,18 @@ def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatV
     assert [row for row, _ in hits] == [20, 70, 70, 20]
     assert hits[1] != hits[2]
     assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
-    with qtbot.waitSignal(view.find_finished):
+    with qtbot.waitSignal(view.finder.finished):
         view.find_text("needle", -1)
     assert view.finder.current is not None
     assert view.finder.current[0].row == 70
-    with qtbot.waitSignal(view.find_finished) as none:
+    with qtbot.waitSignal(view.finder.finished) as none:
         view.find_text("not there at all")
     assert none.args == [False]
 
 
 def _find(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple[int | None, int]:
     """The position of the next hit and the number of all, once all are counted."""
-    with qtbot.waitSignal(view.find_finished):
+    with qtbot.waitSignal(view.finder.finished):
         view.find_text(words, direction)
     qtbot.waitUntil(lambda: view.finder.counter.is_done)
     return view.finder.position, view.finder.counter.total

@@ -204,7 +204,7 @@ def test_a_long_answer_is_copied_and_read_aloud_without_building_all(view: ChatV
 def test_distant_words_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200))])
     for words, number in (("paragraph 3 has", 3), ("paragraph 150 has", 150)):
-        with qtbot.waitSignal(view.find_finished) as done:
+        with qtbot.waitSignal(view.finder.finished) as done:
             view.find_text(words)
         assert done.args == [True]
         current = view.finder.current

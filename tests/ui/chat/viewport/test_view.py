@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.actions import ControlTurn, Decide, SessionAction
+from helix_desktop.ui.chat.actions import ControlTurn, Decide, OpenLink
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -26,7 +26,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.kit.intents import OpenCacheEntry, ShowInTimeline, Undo
+from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, ShowInTimeline, Undo
 from tests.support.intents import performed, take_intents
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import questions_and_answers, row_key
@@ -74,8 +74,8 @@ def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
 def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset(questions_and_answers(30))
-    with qtbot.waitSignal(view.follow_changed):
-        QTest.keyClick(view, Qt.Key.Key_PageUp)
+    QTest.keyClick(view, Qt.Key.Key_PageUp)
+    assert not view.is_following
     first = view.chat_viewport.scroll_layout.placed[0]
     model.append(UserRow(row_key("new1"), "hello"))
     model.append(AssistantRow(row_key("new2"), "long answer " * 200))
@@ -183,17 +183,15 @@ def test_copying_a_thousand_messages_copies_their_source(view: ChatView) -> None
 
 def test_links_open_only_on_a_click_and_show_their_target(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), MARKDOWN)])
-    opened: list[str] = []
-    view.link_activated.connect(opened.append)
     point = _text_point(view, "a", "site") + QPoint(5, 0)
-    with qtbot.waitSignal(view.link_hovered) as hovered:
-        QTest.mouseMove(view.viewport(), point)
-    assert hovered.args == ["https://example.org/x"]
+    QTest.mouseMove(view.viewport(), point)
+    qtbot.waitUntil(lambda: view.viewport().toolTip() != "")
     assert view.viewport().toolTip() == "https://example.org/x"
-    QTest.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
-    assert opened == []
-    QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
-    assert opened == ["https://example.org/x"]
+    with performed(view) as opened:
+        QTest.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+        assert opened == []
+        QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert opened == [OpenLink("https://example.org/x")]
 
 
 def test_documents_contain_no_image_and_no_foreign_link(view: ChatView) -> None:
@@ -240,7 +238,7 @@ def test_enter_answers_with_the_button_that_has_the_keyboard(qtbot: QtBot, view:
     view.chat_viewport.model.reset(
         [ApprovalRow(row_key("p"), "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
     )
-    decided: list[SessionAction] = []
+    decided: list[Intent] = []
     take_intents(view, decided.append)
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
@@ -265,7 +263,7 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(qtbot: QtBot, view: Ch
     offers = ("Run: git log -3 && echo \u202e", "Run commands like: git log *")
     row = ApprovalRow(row_key("p"), "run_command", "Run it", "git log -3", offers[:1], "command")
     view.chat_viewport.model.reset([row])
-    decided: list[SessionAction] = []
+    decided: list[Intent] = []
     take_intents(view, decided.append)
     height = view.chat_viewport.item(0).height
     menu = _rule_menu(qtbot, view)
@@ -318,7 +316,7 @@ def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
             NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", (ControlTurn("retry"),)),
         ]
     )
-    done: list[SessionAction] = []
+    done: list[Intent] = []
     take_intents(view, done.append)
     _click(qtbot, view, "d", "action:undo")
     _click(qtbot, view, "n", "action:retry")

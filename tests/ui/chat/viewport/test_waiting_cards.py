@@ -51,7 +51,7 @@ def test_what_comes_above_a_card_that_is_read_moves_nothing(view: ChatView) -> N
 
 def test_a_hit_in_a_card_is_still_the_current_one(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([ANSWER, _card("p")])
-    with qtbot.waitSignal(view.find_finished):
+    with qtbot.waitSignal(view.finder.finished):
         view.find_text("make it")
     view.chat_viewport.model.append(DIVIDER)
     qtbot.waitUntil(lambda: view.finder.counter.is_done)

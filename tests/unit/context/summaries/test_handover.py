@@ -220,6 +220,10 @@ def test_an_extract_says_what_is_committed_open_and_answered() -> None:
     simulator.send_message("Is anything left?")
     simulator.step("Let me check the plan to see what else `read_block` needs:", 0)
     assert sections()["TODO Items"] == ["Last request, not answered yet: Is anything left?"]
+    simulator.step(
+        "`read_block` still takes the first block in one place:\n\n```python\nfirst = blocks[0]\n```", 0
+    )
+    assert sections()["TODO Items"] == [], "what the colon announces follows it"
 
 
 def test_an_extract_says_the_same_fact_once() -> None:

@@ -12,7 +12,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.row_types import CallChanges, DividerRow, Row, ToolRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, Row, ToolRow
 from tests.support.call_log import CallLog
 
 
@@ -62,7 +62,8 @@ def changes_on_cards(log: CallLog) -> list[int]:
 def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did() -> None:
     log = CallLog()
     log.call("run_command", command="sed -i s/a/b/ *.py")
-    log.add(ChangesRecorded("c1", "1" * 64, "command", "c0", changed=2, added_lines=12, removed_lines=4))
+    made = ChangesRecorded("c1", "1" * 64, "command", "c0", changed=2, added_lines=12, removed_lines=4)
+    log.add(made)
     log.add(ChangesRecorded("c2", "2" * 64, "outside", changed=1, first_path="odd\nname.py"))
     log.add(ChangesRecorded("c3", "3" * 64, "outside", created=2, deleted=1))
     log.add(ChangesRecorded("c4", "4" * 64, "revert", reverts=("c1",), scope="turn", changed=2))
@@ -70,7 +71,7 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
     reduction, rows = rows_from_log(log.events)
     assert reduction.tools.key_of_call("c0") in [row.key for row in rows if isinstance(row, ToolRow)]
     cards = [row.changes for row in rows if isinstance(row, ToolRow)]
-    assert cards == [CallChanges("c1", 2, 12, 4)]
+    assert cards == [made]
     dividers = [row for row in rows if isinstance(row, DividerRow)]
     assert [(row.text, row.actions) for row in dividers] == [
         ("odd\\u000aname.py changed outside the agent", (OpenChanges("c2"),)),
