@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sqlite3
 import time
 import tomllib
 from collections.abc import Callable, Sequence
@@ -13,10 +14,29 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.cli.output import print_err, print_out
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
-from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, error_reason, system_reason
-from helix_desktop.replay.measure import RecordingFigures, Totals, measure_recording, totals_of
+from helix_desktop.domain.choices import AGENT_NAMES
+from helix_desktop.domain.errors import InvalidInput, InvalidRecording
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.translatable_text import (
+    TextContext,
+    TranslatableText,
+    error_reason,
+    system_reason,
+    verbatim,
+)
+from helix_desktop.foreign.discovery import FoundSession, find_in
+from helix_desktop.replay.measure import (
+    RecordingFigures,
+    Totals,
+    measure_messages,
+    measure_recording,
+    totals_of,
+)
+from helix_desktop.replay.recording import messages_of_log
+from helix_desktop.services.foreign_import import read_session
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, current_language, translate
 
@@ -29,14 +49,20 @@ PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 def replay(args: argparse.Namespace) -> int:
     """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
     policy = load_policy(args.policy)
-    paths = dict.fromkeys(args.files)
-    figures, progress = [], _Progress(len(paths))
-    for done, path in enumerate(paths, 1):
-        figures.append(measure_recording(path, policy, args.window))
+    sources = [source for path in dict.fromkeys(args.files) for source in _sources(path)]
+    figures, models, progress = [], list[str](), _Progress(len(sources))
+    for done, source in enumerate(sources, 1):
+        if isinstance(source, Path):
+            figures.append(measure_recording(source, policy, args.window))
+            models.append("")
+        else:
+            one, model = _measure_foreign(source, policy, args.window)
+            figures.append(one)
+            models.append(model)
         progress(done)
     if args.json:
         document = {
-            "files": [_document(one) for one in figures],
+            "files": [_document(one, model) for one, model in zip(figures, models, strict=True)],
             "total": msgspec.to_builtins(totals_of(figures)),
         }
         print_out(json.dumps(document, indent=1))
@@ -48,6 +74,25 @@ def replay(args: argparse.Namespace) -> int:
     for name, cell in zip(names, cells, strict=True):
         print_out(f"{name:<{name_width}}  {cell:>{cell_width}}")
     for one in figures:
+        for compaction in one.compactions:
+            facts = compaction.facts
+            print_out(
+                tr(
+                    "{file}: compacted before model call {call}. Of {total} facts its summary names {named}, "
+                    "the managed context {managed}.",
+                    file=one.file,
+                    call=format_integer(compaction.request),
+                    total=format_integer(sum(kind.total for kind in facts)),
+                    named=format_integer(sum(kind.in_summary for kind in facts)),
+                    managed=format_integer(sum(kind.in_context for kind in facts)),
+                )
+                if facts
+                else tr(
+                    "{file}: compacted before model call {call}. Its summary isn't readable.",
+                    file=one.file,
+                    call=format_integer(compaction.request),
+                )
+            )
         if one.reach.lost:
             print_err(tr("{file}: lost {calls}", file=one.file, calls=one.reach.lost))
         for reason in one.faults.reasons:
@@ -55,9 +100,64 @@ def replay(args: argparse.Namespace) -> int:
     return 0
 
 
-def _document(figures: RecordingFigures) -> dict[str, object]:
+def _sources(path: Path) -> list[Path | FoundSession]:
+    """Return the sessions of other agents in a file or folder; a file that has none is a recording.
+
+    Raises InvalidRecording for a folder without any.
+    """
+    try:
+        found = [] if not path.exists() or path.is_fifo() else list(find_in(path))
+    except (OSError, sqlite3.Error):
+        found = []
+    if path.is_dir() and not found:
+        raise InvalidRecording(
+            text("No sessions found in {path}.", path=path),
+            text("Known are those of {agents}.", agents=tuple(AGENT_NAMES.values())),
+            text("Choose a session file, or the folder that an agent keeps them in."),
+        )
+    if not found:
+        return [path]
+    return [each.source.path if each.agent == "chat-messages" else each for each in found]
+
+
+def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) -> tuple[RecordingFigures, str]:
+    """Measure a session of another agent; return the model that answered last, too.
+
+    Raises InvalidRecording.
+    """
+    vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
+    what = text("The recording {path} can't be read.", path=found.source.path)
+    try:
+        log, contents = read_session(found, vocabulary)
+    except OSError as error:
+        raise InvalidRecording(what, system_reason(error)) from error
+    except (EOFError, sqlite3.Error) as error:
+        raise InvalidRecording(what, verbatim(str(error))) from error
+    messages, compactions = messages_of_log(log, contents)
+    if not any(message["role"] == "assistant" for message in messages):
+        raise InvalidRecording(what, text("It has no answer of a model to replay."))
+    name = str(found.source.path) + (f"#{found.id}" if found.source.session else "")
+    answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
+    model = next((answer.model for answer in reversed(answers) if answer.model), "")
+    return measure_messages(name, messages, policy, window, compactions), model
+
+
+def _document(figures: RecordingFigures, model: str) -> dict[str, object]:
+    """Return the figures as JSON; of a session of another agent also its model, and what that would cost.
+
+    The cost is that of the input, in US dollars, as `billed` estimates it; None where no price is known.
+    """
     own = totals_of([figures])
+    more: dict[str, object] = {}
+    if model:
+        price = _input_price(model) / 1_000_000
+        more = {
+            "model": model,
+            "cost": figures.managed.billed * price if price else None,
+            "cost_unmanaged": figures.unmanaged.billed * price if price else None,
+        }
     return {
+        **more,
         **msgspec.to_builtins(figures),
         "input_of_unmanaged": own.input_of_sums,
         "billed_of_unmanaged": own.billed_of_sums,
@@ -68,6 +168,14 @@ def _document(figures: RecordingFigures) -> dict[str, object]:
         "coverage_share_old": own.coverage_share_old,
         "coverage_share_very_old": own.coverage_share_very_old,
     }
+
+
+def _input_price(model: str) -> float:
+    """Return the US dollars per million input tokens at the model's own vendor; 0 where it isn't known."""
+    catalog = ModelCatalog.load(resources_dir() / "models.toml")
+    hosts = (host for vendor in catalog.vendors for host in vendor.hosts)
+    specs = (catalog.spec_for(f"https://{host}", model) for host in hosts)
+    return next((spec.spec.price_in for spec in specs if spec is not None and spec.spec.price_in), 0.0)
 
 
 def _percent(share: float) -> str:

@@ -16,10 +16,18 @@ import msgspec
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.errors import DigestUnknown, RequestInvalid, RequestTooLarge
+from helix_desktop.domain.events.foreign import ForeignCompaction
+from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.identifier_coverage import IdentifierCoverage, IdentifierCoverageCounter, find_uses
+from helix_desktop.replay.identifier_coverage import (
+    IdentifierCoverage,
+    IdentifierCoverageCounter,
+    find_uses,
+    message_texts,
+)
 from helix_desktop.replay.recording import (
     RawMessage,
     as_message,
@@ -39,8 +47,8 @@ MAX_LOST_NAMED = 5
 class Reachability(msgspec.Struct, frozen=True):
     """The tool outputs before one model call, in bytes: all, complete in its window, and reachable.
 
-    An output is reachable if it is complete in the window, or can be fetched through handles in it.
-    `argument_bytes` are those of the texts in the arguments of calls.
+    An output is reachable if it is complete in the window, or can be fetched through handles in it; in one
+    call, if its own handle is there. `argument_bytes` are those of the texts in the arguments of calls.
     """
 
     request: int
@@ -51,6 +59,7 @@ class Reachability(msgspec.Struct, frozen=True):
     argument_bytes: int = 0
     reachable_argument_bytes: int = 0
     lost: tuple[str, ...] = ()
+    one_call_bytes: int = 0
 
     @property
     def reachable_share(self) -> float:
@@ -146,7 +155,9 @@ def measure_reachability(
 ) -> Reachability:
     """Measure what can be read from the request of this number by fetching every content."""
     visible = visible_call_ids(request, originals)
-    fetched = {content for _, content in follow_handles(request, originals, recall)}
+    paths = [(len(path), content) for path, content in follow_handles(request, originals, recall)]
+    fetched = {content for _, content in paths}
+    at_once = {content for calls, content in paths if calls == 1}
     lost = [
         call_id
         for call_id, content in originals.outputs.items()
@@ -164,6 +175,11 @@ def measure_reachability(
         arguments,
         reachable_arguments,
         tuple(lost_id for lost_id in lost if sizes[lost_id])[:MAX_LOST_NAMED],
+        sum(
+            len(content)
+            for call_id, content in originals.outputs.items()
+            if call_id in visible or content in at_once
+        ),
     )
 
 
@@ -209,12 +225,38 @@ class FailedRequests(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
+class ComparedFacts(msgspec.Struct, frozen=True):
+    """How many facts of a kind the history had, and how many another agent's summary names.
+
+    `in_context` are those that the managed request behind it names.
+    """
+
+    kind: FactKind
+    total: int
+    in_summary: int
+    in_context: int
+
+
+class ComparedCompaction(msgspec.Struct, frozen=True):
+    """A compaction of another agent in front of model call `request`, and what it kept.
+
+    `before` are the tokens in its context by its own count; 0: not recorded. `tokens` are those of its
+    summary. Without a summary, as where it is encrypted, no facts are compared.
+    """
+
+    request: int
+    before: int
+    tokens: int
+    facts: tuple[ComparedFacts, ...] = ()
+
+
 class RecordingFigures(msgspec.Struct, frozen=True):
     """The figures of one recording.
 
     `checkpoint_tokens` are the input of each call for a checkpoint, which is no summary and not billed;
     `longest_stretch` is the most history, in tokens, without a handover or checkpoint. `reach` is of the last
-    request.
+    request. `managed_sizes` and `unmanaged_sizes` are the tokens of each request: one that could not be made
+    counts as the one before.
     """
 
     file: str
@@ -229,6 +271,9 @@ class RecordingFigures(msgspec.Struct, frozen=True):
     faults: FailedRequests
     reach: Reachability
     coverage: IdentifierCoverage
+    managed_sizes: tuple[int, ...] = ()
+    unmanaged_sizes: tuple[int, ...] = ()
+    compactions: tuple[ComparedCompaction, ...] = ()
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -261,7 +306,20 @@ class Totals(msgspec.Struct, frozen=True):
 
 def measure_recording(path: Path, policy: ContextPolicy, window: int) -> RecordingFigures:
     """Replay one recording under a policy, with a window in tokens. Raises InvalidRecording."""
-    messages = list(read_messages(path))
+    return measure_messages(str(path), list(read_messages(path)), policy, window)
+
+
+def measure_messages(
+    name: str,
+    messages: Sequence[RawMessage],
+    policy: ContextPolicy,
+    window: int,
+    compactions: Sequence[tuple[int, ForeignCompaction]] = (),
+) -> RecordingFigures:
+    """Replay messages under a policy, with a window in tokens.
+
+    `compactions` are those of another agent, each with the number of messages in front of it.
+    """
     counter = MessageTokenCounter.bundled()
     with closing(Replayer(policy, window)) as replayer:
         totals, originals, coverage = (
@@ -273,8 +331,9 @@ def measure_recording(path: Path, policy: ContextPolicy, window: int) -> Recordi
         failures: list[str] = []
         reach = Reachability(request=0, outputs=0, output_bytes=0, window_bytes=0, reachable_bytes=0)
         uses = find_uses(list(map(as_message, messages)))
-        call = 0
-        for message, turn_ends in with_turn_ends(messages):
+        call, sizes = 0, list[int]()
+        waiting, compared = deque(compactions), list[ComparedCompaction]()
+        for number, (message, turn_ends) in enumerate(with_turn_ends(messages)):
             if message["role"] == "assistant":
                 call += 1
                 try:
@@ -284,17 +343,21 @@ def measure_recording(path: Path, policy: ContextPolicy, window: int) -> Recordi
                 else:
                     totals.add(request)
                     coverage.add(call, uses[call - 1], request)
+                sizes.append(totals.sizes[-1] if totals.requests else 0)
+                while waiting and waiting[0][0] <= number:
+                    compared.append(_compared(replayer, request, call, waiting.popleft()[1]))
                 if call == len(uses):
                     reach = measure_reachability(call, request, originals, replayer.recall)
             replayer.feed(message)
             originals.add(as_message(message))
             if turn_ends:
                 replayer.end_turn()
+        unmanaged = RequestTotals(counter, window)
         return RecordingFigures(
-            file=str(path),
+            file=name,
             window=window,
             managed=totals.result(replayer.summaries),
-            unmanaged=_measure_unmanaged(messages, RequestTotals(counter, window)),
+            unmanaged=_measure_unmanaged(messages, unmanaged),
             counts=replayer.counts,
             summaries=len(replayer.summaries),
             summary_tokens=sum(replayer.summaries),
@@ -303,7 +366,30 @@ def measure_recording(path: Path, policy: ContextPolicy, window: int) -> Recordi
             faults=FailedRequests(len(failures), tuple(failures[:MAX_REASONS])),
             reach=reach,
             coverage=coverage.result,
+            managed_sizes=tuple(sizes),
+            unmanaged_sizes=unmanaged.sizes,
+            compactions=tuple(compared),
         )
+
+
+def _compared(
+    replayer: Replayer, request: Sequence[Message], call: int, event: ForeignCompaction
+) -> ComparedCompaction:
+    """Compare what another agent's summary names with what the managed request behind it does."""
+    if not event.summary.strip():
+        return ComparedCompaction(call, event.before, event.tokens)
+    facts = covered_facts(replayer.session.transcript.messages.items)
+    context = "\n".join(text for message in request for text in message_texts(message))
+    summary, managed = (check_summary_coverage(facts, text, 0) for text in (event.summary, context))
+    return ComparedCompaction(
+        call,
+        event.before,
+        event.tokens,
+        tuple(
+            ComparedFacts(one.kind, one.total, one.named, other.named)
+            for one, other in zip(summary, managed, strict=True)
+        ),
+    )
 
 
 def _measure_unmanaged(messages: Sequence[RawMessage], totals: RequestTotals) -> SentTotals:

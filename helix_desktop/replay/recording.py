@@ -6,6 +6,7 @@ import gzip
 import json
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
@@ -17,6 +18,9 @@ import msgspec
 
 from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import InvalidRecording
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.foreign import ForeignCompaction
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 
@@ -67,6 +71,45 @@ _DECODER = msgspec.json.Decoder(_AnyLine)
 def as_message(raw: RawMessage) -> Message:
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in raw.get("tool_calls", ()))
     return Message(raw["role"], raw["content"], calls, raw.get("tool_call_id", ""), raw.get("name", ""))
+
+
+def messages_of_log(
+    log: Iterable[RecordedEvent], contents: Mapping[str, bytes]
+) -> tuple[list[dict[str, Any]], list[tuple[int, ForeignCompaction]]]:
+    """Return a session as the messages of a recording, outputs in full as far as `contents` has them.
+
+    Behind it come the compactions of the agent that the session was imported from, each with the number of
+    messages in front of it. A call whose id occurred before gets another one.
+    """
+    messages: list[dict[str, Any]] = []
+    compactions: list[tuple[int, ForeignCompaction]] = []
+    counts: Counter[str] = Counter()
+    open_ids: dict[str, str] = {}
+    for recorded in log:
+        match recorded.event:
+            case UserSpoke(text=words, attachments=attachments):
+                parts = (words, *(attachment.text for attachment in attachments))
+                messages.append({"role": "user", "content": "\n\n".join(filter(None, parts))})
+            case AssistantSpoke(text=words, calls=calls):
+                counts.update(call.id for call in calls)
+                open_ids = {
+                    call.id: f"{call.id}-{counts[call.id]}" if counts[call.id] > 1 else call.id
+                    for call in calls
+                }
+                answer: dict[str, Any] = {"role": "assistant", "content": words}
+                if calls:
+                    answer["tool_calls"] = [
+                        {"id": open_ids[call.id], "name": call.name, "arguments": call.arguments}
+                        for call in calls
+                    ]
+                messages.append(answer)
+            case ToolAnswered(call_id=call_id, name=name, digest=digest) as output if call_id in open_ids:
+                whole = contents[digest].decode("utf-8", "replace") if digest in contents else output.text
+                tool = {"role": "tool", "content": whole, "tool_call_id": open_ids.pop(call_id), "name": name}
+                messages.append(tool)
+            case ForeignCompaction() as compaction:
+                compactions.append((len(messages), compaction))
+    return messages, compactions
 
 
 def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:

@@ -219,6 +219,11 @@ class RequestTotals:
     def requests(self) -> int:
         return len(self._sums)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The tokens of each request so far."""
+        return tuple(self._sums)
+
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:
         """Return the sums so far, with the input of the summarizing calls."""
         total, requests = sum(self._sums), len(self._sums)

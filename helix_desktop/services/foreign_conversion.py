@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -64,7 +65,6 @@ from helix_desktop.foreign.items import (
 )
 from helix_desktop.foreign.sources import Source
 from helix_desktop.providers.tiktoken_counter import CountAhead
-from helix_desktop.store.archive_spool import ArchiveSpool
 
 POLICY = ContextPolicy()
 """What outputs are shown by, whatever the workspace's policy is: so the same records give the same events."""
@@ -83,6 +83,16 @@ _NO_OUTPUT = "(No output was recorded for this call.)"
 def session_id_of(agent: ForeignAgent, source: str, part: str = "") -> str:
     """Return the id of an imported session: the same for the same session, and a part of it (a branch)."""
     return hashlib.sha256("\n".join((agent, source, part)).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+class ConvertedRecords(Protocol):
+    """Takes what comes of records: an `ArchiveSpool`, to be stored."""
+
+    def add_content(self, content: Content, at_ms: int, session_id: str) -> None:
+        """Add a content that was stored at a time, by a session first."""
+
+    def add_event(self, session_id: str, recorded: RecordedEvent) -> None:
+        """Add the next event of a session."""
 
 
 class ConvertedSession:
@@ -131,7 +141,7 @@ class Conversion:
         self,
         source: Source,
         source_id: str,
-        spool: ArchiveSpool,
+        spool: ConvertedRecords,
         counter: CountAhead,
         *,
         parent: str = "",

@@ -16,7 +16,9 @@ import msgspec
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.foreign import ForeignRecords, RecordCount
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
+from helix_desktop.domain.store import Content
 from helix_desktop.domain.store_reports import ImportResult
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
 from helix_desktop.foreign.discovery import (
@@ -194,6 +196,38 @@ class ForeignSessions:
                 asyncio.run(child.run(marks[children[name]], report))
                 conversions.append(child)
         return conversions
+
+
+class _InMemory:
+    """What comes of a session's records, in memory."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.logs: dict[str, list[RecordedEvent]] = {}
+
+    def add_content(self, content: Content, at_ms: int, session_id: str) -> None:
+        self.contents[content.digest] = content.data
+
+    def add_event(self, session_id: str, recorded: RecordedEvent) -> None:
+        self.logs.setdefault(session_id, []).append(recorded)
+
+
+def read_session(found: FoundSession, vocabulary: Path) -> tuple[list[RecordedEvent], dict[str, bytes]]:
+    """Return the log that a session would have, and its contents by digest; nothing is stored.
+
+    Where the user went back, it is the longest way through the session. Raises OSError, EOFError,
+    sqlite3.Error. Call it where no event loop runs.
+    """
+    records = _InMemory()
+    with CountAhead(vocabulary) as counter:
+        conversion = Conversion(found.source, found.id, records, counter, title=found.title)
+        asyncio.run(conversion.run())
+    logs: dict[str, list[RecordedEvent]] = {}
+    for session in converted(conversion.sessions):
+        shared = logs[session.branch.parent][: session.branch.seq] if session.branch is not None else []
+        if not session.parent:
+            logs[session.id] = [*shared, *records.logs[session.id]]
+    return max(logs.values(), key=len, default=[]), records.contents
 
 
 async def _to_its_end(stop: threading.Event, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -62,6 +62,66 @@ def only_progress(text: str) -> bool:
     return all(line.endswith(" recordings measured") for line in text.splitlines())
 
 
+FOREIGN = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
+
+
+def _foreign(uuid: int, role: str, content: object, **more: object) -> Document:
+    return {
+        "type": role, "uuid": str(uuid), "parentUuid": str(uuid - 1) if uuid > 1 else None,
+        "sessionId": FOREIGN, "cwd": "/home/ann/shop", "version": "2.1.5",
+        "timestamp": "2026-02-12T07:51:13Z",
+        "message": {"role": role, "content": content, "id": f"m{uuid}", "model": "claude-opus-4-5"},
+        **more,
+    }  # fmt: skip
+
+
+def test_a_session_of_another_agent_says_what_its_compaction_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folder holds it, and the figures are those of the file."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make check-prices"}}
+    output = {"type": "tool_result", "tool_use_id": "t1", "content": "all 412 prices in src/prices.py hold\n"}
+    lines = [
+        _foreign(1, "user", "Never change src/legacy.py. Check the prices with make check-prices."),
+        _foreign(2, "assistant", [call]),
+        _foreign(3, "user", [output]),
+        _foreign(4, "assistant", [{"type": "text", "text": "They hold: 412 prices."}]),
+        _foreign(5, "system", "", subtype="compact_boundary", compactMetadata={"preTokens": 155_528}),
+        _foreign(6, "user", "The prices in src/prices.py were checked.", isCompactSummary=True),
+        _foreign(7, "user", "And the taxes?"),
+        _foreign(8, "assistant", [{"type": "text", "text": "Not checked yet."}]),
+    ]
+    place = tmp_path / f"{FOREIGN}.jsonl"
+    place.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    documents = []
+    for path in (place, tmp_path):
+        assert main(["replay", str(path), "--json"]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0] == documents[1]
+    (entry,) = documents[0]["files"]
+    assert entry["model"] == "claude-opus-4-5"
+    assert entry["cost"] == entry["managed"]["billed"] * 5 / 1_000_000
+    assert len(entry["managed_sizes"]) == entry["managed"]["requests"] == 3
+    assert sum(entry["managed_sizes"]) == entry["managed"]["input_tokens"]
+    assert sum(entry["unmanaged_sizes"]) == entry["unmanaged"]["input_tokens"]
+    assert entry["reach"]["one_call_bytes"] == entry["reach"]["output_bytes"] == 37
+    (compaction,) = entry["compactions"]
+    assert (compaction["request"], compaction["before"]) == (3, 155_528)
+    facts = {
+        each["kind"]: (each["total"], each["in_summary"], each["in_context"]) for each in compaction["facts"]
+    }
+    assert facts["commands"] == (1, 0, 1)
+    assert all(in_context == total for total, _, in_context in facts.values())
+    assert main(["replay", str(place)]) == 0
+    assert "compacted before model call 3. Of " in capsys.readouterr().out
+
+
+def test_a_folder_without_sessions_is_refused_with_what_to_do(
+    refuse: Callable[..., str], tmp_path: Path
+) -> None:
+    assert "No sessions found in" in refuse(str(tmp_path))
+
+
 def test_the_default_policy_sends_less_and_loses_nothing(figures: Callable[..., Document]) -> None:
     document = figures()
     long, short = document["files"]
@@ -132,7 +192,7 @@ def test_bad_input_is_refused_in_one_line(
         good, str(tmp_path / "bad.jsonl")
     )
     assert "No such file or directory" in refuse(str(tmp_path / "none.jsonl"))
-    assert "Is a directory" in refuse(str(tmp_path))
+    assert "bad.jsonl can't be used" in refuse(str(tmp_path))
     assert "the following arguments are required: FILE" in refuse()
     assert "must be a number from 1,000 to 1,000,000,000 (got '12')" in refuse(good, "--window", "12")
     assert "unrecognized arguments: --recalls" in refuse(good, "--recalls")

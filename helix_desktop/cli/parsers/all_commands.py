@@ -70,14 +70,17 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
         help=tr("measure what a policy does with recorded sessions"),
         description=tr(
             "A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. "
-            "Assistant messages can have {calls}. Tool messages have {call_id} and {name}.",
+            "Assistant messages can have {calls}. Tool messages have {call_id} and {name}. Session files of "
+            "other agents are replayed too, and folders with some.",
             message=_MESSAGE,
             calls=_CALLS,
             call_id=_CALL_ID,
             name=_NAME,
         ),
     )
-    replay.add_argument("files", nargs="+", type=argument_types.path, metavar="FILE", help=tr("recordings"))
+    replay.add_argument(
+        "files", nargs="+", type=argument_types.path, metavar="FILE", help=tr("recordings, sessions")
+    )
     add_policy(replay)
     add_window(replay, default=128_000)
     add_json(replay)

@@ -59,7 +59,7 @@ def test_complete_outputs_in_the_window_count_and_others_do_not() -> None:
         Message("user", OUTPUTS["c"]),
     ]
     result = reach(request, Stored())
-    assert result == Reachability(7, 4, 130, 100, 100, lost=("b", "c"))
+    assert result == Reachability(7, 4, 130, 100, 100, lost=("b", "c"), one_call_bytes=100)
     assert result.reachable_share == pytest.approx(100 / 130)
 
 
