@@ -31,7 +31,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox, TextField
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -321,9 +321,11 @@ class DraftPage(QWidget):
         for page in (self.editor, self.compared, self.sent_view):
             self._pages.addWidget(page)
         sizes = ResponsiveRow(self._sizes, [self.sent_button])
-        body = column(self._range_line, self._head, self._pages, sizes, _FactsArea(self._facts), gap=8)
-        body.setStretch(2, 1)
-        self.setLayout(body)
+        self.setLayout(
+            column(
+                self._range_line, self._head, self._pages, sizes, _FactsArea(self._facts), gap=8, stretch=2
+            )
+        )
 
     def perform(self, intent: Intent) -> None:
         """Do nothing: what a chip shows would stand behind the draft."""
@@ -472,11 +474,8 @@ def _warning_line(sentence: str, name: str) -> QWidget:
 
 
 def _with_warning_icon(text: QLabel) -> QWidget:
-    line = row(IconLabel("triangle-alert", px=17, color_token="warn"), text, gap=9)
-    line.setStretch(1, 1)
-    widget = QWidget()
-    widget.setLayout(line)
-    return widget
+    line = row(IconLabel("triangle-alert", px=17, color_token="warn"), text, gap=9, stretch=1)
+    return pane(line)
 
 
 def _pills(draft: DraftRow) -> QWidget:
@@ -568,9 +567,8 @@ class HandoverDialog(Themed, SizedDialog):
         choice = column(self._hint, self._gain, gap=8)
         choice.addStretch(0)
         for body in (choice, column(self.phase_steps, self.model_output, gap=8)):
-            page = QWidget()
             body.setStretch(1, 1)
-            page.setLayout(body)
+            page = pane(body)
             pages.append(page)
         self._pages = FittedStack(*pages, self.draft_page)
         self.draft_button = PushButton(tr("Write draft"), "primary", name="write_draft")
@@ -714,9 +712,11 @@ class HandoverDialog(Themed, SizedDialog):
             right_from=1,
         )
         words = column(self._title, self._lead, gap=5)
-        layout = column(words, choice, self._pages, self._problem, buttons, margins=DIALOG_MARGINS, gap=12)
-        layout.setStretch(2, 1)
-        self.setLayout(layout)
+        self.setLayout(
+            column(
+                words, choice, self._pages, self._problem, buttons, margins=DIALOG_MARGINS, gap=12, stretch=2
+            )
+        )
 
     def _connect(self) -> None:
         self.draft_button.clicked.connect(

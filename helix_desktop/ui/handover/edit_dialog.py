@@ -31,7 +31,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
@@ -377,8 +377,7 @@ class EditDialog(Themed, SizedDialog):
         scroll = VerticalScrollArea(page)  # no stop of its own: its fields are
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setAccessibleName(tr("Sections"))
-        compared = QWidget()
-        compared.setLayout(column(self.counts, self.compared, gap=8))
+        compared = pane(column(self.counts, self.compared, gap=8))
         for part in (scroll, compared):
             self._pages.addWidget(part)
         buttons = FlowBox([self.compare_button, self.cancel_button, self.save_button], right_from=1)
