@@ -23,7 +23,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import key_label, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
@@ -46,9 +46,7 @@ _DISMISS_EVENTS = {
 
 
 def key_hint(keys: str, meaning: str) -> QWidget:
-    hint = QWidget()
-    hint.setLayout(row(key_label(keys), label(meaning, "faint"), gap=6))
-    return hint
+    return pane(row(key_label(keys), label(meaning, "faint"), gap=6))
 
 
 def heading_item(text: str) -> QStandardItem:
@@ -87,12 +85,17 @@ class LineDelegate(QStyledItemDelegate):
             painter.setBrush(QColor(self.theme.selection))
             painter.drawRoundedRect(box, 9, 9)
         if index.data(_HEADING_ROLE):
-            painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
-            painter.setPen(QColor(self.theme.muted))
-            draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+            self.paint_heading(painter, box, index)
         else:
             self.paint_line(painter, box, index)
         painter.restore()
+
+    def paint_heading(
+        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
+        painter.setPen(QColor(self.theme.muted))
+        draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         raise NotImplementedError
@@ -112,11 +115,12 @@ class QuickPicker(Themed, QFrame):
         enter_hint: str,
         max_lines: int,
         footer: Sequence[QWidget] = (),
+        head: FlowBox | None = None,
     ) -> None:
         """Start hidden in a window. `empty_text` is shown when a search finds nothing.
 
         `enter_hint` says in a word what Enter does; `max_lines` are visible at once. `footer` stands at the
-        right of the keys.
+        right of the keys, `head` below the search field.
         """
         super().__init__(window)
         self._window, self._max_lines = window, max_lines
@@ -146,8 +150,10 @@ class QuickPicker(Themed, QFrame):
             key_hint("Esc", tr("close", "what the Esc key does")),
         )
         self._footer = FlowBox((*hints, *footer), right_from=len(hints))
+        self._head = head
         self._boxes = column(
-            *(self.search, self.list_view, self._empty, self.note, self._footer),
+            *(self.search, *([head] if head is not None else [])),
+            *(self.list_view, self._empty, self.note, self._footer),
             margins=(_MARGIN_PX, 12, _MARGIN_PX, 10),
             gap=_GAP_PX,
         )
@@ -276,6 +282,7 @@ class QuickPicker(Themed, QFrame):
         frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX
         frame += self._boxes.contentsMargins().top() + self._boxes.contentsMargins().bottom()
         frame += self.contentsMargins().top() + self.contentsMargins().bottom()
+        frame += 0 if self._head is None else self._head.heightForWidth(inner) + _GAP_PX
         frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
         max_height = window.height() - 140
         ends = accumulate(

@@ -63,6 +63,7 @@ _ICONS = {
     "mcp": "plug",
     "data": "database",
     "other_agents": "download",
+    "search": "search",
     "command_line": "terminal",
     "keys": "keyboard",
     "edge_cases": "circle-alert",

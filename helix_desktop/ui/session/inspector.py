@@ -222,22 +222,23 @@ class InspectorPresenter(QObject):
         await self._cache(conversation, row)
 
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
+        name, saved = ellipsize(row.name, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
+        what = tr("Cache “{name}” now?", name=name)
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
-        saved = await conversation.window.caching_savings(row.seq)
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
-            self._offer_undo(conversation, tr("Cached “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
+            self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Leave “{name}” out of the requests?", name=ellipsize(row.name, _NAME_CHARS))
+        name = ellipsize(row.name, _NAME_CHARS)
+        what = tr("Leave “{name}” out of the requests?", name=name)
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
-            self._offer_undo(conversation, tr("Left out “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
+            self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
 
     def _offer_undo(self, conversation: Conversation, what: str) -> None:
         """Say what was changed, with its undo: its row may be out of sight by now."""

@@ -108,8 +108,9 @@ class WindowCommands(WindowCommandTable):
         with_arguments=intents.Find, also=_also("search"),
     )
     search_messages = Command(
-        text("Search messages…"), intents.SearchMessages(), "Ctrl+Shift+F", menu=EDIT, group=3,
-        also=_also("find history"),
+        text("Search everything…"), intents.SearchEverything(), "Ctrl+Shift+F", menu=EDIT, group=3,
+        slash="search", with_arguments=intents.SearchEverything,
+        also=_also("find history messages outputs files"),
     )
     previous_message = Command(
         text("Go to my previous message"), intents.GoToOwnMessage(-1), f"{_JUMP}Up", menu=EDIT, group=4,

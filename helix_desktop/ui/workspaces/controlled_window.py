@@ -19,19 +19,13 @@ from helix_desktop.ui.session.drafts.attachments import RecallController
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.past import PastController
-from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.turn import (
-    ApprovalController,
-    ModeController,
-    NextMessagesController,
-    TurnCommands,
-)
-from helix_desktop.ui.session.view_state import ViewStateController
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -46,6 +40,7 @@ from helix_desktop.ui.workspaces.notifications import NotificationController, No
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
+from helix_desktop.ui.workspaces.search_everything import SearchController
 from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings_controller import SettingsController
@@ -92,8 +87,7 @@ class ControlledWindow:
         window.intents.add(pages.cache)
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
-        self.next_messages = NextMessagesController(pages.chat.next_messages, session, self.composer)
-        window.intents.add(self.next_messages)
+        self.turn = TurnController(window, session, self.composer)
         InspectorPresenter(window, session, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
@@ -104,7 +98,7 @@ class ControlledWindow:
         self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
         self.trust = TrustController(window, session, windows, self.sidebar)
         self.workspace_controller = WorkspaceController(
-            window, session, windows, self.composer, self.next_messages, self.sidebar, self.trust
+            window, session, windows, self.composer, self.turn, self.sidebar, self.trust
         )
 
     def _add_session_actions(self) -> None:
@@ -114,14 +108,10 @@ class ControlledWindow:
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
-        ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
-        TurnCommands(window, session)
-        ApprovalController(window, session)
         follow_session(session)
-        mode = ModeController(window, session)
-        workspaces.on(ApprovalGiven, mode.follow_approval)
-        workspaces.on(ModeChanged, mode.follow_mode)
+        workspaces.on(ApprovalGiven, self.turn.follow_approval)
+        workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
         PromptFileActions(window, session)
 
@@ -142,6 +132,7 @@ class ControlledWindow:
         self.quit_controller = QuitController(window, session, windows, tray)
         WorkspaceListController(window, session, workspaces)
         SwitcherPresenter(window, session, windows, workspaces, self.navigation)
+        SearchController(window, session, workspaces, self.navigation)
         SessionSearchPresenter(window, session, workspaces, self.navigation)
         SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)

@@ -13,7 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.shell.switcher.panel import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
+from helix_desktop.ui.kit.intents import OpenListedSession
+from helix_desktop.ui.shell.switcher import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
@@ -167,7 +168,7 @@ async def test_a_session_opened_while_messages_are_searched_does_not_end_the_sea
         sidebar.search.setText("fixed")
         sidebar.messages_requested.emit("fixed")
         for _ in range(50):
-            sidebar.session_selected.emit(open_id)
+            rig.window.perform(OpenListedSession(open_id))
             await asyncio.sleep(0.001)
         note = "Titles and messages of this workspace."
         await until(
@@ -206,8 +207,8 @@ async def test_sessions_and_messages_of_closed_workspaces_are_found_and_opened(
         press(switcher, Qt.Key.Key_Escape)
         async with asyncio.timeout(TIMEOUT_S), services.borrow_store(closed) as store:
             assert len(await store.sessions()) == 1, "the panel let go of the store"
-        rig.window.commands.search_messages.trigger()
-        QTest.keyClicks(switcher.search, "lexer fixed")
+        rig.window.commands.switch_workspace.trigger()
+        QTest.keyClicks(switcher.search, "# lexer fixed")
         await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
         press(switcher, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.session.workspace_id == closed, "the closed workspace")
