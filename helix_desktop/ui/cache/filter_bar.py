@@ -239,9 +239,7 @@ class ProgressRow(QWidget):
         self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
         self.bar.setTextVisible(False)
         self.cancel = PushButton(tr("Cancel"), "link", name="cancel")
-        line = row(self.text, self.bar, self.cancel, margins=(0, 0, 6, 0), gap=12)
-        line.setStretch(1, 1)
-        self.setLayout(line)
+        self.setLayout(row(self.text, self.bar, self.cancel, margins=(0, 0, 6, 0), gap=12, stretch=1))
         self.hide()
 
     def show_progress(self, progress: CacheProgress | None) -> None:

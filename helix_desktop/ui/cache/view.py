@@ -91,8 +91,7 @@ class HandoverHits(QWidget):
         self.caption.is_fixed_width = True
         self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
         self.chips = ChipRow()
-        line = row(self.caption, self.chips, margins=(18, 0, 12, 11), gap=9)
-        line.setStretch(1, 1)
+        line = row(self.caption, self.chips, margins=(18, 0, 12, 11), gap=9, stretch=1)
         for part in (self.caption, self.chips):
             line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
@@ -240,8 +239,7 @@ class CacheBrowser(Themed, QWidget):
         self._pages.setMinimumHeight(120)
         retry = PushButton(tr("Retry"), name="try_again")
         retry.clicked.connect(self.refresh)
-        notice = row(self._error, retry, margins=(18, 0, 18, 10))
-        notice.setStretch(0, 1)
+        notice = row(self._error, retry, margins=(18, 0, 18, 10), stretch=0)
         notice.setAlignment(retry, Qt.AlignmentFlag.AlignTop)
         self._notice = QWidget(self)
         self._notice.setLayout(notice)

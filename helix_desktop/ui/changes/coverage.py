@@ -23,7 +23,7 @@ from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
@@ -129,9 +129,9 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
         close.clicked.connect(self.reject)
         words = column(label(tr("What can't be undone"), "title", wrap=True), self._lead, gap=5)
         buttons = FlowBox([close], right_from=0)
-        layout = column(words, self._summary, scroll, buttons, margins=DIALOG_MARGINS, gap=12)
-        layout.setStretch(2, 1)
-        self.setLayout(layout)
+        self.setLayout(
+            column(words, self._summary, scroll, buttons, margins=DIALOG_MARGINS, gap=12, stretch=2)
+        )
 
     def show_coverage(self, coverage: FileCoverage) -> None:
         self._lead.setText(_lead_text(coverage))
@@ -164,11 +164,8 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
         path.elide = Qt.TextElideMode.ElideMiddle
         words_below = tr("Included") if is_included else place_note(place.reason, place.files, place.size)
         note = label(words_below, "ok" if is_included else "muted", wrap=True)
-        words = QWidget()
         icon = IconLabel("folder" if place.is_folder else "file", px=16, color_token="muted")
-        line = row(icon, column(path, note, gap=1), gap=10)
-        line.setStretch(1, 1)
-        words.setLayout(line)
+        words = pane(row(icon, column(path, note, gap=1), gap=10, stretch=1))
         if place.reason not in _INCLUDABLE:
             return words
         verb, name = (tr("Leave out"), "leave-out") if is_included else (tr("Include"), "include")
@@ -215,8 +212,7 @@ class UndoneChangesPanel(Themed, QWidget):
         self._column = column(margins=(_INDENT_PX, 0, 0, 4), gap=6)
         self._page.setLayout(self._column)
         self.rows: ListScrollArea = _Rows(self._page, tr("Undone after commands"))
-        head = row(self._icon, self.heading, self.note, self.fold, gap=8)
-        head.setStretch(2, 1)
+        head = row(self._icon, self.heading, self.note, self.fold, gap=8, stretch=2)
         self.setLayout(column(head, self.rows, margins=(18, 4, 12, 4), gap=2))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.fold.clicked.connect(lambda: self._set_folded(not self.rows.isHidden()))
@@ -264,11 +260,13 @@ class UndoneChangesPanel(Themed, QWidget):
         restore.setAccessibleName(tr("{verb}: {path}", verb=tr("Restore"), path=name))
         restore.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         restore.clicked.connect(lambda: perform(self, PutAutoRun((change.change_id,), restore=True)))
-        line = row(column(path, TextLine(auto_run_reason(change), 12, role="muted"), gap=0), restore, gap=10)
-        line.setStretch(0, 1)
-        part = QWidget()
-        part.setLayout(line)
-        return part
+        line = row(
+            column(path, TextLine(auto_run_reason(change), 12, role="muted"), gap=0),
+            restore,
+            gap=10,
+            stretch=0,
+        )
+        return pane(line)
 
 
 class _Rows(ListScrollArea):

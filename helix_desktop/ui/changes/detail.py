@@ -97,9 +97,7 @@ class ChangeDetail(Themed, QWidget):
             self.body.addWidget(part)
         self.body.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.body.setMinimumHeight(_BODY_PX)
-        layout = column(self._head, self.body, gap=0)
-        layout.setStretch(1, 1)
-        self.setLayout(layout)
+        self.setLayout(column(self._head, self.body, gap=0, stretch=1))
         self.show_entry(None)
 
     @cached_property

@@ -1,57 +1,139 @@
-"""Edits a recorded handover: the dialog with its six fields and the original, and the way to the log."""
+"""Edits a recorded handover: its six fields and the original, what it takes, and the way to the log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
+import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.window.handover_writer import RevisionDraft
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import (
     ComparedSection,
     compare_handovers,
     editable_sections,
     from_fields,
     listed_below,
+    to_fields,
 )
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, restyle, retint
-from helix_desktop.ui.handover.compare_data import compared_counts
-from helix_desktop.ui.handover.compared_view import ComparedView
-from helix_desktop.ui.handover.edit_data import (
-    EditedField,
-    EditRefusal,
-    RevisionCheck,
-    edit_refusal,
-    edited_fields,
-    revision_check,
-)
+from helix_desktop.ui.handover.compare_dialog import ComparedView, compared_counts
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.numbers import format_token_count, format_token_difference
+from helix_desktop.words.summary_coverage import MissingText, missing_rules_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")
+
+
+class EditRefusal(msgspec.Struct, frozen=True):
+    """Why a handover cannot be edited now, and what can be done: redo it, or edit `seq` instead."""
+
+    reason: str
+    action: Literal["redo", "open", ""] = ""
+    seq: int = 0
+    label: str = ""
+
+
+class EditedField(msgspec.Struct, frozen=True):
+    """One section: its title, its sentences as lines, and those of the handover as it was first recorded."""
+
+    title: str
+    text: str
+    original: str
+
+
+class RevisionCheck(msgspec.Struct, frozen=True):
+    """What the edited sections take, and what they do not name, as text."""
+
+    tokens: str
+    missing: MissingText
+
+
+def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
+    """Return why handover `seq` cannot be edited; None if it can: only the active one."""
+    rewrites, active = transcript.rewrites, transcript.window.handover
+    if seq in transcript.checkpoints:
+        return _checkpoint_refusal(transcript, seq)
+    if rewrites.handovers[seq].origin:
+        return EditRefusal(tr("This handover is of another session. Edit it there."))
+    if transcript.can_redo(seq):
+        reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
+        return EditRefusal(reason, "redo", seq, tr("Redo"))
+    if active is not None and active[0] != seq:
+        title = handover_titles(transcript.written_handovers, transcript.checkpoints)[active[0]]
+        reason = tr(
+            "“{title}” replaces this one in the context, so only that one can be edited.", title=title
+        )
+        return EditRefusal(reason, "open", active[0], tr("Edit that one"))
+    return None
+
+
+def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
+    """Return why a checkpoint cannot be edited; None if the next handover begins with it."""
+    newest = newest_checkpoint(transcript)
+    if newest is not None and newest[0] == seq:
+        return None
+    following = (
+        newest[0]
+        if newest is not None
+        else transcript.window.handover[0]
+        if transcript.window.handover
+        else 0
+    )
+    if not following:
+        return EditRefusal(tr("The messages of this prepared handover were replaced, so it can't be edited."))
+    title = handover_titles(transcript.written_handovers, transcript.checkpoints)[following]
+    reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
+    return EditRefusal(reason, "open", following, tr("Edit that one"))
+
+
+def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
+    original = to_fields(editable_sections(draft.original))
+    return [
+        EditedField(title, text, original.get(title, ""))
+        for title, text in to_fields(editable_sections(draft.handover)).items()
+    ]
+
+
+def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int) -> RevisionCheck:
+    """Return what a handover takes and names with the sections as they are now.
+
+    `sent` are the tokens of the recorded one in the context, with all that stands around its text.
+    """
+    is_changed = event.sections != draft.handover.sections
+    now = sent + event.tokens - draft.handover.tokens
+    change = now - sent if is_changed else 0
+    tokens = format_token_count(now)
+    if change:
+        tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
+    return RevisionCheck(tokens, missing_rules_text(event.coverage))
+
 
 _MIN_LINES, _MAX_LINES = 2, 16  # of a field; longer text scrolls inside
 _FRAME_PX = 30  # of a field, above and below its lines
@@ -146,13 +228,16 @@ _PAUSE_MS = 250  # without a key before what was typed is checked
 
 
 class EditDialog(Themed, SizedDialog):
-    edited = Signal()  # the text changed, and no key was pressed for a while
-    compare_requested = Signal()
-    save_requested = Signal()
-    action_requested = Signal(object)  # the EditRefusal whose button was clicked
+    """While it runs, one handover of one conversation."""
+
+    _conversation: Conversation
+    _start: StartCoroutine
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, _SIZE, _MIN_SIZE)
+        self._draft: RevisionDraft | None = None
+        self._is_open, self._checks = False, 0
+        self._below: tuple[Bullet, ...] = ()
         self.setModal(True)
         self.setWindowTitle(tr("Edit handover"))
         self._title = Pill("", icon_name="layers")
@@ -253,6 +338,7 @@ class EditDialog(Themed, SizedDialog):
         section = next((part for part in self.sections if part.title == title), self.sections[0])
         section.add_sentence(f"{bullet.text} [{sources}]" if sources else bullet.text)
         announce(self, tr("Put back into {section}.", section=section.title))
+        self._compare()
 
     def show_error(self, error: HelixError) -> None:
         self.show_problem(error_text(error))
@@ -291,8 +377,7 @@ class EditDialog(Themed, SizedDialog):
         scroll = VerticalScrollArea(page)  # no stop of its own: its fields are
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setAccessibleName(tr("Sections"))
-        compared = QWidget()
-        compared.setLayout(column(self.counts, self.compared, gap=8))
+        compared = pane(column(self.counts, self.compared, gap=8))
         for part in (scroll, compared):
             self._pages.addWidget(part)
         buttons = FlowBox([self.compare_button, self.cancel_button, self.save_button], right_from=1)
@@ -307,11 +392,10 @@ class EditDialog(Themed, SizedDialog):
         self.setLayout(layout)
 
     def _connect(self) -> None:
-        self._pause.timeout.connect(self.edited)
         self.compare_button.clicked.connect(self._toggle_comparison)
         self.cancel_button.clicked.connect(self.reject)
-        self.save_button.clicked.connect(self.save_requested)
-        self.action_button.clicked.connect(lambda: self.action_requested.emit(self._refusal))
+        self.save_button.clicked.connect(lambda: self._start(self._save(), "save-handover"))
+        self.action_button.clicked.connect(lambda: self._start(self._act(), "edit-handover"))
         self.compared.put_back_requested.connect(self.put_back)
 
     def perform(self, intent: Intent) -> None:
@@ -324,7 +408,7 @@ class EditDialog(Themed, SizedDialog):
         if self.is_comparing:
             self.show_fields()
         else:
-            self.compare_requested.emit()
+            self._compare()
 
     def _on_changed(self) -> None:
         if self._warned:
@@ -338,35 +422,16 @@ class EditDialog(Themed, SizedDialog):
         self.save_button.setEnabled(self._refusal is None and self._is_valid and self.is_changed)
         self.cancel_button.setText(tr("Close") if self._refusal is not None else tr("Cancel"))
 
-
-class EditPresenter:
-    """One handover of one conversation, while the dialog that edits it is open."""
-
-    def __init__(
-        self, conversation: Conversation, async_actions: AsyncActions, parent: QWidget, theme: Theme
-    ) -> None:
-        self._conversation, self._async_actions = conversation, async_actions
-        self._draft: RevisionDraft | None = None
-        self._is_open, self._checks = True, 0
-        self._below: tuple[Bullet, ...] = ()
-        self.dialog = EditDialog(parent)
-        self.dialog.edited.connect(lambda: async_actions.start(self._check(), "check-edited-handover"))
-        self.dialog.compare_requested.connect(self._compare)
-        self.dialog.compared.put_back_requested.connect(lambda _title, _bullet: self._compare())
-        self.dialog.save_requested.connect(lambda: async_actions.start(self._save(), "save-handover"))
-        self.dialog.action_requested.connect(
-            lambda refusal: async_actions.start(self._act_on(refusal), "edit-handover")
-        )
-        retint(self.dialog, theme)
-
-    async def run(self, seq: int) -> None:
+    async def run(self, conversation: Conversation, start: StartCoroutine, seq: int) -> None:
         """Edit handover `seq`, until the dialog is closed."""
+        self._conversation, self._start, self._is_open = conversation, start, True
+        self._pause.timeout.connect(lambda: start(self._check(), "check-edited-handover"))
         await self._show(seq)
         unsubscribe = self._conversation.session.on(
             HandoverMade | HandoverDiscarded | Undone | Redone, lambda _: self._show_after_change()
         )
         try:
-            await exec_async(self.dialog)
+            await exec_async(self)
         finally:
             self._is_open = False
             unsubscribe()
@@ -377,17 +442,17 @@ class EditPresenter:
             return
         self._draft, transcript = draft, self._conversation.session.transcript
         titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
-        self.dialog.show_handover(titles[seq], edited_fields(draft))
+        self.show_handover(titles[seq], edited_fields(draft))
         self._show_check(draft, draft.handover)
-        self.dialog.show_refusal(edit_refusal(transcript, seq))
+        self.show_refusal(edit_refusal(transcript, seq))
 
     def _show_after_change(self) -> None:
         if self._draft is not None:
             transcript = self._conversation.session.transcript
-            self.dialog.show_refusal(edit_refusal(transcript, self._draft.seq))
+            self.show_refusal(edit_refusal(transcript, self._draft.seq))
 
     def _sections(self, draft: RevisionDraft) -> tuple[Section, ...]:
-        return from_fields(self.dialog.fields, draft.valid_seqs)
+        return from_fields(self.fields, draft.valid_seqs)
 
     async def _check(self) -> None:
         """Show what the sections take and name now; an older check that ends later is dropped."""
@@ -398,11 +463,11 @@ class EditPresenter:
         try:
             sections = self._sections(draft)
         except InvalidInput as error:
-            self.dialog.show_invalid(error)
+            self.show_invalid(error)
             return
-        self.dialog.show_invalid(None)
+        self.show_invalid(None)
         event = draft.handover
-        if self.dialog.fields != {field.title: field.text for field in edited_fields(draft)}:
+        if self.fields != {field.title: field.text for field in edited_fields(draft)}:
             event = await self._conversation.handovers.revisions.check(draft, sections)
         if number == self._checks and self._is_open:
             self._show_check(draft, event)
@@ -411,7 +476,7 @@ class EditPresenter:
         self._below = listed_below(event)
         conversation = self._conversation
         sent = conversation.handovers.revisions.tokens_as_sent(draft.handover)
-        self.dialog.show_check(revision_check(draft, event, sent))
+        self.show_check(revision_check(draft, event, sent))
 
     def _compare(self) -> None:
         """Show what differs from the original; nothing typed leaves every sentence dropped."""
@@ -422,26 +487,28 @@ class EditPresenter:
         except InvalidInput:
             sections = ()
         original = editable_sections(self._draft.original)
-        self.dialog.show_comparison(compare_handovers(original, sections, self._below))
+        self.show_comparison(compare_handovers(original, sections, self._below))
 
     async def _save(self) -> None:
         if self._draft is None:
             return
-        self.dialog.save_button.setEnabled(False)
+        self.save_button.setEnabled(False)
         try:
             await self._conversation.handovers.revisions.record(self._draft, self._sections(self._draft))
         except HelixError as error:
-            self.dialog.show_error(error)
-            self.dialog.save_button.setEnabled(True)
+            self.show_error(error)
+            self.save_button.setEnabled(True)
         else:
-            self.dialog.accept()
+            self.accept()
 
-    async def _act_on(self, refusal: EditRefusal) -> None:
-        if not self.dialog.confirm_discard():
+    async def _act(self) -> None:
+        """Do what is offered where the handover cannot be edited."""
+        refusal = self._refusal
+        if refusal is None or not self.confirm_discard():
             return
         try:
             if refusal.action == "redo":
                 await self._conversation.window.redo(refusal.seq)
             await self._show(refusal.seq)
         except HelixError as error:
-            self.dialog.show_error(error)
+            self.show_error(error)

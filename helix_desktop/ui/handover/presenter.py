@@ -20,11 +20,9 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.dialog_data import (
+from helix_desktop.ui.handover.dialog import (
     WHOLE_CONVERSATION,
+    HandoverDialog,
     draft_row,
     handover_ranges,
     nearest_range,
@@ -50,7 +48,6 @@ class HandoverPresenter:
         conversation: Conversation,
         async_actions: AsyncActions,
         parent: QWidget,
-        theme: Theme,
         start_session: StartSession | None = None,
         rerun_seq: int = 0,
     ) -> None:
@@ -76,7 +73,6 @@ class HandoverPresenter:
         self.dialog.commit_requested.connect(
             lambda text: async_actions.start(self._commit(text), "commit-handover")
         )
-        retint(self.dialog, theme)
 
     async def run(self, upto: int = 0) -> None:
         """Open the dialog and wait until it is closed; what is being written then ends.

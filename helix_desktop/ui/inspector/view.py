@@ -23,7 +23,7 @@ from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
-from helix_desktop.ui.design.layout.boxes import column, line, row
+from helix_desktop.ui.design.layout.boxes import column, line, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -351,10 +351,8 @@ class Inspector(Themed, QWidget):
         # The scroll bar takes the right margin's place, so that cards do not change their width much.
         bar = self._scroll.verticalScrollBar()
         bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
-        overview = QWidget()
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
-        overview.setLayout(column(head, self._scroll, gap=0))
-        return overview
+        return pane(column(head, self._scroll, gap=0))
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
@@ -386,9 +384,7 @@ class Inspector(Themed, QWidget):
         self.bar = WindowBar()
         self.until, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
-        total = QWidget()
-        total.setLayout(column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
-        return total
+        return pane(column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
 
     def _details(self) -> QWidget:
         self.source = SelectableText("", 12, "muted")
@@ -401,8 +397,7 @@ class Inspector(Themed, QWidget):
         self.saved_bars = SavingsBars()
         self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
         self._count = TextLine("", 12, role="muted")
-        details = QWidget()
-        details.setLayout(
+        return pane(
             column(
                 *(self.source, self._count, self.cost, self.pending, self.policy, self._legend_box),
                 *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
@@ -411,7 +406,6 @@ class Inspector(Themed, QWidget):
                 margins=_SIDES,
             )
         )
-        return details
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")
@@ -422,16 +416,13 @@ class Inspector(Themed, QWidget):
         self.always_sent.toggled.connect(self.requests.show_fixed)
         self.requests.show_fixed(False)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
-        card = QWidget()
-        card.setLayout(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
-        return card
+        return pane(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
 
     def _reader(self) -> QWidget:
         back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
         back.clicked.connect(self.go_back)
         self._page_title = TextLine("", 13, 600)
-        head = row(back, self._page_title, gap=6)
-        head.setStretch(1, 1)
+        head = row(back, self._page_title, gap=6, stretch=1)
         self._page_note = label("", "note", wrap=True)
         self._page_note.setObjectName("request-note")
         self.request_switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
@@ -439,11 +430,10 @@ class Inspector(Themed, QWidget):
         self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
         self._curl_button.clicked.connect(self._copy_curl)
         self._request_head = ResponsiveRow(self.request_switch, [self._curl_button])
-        body = column(head, self._page_note, self._request_head, self.page, margins=(12, 9, 12, 12))
-        body.setStretch(3, 1)
-        page = QWidget()
-        page.setLayout(body)
-        return page
+        body = column(
+            head, self._page_note, self._request_head, self.page, margins=(12, 9, 12, 12), stretch=3
+        )
+        return pane(body)
 
     def _show_window(self, state: InspectorState) -> None:
         about = "≈ " if state.is_estimated else ""

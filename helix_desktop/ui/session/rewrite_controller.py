@@ -27,8 +27,8 @@ from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
-from helix_desktop.ui.handover.compare_dialog import ComparePresenter
-from helix_desktop.ui.handover.edit_dialog import EditPresenter
+from helix_desktop.ui.handover.compare_dialog import CompareDialog
+from helix_desktop.ui.handover.edit_dialog import EditDialog
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
@@ -72,8 +72,8 @@ class RewriteController(QObject):
         super().__init__(window)
         self._window, self._session, self._start_session = window, session, start_session
         self.handover_presenter: HandoverPresenter | None = None
-        self.compare_presenter: ComparePresenter | None = None
-        self.edit_presenter: EditPresenter | None = None
+        self.compare_dialog: CompareDialog | None = None
+        self.edit_dialog: EditDialog | None = None
         window.intents.add(self)
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
@@ -155,30 +155,26 @@ class RewriteController(QObject):
     async def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
         conversation = self._session.conversation
-        if self.compare_presenter is not None:
+        if self.compare_dialog is not None:
             return
-        self.compare_presenter = ComparePresenter(
-            conversation, self._session.actions, self._window, self._window.theme
-        )
+        self.compare_dialog = CompareDialog(self._window)
         try:
             with self._reveal_new_handover(conversation):
-                await self.compare_presenter.run(seq)
+                await self.compare_dialog.run(conversation, self._session.start, seq)
         finally:
-            self.compare_presenter = None
+            self.compare_dialog = None
 
     @handles(EditHandover)
     async def edit(self, seq: int) -> None:
         conversation = self._session.conversation
-        if self.edit_presenter is not None:
+        if self.edit_dialog is not None:
             return
-        self.edit_presenter = EditPresenter(
-            conversation, self._session.actions, self._window, self._window.theme
-        )
+        self.edit_dialog = EditDialog(self._window)
         try:
             with self._reveal_new_handover(conversation):
-                await self.edit_presenter.run(seq)
+                await self.edit_dialog.run(conversation, self._session.start, seq)
         finally:
-            self.edit_presenter = None
+            self.edit_dialog = None
 
     @handles(RetrySummary)
     def retry(self, kind: str) -> None:
@@ -197,7 +193,7 @@ class RewriteController(QObject):
         if self.handover_presenter is not None:
             return
         self.handover_presenter = HandoverPresenter(
-            conversation, self._session.actions, self._window, self._window.theme, start_session, rerun_seq
+            conversation, self._session.actions, self._window, start_session, rerun_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
         self._session.notices.end(REFUSED_COMPACTION)

@@ -13,7 +13,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -23,6 +23,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     ChooseForm,
     OpenCacheEntry,
@@ -90,6 +91,14 @@ def undo_button(seq: int, undone: bool, inside: str = "", carries: str = "") -> 
         button.setToolTip(plain_tooltip(also))
     if inside and not undone:
         button.hide()
+    return button
+
+
+def _show_button(seq: int, title: str) -> PushButton:
+    button = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.setAccessibleName(tr("Show in chat: {title}", title=title))
+    button.clicked.connect(lambda: perform(button, ShowEvent(seq)))
     return button
 
 
@@ -220,10 +229,7 @@ def icon_line(
     `corner` stays at the end of the line.
     """
     content.setContentsMargins(0, _WORDS_PAD_PX, 0, _WORDS_PAD_PX)
-    words = QWidget()
-    line = row(icon, content, gap=9)
-    line.setStretch(1, 1)
-    words.setLayout(line)
+    words = pane(row(icon, content, gap=9, stretch=1))
     return ResponsiveRow(words, end, _MIN_WORDS_PX, corner=corner)
 
 
@@ -289,14 +295,11 @@ class FormView(Card):
             if card.has_failed
             else IconLabel("replace", px=15, color_token="muted")
         )
-        show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
-        show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
-        show.clicked.connect(lambda: perform(self, ShowEvent(card.seq)))
+        show = _show_button(card.seq, card_title(card))
         self.form_button = PushButton(tr("Send more or less…"), "link", name="change-form")
         self.form_button.setAccessibleName(tr("Send more or less of {output}", output=card.output))
         self.form_button.clicked.connect(self._open_menu)
-        for button in (show, self.form_button):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.form_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.form_button.setHidden(bool(card.inside))
         inside = [inside_pill(card.inside)] if card.inside else []
         end: list[QWidget] = [*inside, TimeLabel(card.at_ms, now_ms), show, self.form_button]
@@ -329,15 +332,11 @@ class FormView(Card):
         ]
 
     def form_menu(self) -> QMenu:
-        menu, card = QMenu(self), self._card
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu, card = EntryMenu(self), self._card
         for form in get_args(Form):
             if form != card.form or card.is_changed or form == "compact":
-                action = menu.addAction(send_form_text(form))
-                action.setObjectName(f"form:{form}")
-                action.triggered.connect(
-                    lambda _=False, form=form: perform(self, ChooseForm(card.seq, form, card.instructions))
-                )
+                choice = ChooseForm(card.seq, form, card.instructions)
+                menu.add(f"form:{form}", send_form_text(form), choice)
         return menu
 
     def _open_menu(self) -> None:
@@ -352,11 +351,7 @@ class FailureView(Card):
         words = SelectableText(card_title(card), 13, weight=500)
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.is_turn:
-            show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
-            show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
-            show.clicked.connect(lambda: perform(self, ShowEvent(card.seq)))
-            end.append(show)
+            end.append(_show_button(card.seq, card_title(card)))
         self.body.addWidget(icon_line(icon, words, end))
         cost = cost_text(card.spent, card.cost, card.demo, card.is_estimated, card.unpriced)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
@@ -413,11 +408,7 @@ class ManualActionView(QWidget):
     def __init__(self, card: ManualActionCard, now_ms: int) -> None:
         super().__init__()
         end: list[QWidget] = [*_state_pills(card), TimeLabel(card.at_ms, now_ms)]
-        show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
-        show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
-        show.clicked.connect(lambda: perform(self, ShowEvent(card.target or card.seq)))
-        end.append(show)
+        end.append(_show_button(card.target or card.seq, card.text))
         if card.kind in ("form", "exclude"):
             end.append(undo_button(card.seq, card.is_undone, card.inside))
         elif card.reversal:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QMenu, QWidget
 
 from helix_desktop.domain.events.summary import Section
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title
@@ -14,7 +14,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, line
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, pane
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
@@ -28,6 +28,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole, retint
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     CompareHandover,
     ContinueSession,
@@ -83,14 +84,8 @@ def section_disclosure(section: Section, role: TextRole, *, is_flagged: bool = T
     """Return one of the sections, its bullets one below the other; see BulletView for `is_flagged`."""
 
     def build() -> QWidget:
-        body = QWidget()
-        lines = QVBoxLayout(body)
-        set_margins(lines, 20, 0, 0, 6)
-        lines.setSpacing(3)
-        for bullet in section.bullets:
-            view = BulletView(bullet, role, is_flagged=is_flagged)
-            lines.addWidget(view)
-        return body
+        views = [BulletView(bullet, role, is_flagged=is_flagged) for bullet in section.bullets]
+        return pane(column(*views, margins=(20, 0, 0, 6), gap=3))
 
     count = len(section.bullets)
     note = format_integer(count) if count else tr("empty")
@@ -112,8 +107,7 @@ class _OpenPoints(QWidget):
             lines = column(gap=3)
             lines.addWidget(TextLine(section.title, 12, 600, "faint" if card.is_undone else "muted"))
             for bullet in section.bullets:
-                view = BulletView(bullet, role, is_flagged=not card.event.origin)
-                lines.addWidget(view)
+                lines.addWidget(BulletView(bullet, role, is_flagged=not card.event.origin))
             lines.addStretch(1)
             self._flow.addLayout(lines, 1)
 
@@ -246,12 +240,6 @@ class HandoverView(Card):
         self._unfolded[self._card.seq] = is_open
 
     def _build_details(self) -> QWidget:
-        everything, rest = QWidget(), QVBoxLayout()
-        everything.setLayout(rest)
-        set_margins(rest, 0, 0, 4, 0)
-        rest.setSpacing(2)
-        rest.addWidget(line())
-        rest.addSpacing(4)
         above = gist_sections(self._card.event.sections)
         self.parts = [
             section_disclosure(section, self._text_role, is_flagged=not self._card.event.origin)
@@ -268,35 +256,22 @@ class HandoverView(Card):
             self.parts.append(ledger_disclosure(self._card.event.ledger, self._text_role))
         if self._card.event.refused:
             self.parts.append(refused_disclosure(self._card.event.refused))
-        for part in self.parts:
-            rest.addWidget(part)
-        rest.addSpacing(4)
-        rest.addWidget(FlowBox(self._pills()))
-        if self._card.missing.lines:
-            rest.addWidget(SummaryCoverageView(self._card.missing, is_folded=True))
-        return everything
+        missing = self._card.missing
+        below = [SummaryCoverageView(missing, is_folded=True)] if missing.lines else []
+        pills = FlowBox(self._pills())
+        return pane(column(line(), 4, *self.parts, 4, pills, *below, margins=(0, 0, 4, 0), gap=2))
 
     def _menu(self) -> QMenu:
-        menu, seq = QMenu(self), self._card.seq
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu, seq = EntryMenu(self), self._card.seq
         is_live = not (self._card.is_undone or self._card.inside or self._card.replaced_by)
         is_own, is_placed = not self._card.event.origin, not self._card.is_checkpoint
-        for words, callback, is_enabled in (
-            (tr("Show in chat"), lambda: perform(self, ShowEvent(seq)), is_placed),
-            (tr("Compare…"), lambda: perform(self, CompareHandover(seq)), True),
-            (tr("Edit…"), lambda: perform(self, EditHandover(seq)), is_own),
-            (
-                tr("Run again…"),
-                lambda: perform(self, RunHandoverAgain(seq)),
-                is_own and is_live and is_placed,
-            ),
-            (tr("Start new session"), lambda: perform(self, ContinueSession(seq)), True),
-            (tr("Export as Markdown…"), lambda: perform(self, ExportHandover(seq)), True),
-        ):
-            action = QAction(words, menu)
-            action.setEnabled(is_enabled)
-            action.triggered.connect(callback)
-            menu.addAction(action)
+        can_run_again = is_own and is_live and is_placed
+        menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
+        menu.add("compare", tr("Compare…"), CompareHandover(seq))
+        menu.add("edit", tr("Edit…"), EditHandover(seq), is_enabled=is_own)
+        menu.add("run-again", tr("Run again…"), RunHandoverAgain(seq), is_enabled=can_run_again)
+        menu.add("continue", tr("Start new session"), ContinueSession(seq))
+        menu.add("export", tr("Export as Markdown…"), ExportHandover(seq))
         return menu
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.domain.events.summary import Bullet, Observation
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
@@ -20,7 +20,6 @@ from helix_desktop.ui.design.layout.disclosure import (
     refused_disclosure,
 )
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole
@@ -55,6 +54,7 @@ _PRIORITIES: dict[int, tuple[TranslatableText, Tone, TextRole]] = {
     _VITAL: (text("Important", "priority of a fact"), "accent", "text"),
     _MINOR: (text("Minor", "priority of a fact"), "neutral", "muted"),
 }
+_INSIDE = (20, 0, 0, 6)  # margins of what opens
 _PRIORITY_PX = 106  # width of the column of priorities: a translated word is longer
 
 
@@ -98,15 +98,9 @@ class ObservationsView(Card):
         return icon_line(icon, FlowBox([title, self._state]), end)
 
     def _make_rest(self) -> QWidget:
-        card, rest = self._card, QWidget()
-        inside = column(gap=6)
-        for part in self.parts[1:]:
-            inside.addWidget(part)
-        inside.addWidget(FlowBox(self._pills()))
-        if card.missing.lines:
-            inside.addWidget(SummaryCoverageView(card.missing, is_folded=True))
-        rest.setLayout(inside)
-        return rest
+        missing = self._card.missing
+        below = [SummaryCoverageView(missing, is_folded=True)] if missing.lines else []
+        return pane(column(*self.parts[1:], FlowBox(self._pills()), *below, gap=6))
 
     def _pills(self) -> list[QWidget]:
         card = self._card
@@ -134,24 +128,20 @@ class ObservationsView(Card):
         return Disclosure(DisclosureHead(title, format_integer(count), self._text_role), build)
 
     def _facts(self) -> QWidget:
-        body, lines = _column()
-        day = ""
+        lines, day = column(margins=_INSIDE, gap=3), ""
         for fact in self._card.event.observations:
             if (this := utc_day(fact.at)) != day:
                 day = this
                 lines.addSpacing(2 if lines.count() else 0)
                 lines.addWidget(TextLine(day, 12, 600, "muted"))
             lines.addLayout(self._fact(fact))
-        return body
+        return pane(lines)
 
     def _fact(self, fact: Observation) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        holder = QWidget()
         role: TextRole = "text"
+        inside = row(margins=(0, 2, 0, 0))
+        holder = pane(inside)
         holder.setFixedWidth(scaled(_PRIORITY_PX))
-        inside = QHBoxLayout(holder)
-        inside.setContentsMargins(0, 2, 0, 0)
         if fact in self._card.over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
             pill.setToolTip(tr("A later fact says that it is no longer true. It left the context."))
@@ -161,27 +151,17 @@ class ObservationsView(Card):
             pill = Pill(translate(words), tone)
             pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
             inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)
-        row.addWidget(holder, 0, Qt.AlignmentFlag.AlignTop)
         view = BulletView(Bullet(fact.text, fact.sources), "faint" if self._card.is_undone else role)
-        row.addWidget(view, 1)
-        return row
+        line = row(holder, view, stretch=1)
+        line.setAlignment(holder, Qt.AlignmentFlag.AlignTop)
+        return line
 
     def _quotes(self) -> QWidget:
-        body, lines = _column()
+        lines = column(margins=_INSIDE, gap=3)
         for quote in self._card.quotes:
-            row = QHBoxLayout()
-            row.setSpacing(8)
             source = source_pill(quote.sources[0])
             source.clicked.connect(lambda _=False, seq=quote.sources[0]: perform(self, ShowEvent(seq)))
-            row.addWidget(source, 0, Qt.AlignmentFlag.AlignTop)
-            row.addWidget(SelectableText(quote.text, 13, self._text_role), 1)
-            lines.addLayout(row)
-        return body
-
-
-def _column() -> tuple[QWidget, QVBoxLayout]:
-    body = QWidget()
-    lines = QVBoxLayout(body)
-    set_margins(lines, 20, 0, 0, 6)
-    lines.setSpacing(3)
-    return body, lines
+            words = row(source, SelectableText(quote.text, 13, self._text_role), stretch=1)
+            words.setAlignment(source, Qt.AlignmentFlag.AlignTop)
+            lines.addLayout(words)
+        return pane(lines)

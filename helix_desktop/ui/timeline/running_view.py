@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -110,14 +111,8 @@ class RunningView(Card):
         stop.setToolTip(tr("Stop without changing anything"))
         stop.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         stop.clicked.connect(lambda: perform(self, CancelCompaction()))
-        below = QVBoxLayout()
-        below.setContentsMargins(0, 0, 4, 0)
-        below.setSpacing(9)
-        below.addWidget(self.steps)
-        below.addWidget(self._usage)
-        below.addWidget(self.text)
         self.body.addWidget(ResponsiveRow(self._title, [stop]))
-        self.body.addLayout(below)
+        self.body.addLayout(column(self.steps, self._usage, self.text, margins=(0, 0, 4, 0), gap=9))
 
     def show_card(self, card: RunningCard) -> None:
         title = running_text(card.what)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.direction import dotted
@@ -51,9 +51,7 @@ class SummaryCoverageView(Themed, QWidget):
 
 
 def _with_heading(missing: MissingText) -> QWidget:
-    widget = QWidget()
-    widget.setLayout(column(SelectableText(missing.heading_line, _PX, "muted"), _lines(missing), gap=4))
-    return widget
+    return pane(column(SelectableText(missing.heading_line, _PX, "muted"), _lines(missing), gap=4))
 
 
 def _lines(missing: MissingText) -> QWidget:

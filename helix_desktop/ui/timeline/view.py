@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -36,7 +36,7 @@ from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -217,9 +217,7 @@ class FoldView(Card):
             body = card = Card((12, 9, 12, 10), 0)
             card.is_code = True
             card.body.addWidget(SelectableText(text, 12, "text", mono=True))
-        note = QWidget()
-        note.setLayout(column(FlowBox(self._pills()), body, gap=6))
-        return note
+        return pane(column(FlowBox(self._pills()), body, gap=6))
 
 
 def preview_status_text(state: TimelineState) -> str:
@@ -397,29 +395,16 @@ class Timeline(Themed, QWidget):
         self._scroll.setAccessibleName(tr("Timeline"))
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
-        across = QHBoxLayout(page)
-        across.setContentsMargins(22, 18, 22, 20)
-        across.addStretch(1)
-        column = QWidget(page)
-        column.setMaximumWidth(COLUMN_WIDTH)
-        across.addWidget(column, 100)
-        across.addStretch(1)
-        self._column = QVBoxLayout(column)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self._spark_card())
-        self._column.addSpacing(10)
-        self._column.addWidget(self.preview)
-        self._column.addSpacing(10)
-        self._column.addWidget(self.filter_bar)
-        self._column.addWidget(self._running_row)
-        self._column.addStretch(1)
+        above = (self._spark_card(), 10, self.preview, 10, self.filter_bar, self._running_row)
+        self._column = column(*above, None, gap=0)
+        body = pane(self._column)
+        body.setMaximumWidth(COLUMN_WIDTH)
+        across = row(None, body, None, margins=(22, 18, 22, 20))
+        across.setStretch(1, 100)
+        page.setLayout(across)
         self._card_list = CardList(self._scroll, self._column, self._create_view)
         self._scroll.setWidget(page)
-        over = QVBoxLayout(self)
-        over.setContentsMargins(0, 0, 0, 0)
-        over.addWidget(self._scroll)
-        over.addWidget(self.empty)
+        self.setLayout(column(self._scroll, self.empty))
 
     def _spark_card(self) -> QWidget:
         card = CardFrame((16, 11, 12, 8), 4)

@@ -6,10 +6,8 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.context.summaries.handover_revision import ComparedSection, compare_handovers, to_fields
 from helix_desktop.domain.events.summary import Bullet, Section
-from helix_desktop.ui.handover.compare_data import NOTHING, ComparedPair, HandoverChoice
-from helix_desktop.ui.handover.compare_dialog import CompareDialog
-from helix_desktop.ui.handover.edit_data import EditedField, EditRefusal, RevisionCheck
-from helix_desktop.ui.handover.edit_dialog import EditDialog
+from helix_desktop.ui.handover.compare_dialog import NOTHING, CompareDialog, ComparedPair, HandoverChoice
+from helix_desktop.ui.handover.edit_dialog import EditDialog, EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.words.summary_coverage import MissingText
 

@@ -33,8 +33,13 @@ from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionD
 from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
+from helix_desktop.ui.handover.dialog import (
+    WHOLE_CONVERSATION,
+    DraftRow,
+    HandoverDialog,
+    HandoverRange,
+    SentDraft,
+)
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog

@@ -25,8 +25,7 @@ from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.dialog_data import DraftRow, HandoverRange, SentDraft
+from helix_desktop.ui.handover.dialog import DraftRow, HandoverDialog, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.permissions_page import RuleUsage

@@ -28,10 +28,10 @@ from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.tab_order import tab_stops
-from helix_desktop.ui.handover.compare_data import ComparedPair
-from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.dialog_data import (
+from helix_desktop.ui.handover.compare_dialog import ComparedPair
+from helix_desktop.ui.handover.dialog import (
     DraftRow,
+    HandoverDialog,
     HandoverRange,
     SentDraft,
     handover_ranges,

@@ -25,6 +25,7 @@ from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.kit.intents import EditHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
@@ -348,16 +349,16 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
     await until(lambda: timeline.card_widget(second), "the card")
     press(timeline.card_widget(second) or timeline, "compare")
-    await until(lambda: rewrites.compare_presenter, "the comparison")
-    assert rewrites.compare_presenter is not None
-    dialog = rewrites.compare_presenter.dialog
+    await until(lambda: rewrites.compare_dialog, "the comparison")
+    assert rewrites.compare_dialog is not None
+    dialog = rewrites.compare_dialog
     assert (dialog.before_box.currentData(), dialog.after_box.currentData()) == (first, second)
-    dialog.pair_requested.emit(first, first)
+    _choose_pair(dialog, first, first)
     assert dialog.reason.isHidden()
-    dialog.pair_requested.emit(second, first)
+    _choose_pair(dialog, second, first)
     assert "active handover only" in dialog.reason.text()
     assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
-    dialog.pair_requested.emit(first, second)
+    _choose_pair(dialog, first, second)
     press(dialog, "put_back")
     await until(dialog.undo_button.isVisible, "it is back")
     revised = rig.events(HandoverMade)[-1]
@@ -379,6 +380,12 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     assert active[0] == second
     dialog.close()
     rig.window.show_page("chat")
+
+
+def _choose_pair(dialog: CompareDialog, before: int, after: int) -> None:
+    for box, seq in ((dialog.before_box, before), (dialog.after_box, after)):
+        box.setCurrentIndex(box.findData(seq))
+        box.activated.emit(box.currentIndex())
 
 
 async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) -> None:
@@ -413,9 +420,9 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     rig.window.show_page("timeline")
     await until(lambda: rig.views.timeline.card_widget(count), "the card")
     press(rig.views.timeline.card_widget(count) or rig.views.timeline, "edit")
-    await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.sections, "fields")
-    assert rewrites.edit_presenter is not None
-    dialog = rewrites.edit_presenter.dialog
+    await until(lambda: rewrites.edit_dialog and rewrites.edit_dialog.sections, "fields")
+    assert rewrites.edit_dialog is not None
+    dialog = rewrites.edit_dialog
     assert [section.title for section in dialog.sections] == [*TITLES]
     assert not dialog.save_button.isEnabled()
     before, first = dialog.tokens.text(), dialog.sections[0].text
@@ -436,7 +443,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     (cards,) = rig.views.timeline.findChildren(FocusableScrollArea)
     cards.verticalScrollBar().setValue(cards.verticalScrollBar().maximum())
     press(dialog, "save")
-    await until(lambda: rewrites.edit_presenter is None, "saved")
+    await until(lambda: rewrites.edit_dialog is None, "saved")
     active = transcript.window.handover
     assert active is not None
     assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
@@ -456,9 +463,9 @@ async def _check_editing_undone(rig: WindowRig) -> None:
     assert active is not None
     await rig.conversation.window.undo(active[0])
     rig.perform(EditHandover(active[0]))
-    await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.isVisible(), "again")
-    assert rewrites.edit_presenter is not None
-    dialog = rewrites.edit_presenter.dialog
+    await until(lambda: rewrites.edit_dialog and rewrites.edit_dialog.isVisible(), "again")
+    assert rewrites.edit_dialog is not None
+    dialog = rewrites.edit_dialog
     await until(lambda: "undone" in dialog.reason.text(), "why it cannot be edited")
     assert dialog.sections[1].editor.isReadOnly()
     undone = dialog.tokens.text()
@@ -472,7 +479,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
     press(dialog, "cancel")
     assert "aren't saved" in dialog.problem
     press(dialog, "cancel")
-    await until(lambda: rewrites.edit_presenter is None, "closed")
+    await until(lambda: rewrites.edit_dialog is None, "closed")
 
 
 async def approve_notes(rig: WindowRig) -> None:

@@ -18,7 +18,7 @@ from helix_desktop.ui.changes.texts import path_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.labels import TextLine, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
@@ -401,11 +401,10 @@ class MergeDialog(Themed, SizedDialog):
             sides.addWidget(side)
         sides.setChildrenCollapsible(False)
         bar = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
-        below = QWidget()
         layout = column(bar, self.editor, gap=6)
         layout.setContentsMargins(0, 8, 0, 0)
         layout.setStretch(1, 1)
-        below.setLayout(layout)
+        below = pane(layout)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(sides)
@@ -417,9 +416,7 @@ class MergeDialog(Themed, SizedDialog):
         title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
         words = column(title, label(lead, "muted", wrap=True), gap=5)
         buttons = FlowBox([self._cancel, self.save], right_from=0)
-        over = column(words, split, buttons, margins=DIALOG_MARGINS, gap=12)
-        over.setStretch(1, 1)
-        self.setLayout(over)
+        self.setLayout(column(words, split, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
 
     def _wire(self) -> None:
         self.editor.changed.connect(self._update)

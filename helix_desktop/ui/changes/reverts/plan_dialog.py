@@ -22,7 +22,7 @@ from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text,
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
@@ -215,10 +215,7 @@ class PlanView(Themed, QWidget):
         words = TextLine(note, 12, role="warn" if file.status == "blocked" else "muted")
         if file.status != "blocked":
             self._effects.append(words)
-        name = QWidget()
-        line = row(IconLabel(icon, px=15, color_token=color), path, *counts, gap=8)
-        line.setStretch(1, 1)
-        name.setLayout(line)
+        name = pane(row(IconLabel(icon, px=15, color_token=color), path, *counts, gap=8, stretch=1))
         name.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         options = choices_of(file)
         if not options:
@@ -280,9 +277,7 @@ class PlanDialog(SizedDialog):
         lead = label(plan_lead(plan), "muted", wrap=True)
         words = column(label(title, "title", wrap=True), lead, gap=5)
         buttons = FlowBox([cancel, self.revert_button], right_from=0)
-        layout = column(words, self.files, buttons, margins=DIALOG_MARGINS, gap=12)
-        layout.setStretch(1, 1)
-        self.setLayout(layout)
+        self.setLayout(column(words, self.files, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
         self.files.show_plan(plan)
 
     def _update_button(self) -> None:

@@ -22,8 +22,8 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.handover.compare_data import compared_pair, handover_before, handover_choices
-from helix_desktop.ui.handover.edit_data import edit_refusal
+from helix_desktop.ui.handover.compare_dialog import compared_pair, handover_before, handover_choices
+from helix_desktop.ui.handover.edit_dialog import edit_refusal
 from helix_desktop.words.handover_titles import handover_titles
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
