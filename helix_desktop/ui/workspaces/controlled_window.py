@@ -34,7 +34,6 @@ from helix_desktop.ui.session.turn import (
 )
 from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
-from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
@@ -149,12 +148,8 @@ class ControlledWindow:
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
         self.import_export = ImportExportController(window, session, windows, workspaces)
-        settings = AppSettings(window, self.services, self.async_actions)
-        workspace_settings = WorkspaceSettings(
-            settings, self.services, self.async_actions, lambda: session.workspace_id
-        )
         McpNotices(session)
-        self.settings = SettingsController(window, session, windows, settings, workspace_settings, appearance)
+        self.settings = SettingsController(window, session, windows, appearance)
         self.external_open = ExternalOpenController(
             window, session, windows, workspaces, self.navigation, self.import_export
         )
