@@ -7,14 +7,15 @@ from functools import partial
 from itertools import takewhile
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.messages import QueuedMessage
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, AttachFiles
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.chat.composer.message_drops import MessageDrops
-from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
+from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
@@ -23,10 +24,11 @@ from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
 from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView, is_typed
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.drops import DropHint
+from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
@@ -39,6 +41,128 @@ tr = Translator("Chat")
 _PLACE_PX = 22  # from the icon of a suggestion to its words
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _LOADING_AFTER_MS = 250  # most sessions are there before one could read it
+
+
+class MessageDrops(QObject):
+    """Takes what can go along with the next message; the sign for it stands over the composer."""
+
+    def __init__(self, place: QWidget, composer: Composer, hint: DropHint, *, takes_folders: bool) -> None:
+        """Without `takes_folders`, a folder is left to the window, which opens it."""
+        super().__init__(place)
+        self._composer, self._hint, self._takes_folders = composer, hint, takes_folders
+        place.setAcceptDrops(True)
+        place.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QDragEnterEvent):
+            dragged = read_drag(event.mimeData())
+            if not self._takes(dragged):
+                event.ignore()
+                return True
+            is_refusal = not self._composer.isEnabled()
+            words = tr("No message can be written here now.") if is_refusal else _words(dragged)
+            self._hint.show_text(words, is_refusal=is_refusal)
+            answer_drag(event, is_accepted=True)
+        elif isinstance(event, QDragMoveEvent):
+            answer_drag(event, is_accepted=not self._hint.is_refusal)
+        elif isinstance(event, QDropEvent):
+            self._hint.hide()
+            answer_drag(event, is_accepted=self._composer.isEnabled())
+            if self._composer.isEnabled():
+                self._drop(event, read_drag(event.mimeData()))
+        elif event.type() is QEvent.Type.DragLeave:
+            self._hint.hide()
+        else:
+            return False
+        return True
+
+    def _takes(self, dragged: DragContent) -> bool:
+        if dragged.archive is not None:
+            return False  # the window imports it
+        return dragged.is_for_message and (self._takes_folders or not dragged.folders)
+
+    def _drop(self, event: QDropEvent, dragged: DragContent) -> None:
+        if dragged.digests:
+            perform(self._composer, AttachEntries(tuple(dragged.digests)))
+            return
+        if dragged.has_text:
+            self._composer.editor.insert_dropped(event.mimeData())
+            self._composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
+        paths = (*dragged.files, *dragged.folders)
+        files = [AddedFile(path.name, path) for path in paths]
+        files = files or files_from_mime(event.mimeData(), DROPPED_IMAGE)
+        if files:
+            perform(self._composer, AttachFiles(tuple(files)))
+
+
+def _words(dragged: DragContent) -> str:
+    """Return what a drop on the chat does."""
+    if dragged.digests:
+        count = len(dragged.digests)
+        return tr.plural(
+            count, "Drop to recall %n cached output into the message",
+            "Drop to recall %n cached outputs into the message",
+        )  # fmt: skip
+    if dragged.has_text:
+        return tr("Drop to insert the text into the message")
+    return _words_of_files(dragged) or tr("Drop to attach the image")
+
+
+def _words_of_files(dragged: DragContent) -> str:
+    """Return what becomes of files and folders; empty if there are none."""
+    files, folders = len(dragged.files), len(dragged.folders)
+    if dragged.left_out:
+        return tr.plural(
+            dragged.left_out, "Drop to attach the first {count}. %n more is too many at once.",
+            "Drop to attach the first {count}. %n more are too many at once.", count=files + folders,
+        )  # fmt: skip
+    if files and folders:
+        names = tr.plural(folders, "the list of %n folder", "the lists of %n folders")
+        return tr.plural(
+            files, "Drop to attach %n file and {lists}", "Drop to attach %n files and {lists}", lists=names
+        )
+    if folders > 1:
+        return tr("Drop to attach the lists of files in {count} folders", count=folders)
+    if folders:
+        return tr(
+            "Drop to attach a list of the files in “{folder}”",
+            folder=escape_hidden_name(dragged.folders[0].name),
+        )
+    return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files") if files else ""
+
+
+_STRIP_WIDTH = 788  # pixels
+_TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
+
+
+class ComposerStrip(QWidget):
+    """Hidden until something is in the way."""
+
+    def __init__(self, icon_name: str, color_token: str, button: str) -> None:
+        """`color_token` is a color of the theme by name."""
+        super().__init__()
+        self.button = PushButton(button, "primary", name="strip_action")
+        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
+        text = QWidget()
+        text.setLayout(column(self._title, self._text, gap=2))
+        message = ResponsiveRow(text, [self.button], _TEXT_PX)
+        picture = IconLabel(icon_name, px=19, color_token=color_token)
+        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
+        parts.setStretch(1, 1)
+        self.frame: QFrame = card(parts)
+        self.frame.setMaximumWidth(_STRIP_WIDTH)
+        outer = row(None, self.frame, None, margins=(14, 4, 14, 4), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    def show_text(self, title: str, text: str) -> None:
+        self._title.setText(title)
+        self._text.setText(text)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(text)
 
 
 class ChatFindBar(QFrame):
@@ -227,7 +351,9 @@ class ChatPage(QWidget):
         self.composer = Composer(LIGHT)
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
-        self.trust_strip = TrustStrip()
+        self.trust_strip = ComposerStrip("shield-question-mark", "accent_text", tr("Trust folder…"))
+        restricted = tr("Restricted mode: nothing runs or is sent. You can view sessions and cache.")
+        self.trust_strip.show_text(tr("This folder isn't trusted"), restricted)
         self.past_strip = ComposerStrip("history", "accent_text", tr("Back to now"))
         self.past_strip.button.clicked.connect(partial(perform, self, LookAtStep(0)))
         self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
@@ -242,14 +368,9 @@ class ChatPage(QWidget):
         self.empty_state.link_clicked.connect(lambda: perform(self, ImportSessions()))
         self.composer.editor.scroll_key_pressed.connect(self.view.keyPressEvent)
         self.set_writable(True)
-        self.next_messages.suggestion_accepted.connect(
-            lambda _: self.composer.editor.setFocus()
-        )  # its button goes away
-        for signal in (
-            self.composer.submitted,
-            self.composer.steered,
-            self.next_messages.suggestion_accepted,
-        ):
+        suggested = self.next_messages.suggestion_accepted
+        suggested.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
+        for signal in (self.composer.submitted, self.composer.steered, suggested):
             signal.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
         self.drop_hint = DropHint(self.composer.frame)
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
@@ -266,9 +387,9 @@ class ChatPage(QWidget):
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
         self._has_left_end = False  # to show the first of several cards that wait
-        self.model.rows_reset.connect(self._on_reset)
+        self.model.rows_reset.connect(self._forget_left_end)
         self.model.row_added.connect(self._show_first_ask)
-        self.model.row_removed.connect(lambda _: self._go_on_after_asks())
+        self.model.row_removed.connect(self._go_on_after_asks)
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.next_messages, *strips, self.todo_panel, self.composer)
         self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
@@ -385,23 +506,21 @@ class ChatPage(QWidget):
             self._has_left_end = False
             self.view.follow_end()
 
-    def _on_reset(self) -> None:
+    def _forget_left_end(self) -> None:
         self._has_left_end = False
 
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
         questions = [row for row in asks if isinstance(row, QuestionRow) and not row.is_late]
-        self.composer.show_question(
-            bool(questions), len(questions[-1].question.options) if questions else 0
-        )  # the first of them
+        first_options = len(questions[-1].question.options) if questions else 0
+        self.composer.show_question(bool(questions), first_options)
         self.composer.invite(not len(self.model) and not self.model.is_loading)
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()
         else:
             self._loading_timer.stop()
-        self._pages.setCurrentWidget(
-            self.view if len(self.model) or self.model.is_loading else self.empty_state
-        )
+        has_rows = len(self.model) or self.model.is_loading
+        self._pages.setCurrentWidget(self.view if has_rows else self.empty_state)
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take a theme, and a zoom (1.0 is 15 px text)."""

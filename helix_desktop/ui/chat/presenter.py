@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QImage
@@ -39,22 +40,28 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileCoverage
+from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.redaction import has_redaction_mark
-from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
-from helix_desktop.ui.chat.rows.ask_rows import AskRows
-from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
+from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, patch_files
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
+    MAX_REASON_PLACES,
+    ApprovalRow,
+    AskRow,
     AssistantRow,
     DividerRow,
     ExcerptContent,
     NoticeLevel,
     NoticeRow,
     OriginalOutput,
+    QuestionRow,
     Row,
     RunningOutput,
     ToolState,
@@ -65,9 +72,142 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
+from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.models import model_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
+
+_PATTERN_CHARS = 40  # of the words of a button
+_REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is
+_FEW_CHARS = 80  # of a command or the files of an edit
+
+
+class AskRows:
+    """The rows of open approval requests and questions, in the order in which they came."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self._rows: dict[RowKey, AskRow] = {}
+        self._numbers: dict[RowKey, int] = {}  # of those that came while others waited, answered ones too
+        self._numbers_by_session: dict[str, dict[RowKey, int]] = {}
+        self._unsafe: set[RowKey] = set()  # of those that are not allowed along with others
+
+    def show_session(self, session_id: str) -> None:
+        """Forget all rows, since the chat shows another session, by id; the numbers of its cards stay."""
+        self._rows.clear()
+        self._unsafe.clear()
+        self._numbers = self._numbers_by_session.setdefault(session_id, {})
+
+    def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
+        """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
+        if isinstance(ask, Question):
+            row: AskRow = QuestionRow(_ask_key(ask.call_id), ask, is_late=is_late)
+        else:
+            row = _approval_row(ask)
+        is_new = row.key not in self._rows
+        if not self._rows and row.key not in self._numbers:
+            self._numbers.clear()  # those of cards that were answered while another session was shown
+        self._rows[row.key] = row
+        self._numbers.setdefault(row.key, len(self._numbers) + 1)
+        if isinstance(ask, ApprovalRequest) and not ask.is_safe:
+            self._unsafe.add(row.key)
+        self._model.put(row)
+        self._number()
+        return is_new
+
+    def drop_others(self, call_ids: Iterable[str] = ()) -> None:
+        """Drop the rows of all calls but these, which still wait."""
+        waiting = set(call_ids)
+        gone = [key for key in self._rows if key.call_id not in waiting]
+        for key in gone:
+            del self._rows[key]
+            self._model.remove(key)
+        if gone:
+            self._number()
+
+    def _number(self) -> None:
+        """Say at each card which of how many it is, and let each offer to allow all."""
+        if not self._rows:
+            self._numbers.clear()
+            self._unsafe.clear()
+        total, together = len(self._numbers), self._allowed_together()
+        for key, row in list(self._rows.items()):
+            place = tr("{place} of {total}", place=self._numbers[key], total=total) if total > 1 else ""
+            numbered = replace(row, position=place)
+            if isinstance(numbered, ApprovalRow):
+                offered = together if key.call_id in together else ()
+                others = tuple(self._few_words(other) for other in offered if other != key.call_id)
+                numbered = replace(numbered, allowed_together=offered, others=others)
+            if row != numbered:
+                self._rows[key] = numbered
+                self._model.replace(key, numbered)
+
+    def _few_words(self, call_id: str) -> str:
+        """Return what a call that waits does: the files that it edits, or its command."""
+        row = self._rows[_ask_key(call_id)]
+        assert isinstance(row, ApprovalRow)
+        files = [file.name for file in patch_files(row.detail)] if row.kind == "edit" else []
+        words = f"{display_name(row.tool)} {', '.join(files)}" if files else row.summary
+        words = row.detail if row.kind == "command" else words
+        return ellipsize(" ".join(words.split()), _FEW_CHARS)
+
+    def _allowed_together(self) -> tuple[str, ...]:
+        """Return the calls of the agent's answer that wait if one click may allow them."""
+        own = [row.key for row in self._rows.values() if isinstance(row, ApprovalRow) and not row.requester]
+        is_offered = len(own) > 1 and not self._unsafe.intersection(own)
+        return tuple(key.call_id for key in own) if is_offered else ()
+
+
+def _ask_key(call_id: str) -> RowKey:
+    return RowKey(0, call_id, "approval")
+
+
+def _approval_row(request: ApprovalRequest) -> ApprovalRow:
+    rules = request.suggested_rules or (request.rule,)
+    coverage, lost = request.coverage, request.data_loss
+    number, always = _always_offer(rules) if request.kind == "command" else (0, "")
+    if lost:  # the card's reason names the first of them
+        coverage = FileCoverage(places=lost, uncovered=len(lost), is_complete=True)
+    return ApprovalRow(
+        _ask_key(request.call_id),
+        request.tool,
+        translate(request.summary),
+        translate(request.detail),
+        tuple(msgspec.structs.replace(rule, confined=False).text for rule in rules),
+        request.kind,
+        request.confined or request.is_sandboxed,
+        request.asking_rule,
+        requester=request.subagent_title,
+        uncovered=uncovered_line(coverage) if coverage and not 0 < len(lost) <= MAX_REASON_PLACES else "",
+        uncovered_places=uncovered_details(coverage) if coverage else (),
+        data_loss=tuple(place.path for place in lost),
+        auto_executed=request.auto_executed,
+        is_too_long=request.is_too_long,
+        secrets=request.secrets,
+        has_network=request.has_network,
+        is_rule_confined=any(rule.confined for rule in rules),
+        server=request.server,
+        description=request.description,
+        mcp_change=request.mcp_change,
+        offers_demo_calls=request.offers_demo_calls,
+        effect=translate(request.effect),
+        always="" if request.lasting_refusal else always,
+        always_offer=number,
+        lasting_refusal=request.lasting_refusal,
+        variables=request.variables,
+        uncovering_rule=request.uncovering_rule,
+    )
+
+
+def _always_offer(rules: Sequence[PermissionRule]) -> tuple[int, str]:
+    """Return the number of the rule that covers what is repeated, and how a button names what it allows."""
+    for number, rule in enumerate(rules):
+        if rule.kind == "pattern":
+            command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
+            return number, tr("“{command}”", command=command)
+    is_readable = rules and len(rules[0].subject) <= _REPEATED_CHARS and "\n" not in rules[0].subject
+    return 0, tr("this command") if is_readable else ""
+
 
 tr = Translator("Chat")
 
@@ -86,8 +226,7 @@ class Countdown(QObject):
         self._until = 0.0
         self._last_seconds = -1
         self._on_tick: Callable[[int], None] = lambda _: None
-        self._timer = QTimer(self)
-        self._timer.setInterval(_TICK_MS)
+        self._timer = QTimer(self, interval=_TICK_MS)
         self._timer.timeout.connect(self.tick)
 
     @property
@@ -299,9 +438,8 @@ class ChatPresenter:
         self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
         self._unsaved_keys: set[RowKey] = set()  # of those, what could not be saved since
         self._error_count = 0
-        self._running_timer = QTimer(model)  # what is over by then needs no clock
-        self._running_timer.setSingleShot(True)
-        self._running_timer.setInterval(_RUNNING_DELAY_MS)
+        # What is over by then needs no clock.
+        self._running_timer = QTimer(model, singleShot=True, interval=_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)
         session.changed.connect(self._leave)
 
@@ -343,7 +481,7 @@ class ChatPresenter:
             return  # the user went on to another session meanwhile, or came back to it
         self._rows = rows
         self._reset(folded)
-        self._show_removed(removed)
+        self._model.put_all(rows.tools.mark_removed(removed))
         self._model.put_all(rows.tools.mark_put(put))
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
@@ -363,7 +501,7 @@ class ChatPresenter:
             self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
             self._reset([*map(_without_actions, ordered), below])
-            self._show_removed(removed)
+            self._model.put_all(rows.tools.mark_removed(removed))
 
     async def show_now(self) -> None:
         if not self._is_past:
@@ -397,9 +535,6 @@ class ChatPresenter:
         self._asks.show_session(self._session.id)
         self._side_question.forget()
         self._model.reset(rows, is_loading=is_loading)
-
-    def _show_removed(self, removed: Mapping[str, int]) -> None:
-        self._model.put_all(self._rows.tools.mark_removed(removed))
 
     def show_content(
         self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
@@ -443,7 +578,7 @@ class ChatPresenter:
         self._show_missed_questions()
         self._on_side_question(conversation.side_questions.progress)
         if conversation.partial:
-            self._on_text(conversation.partial)
+            self._arriving.add_text(conversation.partial, self._model_name())
         if conversation.retry_state:
             self._arriving.show_retry(conversation.retry_state, self._show_waiting)
         else:
@@ -455,7 +590,7 @@ class ChatPresenter:
                 self._on_saved(recorded.at)
                 self._on_recorded(recorded)
             case ResponseDelta(text=text, is_reasoning=reasoning):
-                self._on_text("" if reasoning else text)
+                self._arriving.add_text("" if reasoning else text, self._model_name())
             case ResponseReset() as reset:
                 self._arriving.show_retry(reset, self._show_waiting)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
@@ -463,9 +598,13 @@ class ChatPresenter:
             case AutoRunPut(change_ids=change_ids, restore=restore):
                 self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(change_ids, restore)))
             case CallStarted() | ModelCalled():
-                self._on_work_started(update)
-            case SubagentProgress() | SideQuestionProgress() as progress:
-                self._on_progress(progress)
+                if isinstance(update, CallStarted):
+                    self._set_tool_state(update.call.id, "running")
+                self._running_timer.start()
+            case SubagentProgress() as progress:
+                self._on_subagent_progress(progress)
+            case SideQuestionProgress() as progress:
+                self._on_side_question(progress)
             case CallOutput(call_id=call_id):
                 self._show_running_output(call_id)
             case TurnChanged(running=running):
@@ -530,9 +669,6 @@ class ChatPresenter:
                 new_rows[row.key] = row
         self._put_all(new_rows.values())
 
-    def _on_text(self, text: str) -> None:
-        self._arriving.add_text(text, self._model_name())
-
     def _show_waiting(self) -> None:
         if self._is_past:
             return
@@ -569,12 +705,6 @@ class ChatPresenter:
         for question in self._session.conversation.missed_questions:
             self._asks.show(question, is_late=True)
 
-    def _on_progress(self, progress: SubagentProgress | SideQuestionProgress) -> None:
-        if isinstance(progress, SubagentProgress):
-            self._on_subagent_progress(progress)
-        else:
-            self._on_side_question(progress)
-
     def _on_side_question(self, progress: SideQuestionProgress) -> None:
         if progress.is_running:
             self._side_question.show(progress.question, progress.answer, self._model_name())
@@ -591,18 +721,10 @@ class ChatPresenter:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)
             self._model.put(self._rows.tools.with_running_output(call_id, output))
 
-    def _on_work_started(self, work: CallStarted | ModelCalled) -> None:
-        if isinstance(work, CallStarted):
-            self._set_tool_state(work.call.id, "running")
-        self._running_timer.start()
-
     def _show_clocks(self) -> None:
-        self._show_running_outputs()
-        self._show_waiting()
-
-    def _show_running_outputs(self) -> None:
         for call_id in () if self._is_past else tuple(self._session.transcript.open_calls):
             self._show_running_output(call_id)
+        self._show_waiting()
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
         self._model.put(self._rows.tools.with_state(call_id, state))

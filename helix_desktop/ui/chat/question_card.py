@@ -38,11 +38,8 @@ _PAD, _ICON = 16, 17  # pixels
 _FIELD_X, _FIELD_Y = 8, 4  # pixels between the field and its frame
 _ASKER = 32  # characters of a subagent's title
 
-_OPTION_PAD, _OPTION_BADGE, _OPTION_GAP = (
-    10.0,
-    20.0,
-    3.0,
-)  # pixels: around the texts, the number's edge, between the texts
+# Pixels: around the texts of an option, the edge of its number, between the texts.
+_OPTION_PAD, _OPTION_BADGE, _OPTION_GAP = 10.0, 20.0, 3.0
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 _LEAVE = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right}
 

@@ -170,7 +170,8 @@ class EntryMenu(QMenu):
 
     def __init__(self, parent: QWidget, title: str = "") -> None:
         super().__init__(title, parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        # One inside another menu is closed, and opened again, as the mouse goes by.
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, not isinstance(parent, QMenu))
 
     def add(
         self,

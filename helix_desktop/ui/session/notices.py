@@ -224,7 +224,7 @@ class MissingKeys(QObject):
         self._strip = window.pages.chat.key_strip
         self._announced: tuple[str, ...] | None = None
         self._provider = ""
-        self._strip.action_requested.connect(lambda: self._enter(self._provider))
+        self._strip.button.clicked.connect(lambda: self._enter(self._provider))
         for changed in (session.changed, session.model_changed):
             changed.connect(lambda: self._session.start(self._refresh(), "missing keys"))
         session.on(AssistantSpoke, self._on_answer)

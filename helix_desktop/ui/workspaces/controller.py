@@ -21,11 +21,18 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, ShowWaiting, handles
+from helix_desktop.ui.kit.intents import (
+    FocusComposer,
+    NewSession,
+    OpenFolder,
+    ShowWaiting,
+    ShowWorkspace,
+    handles,
+)
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.turn import NextMessagesController
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
@@ -57,13 +64,13 @@ class WorkspaceController(QObject):
         session: Session,
         windows: WindowGroup,
         composer: ComposerController,
-        next_messages: NextMessagesController,
+        turn: TurnController,
         sidebar: SidebarPresenter,
         trust: TrustController,
     ) -> None:
         super().__init__(window)
         self._window, self._services = window, session.app
-        self.session, self.sidebar, self._next_messages = session, sidebar, next_messages
+        self.session, self.sidebar, self._turn = session, sidebar, turn
         self.session_opener = SessionOpener(window, session, windows, composer, sidebar)
         self.session_opener.session_opened.connect(self._end_opening)
         self._trust, self._windows = trust, windows
@@ -81,8 +88,9 @@ class WorkspaceController(QObject):
             self._listen(workspace)
         start = session.start
         window.intents.add(self)
-        for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
-            selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
+        window.switcher.workspace_selected.connect(
+            lambda identity: start(self.open_workspace(identity), "switch")
+        )
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
@@ -136,6 +144,11 @@ class WorkspaceController(QObject):
         record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
+
+    @handles(ShowWorkspace)
+    async def _switch(self, workspace_id: str) -> None:
+        self._window.leave_settings()
+        await self.open_workspace(workspace_id)
 
     @handles(OpenFolder)
     async def pick_folder(self) -> None:
@@ -241,7 +254,7 @@ class WorkspaceController(QObject):
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         except HelixError as error:  # it can be used nevertheless
             self.session.actions.show_error(error)
-        self._next_messages.sample_messages = await self._services.sample_messages(workspace_id)
+        self._turn.sample_messages = await self._services.sample_messages(workspace_id)
         if session_id is None:
             await self.session_opener.new_session(workspace)
             return

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column
+from helix_desktop.ui.shell.command_list import without_mnemonic
 from helix_desktop.ui.shell.commands import MENUS, WindowCommands
 from helix_desktop.ui.shell.key_bindings import (
     COMMANDS,
@@ -31,7 +32,6 @@ from helix_desktop.ui.shell.key_bindings import (
     command_title,
     why_reserved,
 )
-from helix_desktop.ui.shell.switcher.commands import without_mnemonic
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Keyboard")

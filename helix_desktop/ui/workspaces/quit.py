@@ -11,7 +11,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import Quit, handles
+from helix_desktop.ui.kit.intents import Export, Quit, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -166,7 +166,7 @@ class QuitController(QObject):
             choices,
         )
         if answer == _EXPORT:
-            self._window.rail.export_requested.emit(workspace_id)
+            self._window.perform(Export(workspace_id))
         return answer == _QUIT
 
     async def _may_lose_settings(self, pages: list[str], is_quit: bool) -> bool:

@@ -146,7 +146,7 @@ class TrustController(QObject):
         self._pending: set[str] = set()  # workspaces that are asked about, or will be
         self._one_question = asyncio.Lock()
         self._strip = window.pages.chat.trust_strip
-        self._strip.action_requested.connect(self._ask_current)
+        self._strip.button.clicked.connect(self._ask_current)
         window.intents.add(self)
         session.changed.connect(self.show)
 

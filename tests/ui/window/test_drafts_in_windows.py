@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, AttachText
+from helix_desktop.ui.kit.intents import OpenListedSession
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -28,7 +29,7 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     await rig.wiring.workspace_controller.new_session()
     loaded: list[str] = []
     second.session.loaded.connect(lambda: loaded.append(second.shown_session.session_id))
-    second.window.sidebar.session_selected.emit(session_id)
+    second.window.perform(OpenListedSession(session_id))
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
@@ -50,7 +51,7 @@ async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_se
         await rig.run_turn("Said first.")
         composer = second.composer
         async with rig.wiring.windows.drafts.attaching_lock:
-            rig.composer.long_text_pasted.emit("words\n" * 50)
+            rig.perform(AttachText("words\n" * 50))
             rig.wiring.composer.send("Not sent. ")
             await _move(rig, second, session_id)
             composer.widget.editor.insertPlainText(typed)
@@ -71,7 +72,7 @@ async def test_what_is_attached_meanwhile_is_on_screen_where_its_session_is(
         session_id = rig.app_window.shown_session.session_id
         await rig.run_turn("Said first.")
         async with rig.wiring.windows.drafts.attaching_lock:
-            rig.composer.long_text_pasted.emit("words\n" * 50)
+            rig.perform(AttachText("words\n" * 50))
             await _move(rig, second, session_id)
             second.composer.widget.editor.insertPlainText("Written there")
         await until(lambda: len(_chips(second)) == 1, "what was attached in the other window")

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.chat.items.painting import ChatPainter, elided_path
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
@@ -46,16 +47,8 @@ tr = Translator("Composer")
 
 _HEIGHT, _IMAGE_HEIGHT, _MAX_WIDTH = 26, 48, 340
 _THUMBNAIL_LEFT = 4  # pixels before one
-_LINES, _FEW_LINES, _LOW_WINDOW = (
-    4,
-    2,
-    640,
-)  # lines of chips in sight, and those in a window lower than so many px
-_LEFT, _BUTTON, _EDGE = (
-    28,
-    18,
-    5,
-)  # pixels: where the label begins, a button's edge, and the room at the right
+_LINES, _FEW_LINES, _LOW_WINDOW = 4, 2, 640  # lines in sight, and those in a window lower than so many px
+_LEFT, _BUTTON, _EDGE = 28, 18, 5  # pixels: where the label begins, a button's edge, the room at the right
 _STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
@@ -90,9 +83,16 @@ class ChipText:
         return thumbnail_size(*self.image_size) if self.image_size else QSize(0, 0)
 
 
-# What the chips of attachments want, each by its key.
+# What is to go along with the next message, and what its chips want, each by its key.
 # fmt: off
 
+class AttachFiles(Intent, frozen=True):
+    files: tuple[AddedFile, ...]
+class AttachText(Intent, frozen=True):  # that is too long to stand in the message
+    text: str
+class AttachEntries(Intent, frozen=True):  # cached contents, by digest
+    digests: tuple[str, ...]
+class PickFiles(Intent, frozen=True): ...
 class OpenAttachment(Intent, frozen=True):  # in the cache browser
     key: str
 class RemoveAttachment(Intent, frozen=True):

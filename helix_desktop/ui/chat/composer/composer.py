@@ -8,7 +8,13 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QT
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPaintEvent, QPalette, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar, ChipText
+from helix_desktop.ui.chat.composer.attachment_chips import (
+    AttachFiles,
+    AttachmentBar,
+    AttachText,
+    ChipText,
+    PickFiles,
+)
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
@@ -44,19 +50,14 @@ class MessageHistory(QObject):
     an earlier message that was not changed.
     """
 
-    text_requested = Signal(str)
-    """This text is to stand in the composer."""
-    draft_left = Signal(str)
-    """The draft is about to make room for an earlier message."""
-
-    def __init__(self, editor: Editor) -> None:
-        super().__init__(editor)
-        self._editor = editor
+    def __init__(self, composer: Composer) -> None:
+        super().__init__(composer)
+        self._composer, self._editor = composer, composer.editor
         self._read: Callable[[], Sequence[str]] = tuple
         self._messages: Sequence[str] = ()
         self._at = _NOT_BROWSING
         self._draft = ""
-        editor.installEventFilter(self)
+        self._editor.installEventFilter(self)
 
     def set_source(self, read: Callable[[], Sequence[str]]) -> None:
         """Browse the messages that `read` returns, newest first; it is called when Up begins."""
@@ -97,7 +98,7 @@ class MessageHistory(QObject):
         if self._at + 1 >= len(self._messages):
             return self._at != _NOT_BROWSING
         if self._at == _NOT_BROWSING:
-            self.draft_left.emit(self._draft)
+            self._composer.text_paused.emit(self._draft)
         self._show(self._at + 1)
         return True
 
@@ -110,7 +111,7 @@ class MessageHistory(QObject):
 
     def _show(self, at: int) -> None:
         self._at = at
-        self.text_requested.emit(self._messages[at] if at != _NOT_BROWSING else self._draft)
+        self._composer.put_in(self._messages[at] if at != _NOT_BROWSING else self._draft)
         if at == _NOT_BROWSING:
             self.end()
 
@@ -145,11 +146,6 @@ class Composer(Themed, QWidget):
     text_paused = Signal(str)
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
-    files_added = Signal(object)
-    entries_dropped = Signal(list)
-    """Cached contents to be recalled, by digest."""
-    long_text_pasted = Signal(str)
-    file_picker_requested = Signal()
     model_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -162,7 +158,7 @@ class Composer(Themed, QWidget):
         self.editor = Editor(self.frame)
         mark_pane_stop(self.editor)
         self.editor.setAccessibleName(tr("Message"))
-        self.history = MessageHistory(self.editor)
+        self.history = MessageHistory(self)
         self.completer = Completer(self.editor, self.frame)
         self._chips = AttachmentBar(self._style, self.frame)
         self._model_name = self._model_tip = ""
@@ -192,8 +188,7 @@ class Composer(Themed, QWidget):
         self._send = QPushButton(self.frame)
         self._send.setObjectName("send")
         self._send.setAccessibleName(tr("Send"))
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
+        self._pause = QTimer(self, singleShot=True)
         self._unsaved = QElapsedTimer()
         self._arrange()
         self._connect()
@@ -231,9 +226,10 @@ class Composer(Themed, QWidget):
     def set_text(self, text: str) -> None:
         """Put a text in, for example a kept draft; does not count as typing."""
         self.history.end()
-        self._put_in(text)
+        self.put_in(text)
 
-    def _put_in(self, text: str) -> None:
+    def put_in(self, text: str) -> None:
+        """Show a text, and stay where the user browses earlier messages."""
         self.completer.close()
         self.editor.setPlainText(text)
         self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
@@ -414,17 +410,15 @@ class Composer(Themed, QWidget):
         for submit in (self.editor.submitted, self._send.clicked):
             submit.connect(lambda: self._submit(self.submitted))
         self.editor.textChanged.connect(self._on_text_changed)
-        self.history.text_requested.connect(self._put_in)
-        self.history.draft_left.connect(self.text_paused)
         self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
         self._chips.left.connect(self.editor.setFocus)
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
         self._stop.clicked.connect(lambda: perform(self, StopAgent()))
         self.model_button.clicked.connect(self.model_clicked)
-        self._attach.clicked.connect(self.file_picker_requested)
-        self.editor.files_added.connect(self.files_added)
-        self.editor.long_text_pasted.connect(self.long_text_pasted)
+        self._attach.clicked.connect(lambda: perform(self, PickFiles()))
+        self.editor.files_added.connect(lambda files: perform(self, AttachFiles(tuple(files))))
+        self.editor.long_text_pasted.connect(lambda text: perform(self, AttachText(text)))
 
     def _tint_small_texts(self) -> None:
         theme = self._style.theme

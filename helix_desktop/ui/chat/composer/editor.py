@@ -30,8 +30,8 @@ LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
 Nobody writes a message of that length by hand, and what stays in the text fits into a preview's tokens."""
 
 
-class AddedFile(msgspec.Struct, frozen=True):
-    """A file that is not read yet, or pixels from the clipboard."""
+class AddedFile(msgspec.Struct, frozen=True, eq=False):
+    """A file that is not read yet, or pixels from the clipboard; no two are equal: pixels have no hash."""
 
     name: str
     source: Path | QImage

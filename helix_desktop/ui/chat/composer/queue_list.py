@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
@@ -80,10 +81,8 @@ class QueueLine(QWidget):
     def __init__(self, message: QueuedMessage) -> None:
         super().__init__()
         self.message = message
-        self._clock_icon, self._steer_icon = (
-            IconLabel("clock", px=14),
-            IconLabel("zap", px=14, color_token="accent_text"),
-        )
+        self._clock_icon = IconLabel("clock", px=14)
+        self._steer_icon = IconLabel("zap", px=14, color_token="accent_text")
         self._text_label = _MessageLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
         self._field = _EditField()
@@ -93,44 +92,36 @@ class QueueLine(QWidget):
             tr("Stop and send now"), "link", icon_name="circle-stop", px=13, name="stop_and_send"
         )
         self._send_now.setToolTip(tr("Stop the running command and send this message now"))
-        self._steer = IconButton("zap", "", px=14, edge=_BUTTON_SIZE)
-        self._edit = IconButton("pencil", tr("Edit"), px=14, edge=_BUTTON_SIZE)
-        self.up = IconButton("chevron-up", tr("Move up"), px=14, edge=_BUTTON_SIZE)
-        self.down = IconButton("chevron-down", tr("Move down"), px=14, edge=_BUTTON_SIZE)
-        self._remove = IconButton("x", tr("Remove from queue"), px=14, edge=_BUTTON_SIZE)
-        buttons = {"steer": self._steer, "edit": self._edit, "earlier": self.up, "later": self.down}
-        for name, button in {**buttons, "remove": self._remove}.items():
-            button.setObjectName(name)
-        self._buttons = (self._send_now, self._steer, self._edit, self.up, self.down, self._remove)
-        line = row(
-            self._clock_icon,
-            self._steer_icon,
-            self._text_label,
-            self._field,
-            self._badge,
-            *self._buttons,
-            gap=2,
-        )
+        seq = message.seq
+        self._steer = self._button("steer", "zap", "", self._turn_steering)
+        self._edit = self._button("edit", "pencil", tr("Edit"), self.begin_edit)
+        move_up, move_down = MoveQueued(seq, -1), MoveQueued(seq, 1)
+        self.up = self._button("earlier", "chevron-up", tr("Move up"), partial(perform, self, move_up))
+        self.down = self._button("later", "chevron-down", tr("Move down"), partial(perform, self, move_down))
+        remove = partial(perform, self, RemoveQueued(seq))
+        last = self._button("remove", "x", tr("Remove from queue"), remove)
+        self._buttons = (self._send_now, self._steer, self._edit, self.up, self.down, last)
+        words = (self._clock_icon, self._steer_icon, self._text_label, self._field, self._badge)
+        line = row(*words, *self._buttons, gap=2)
         line.setStretch(2, 1)
         line.setStretch(3, 1)
         line.insertSpacing(2, 6)
         line.insertSpacing(6, 6)
         self.setLayout(line)
-        self._connect()
-        self.show_message(message, first=True, last=True, is_call_running=False)
-
-    def _connect(self) -> None:
-        self._send_now.clicked.connect(lambda: perform(self, StopAndSend(self.message.seq)))
-        self._steer.clicked.connect(
-            lambda: perform(self, SteerQueued(self.message.seq, not self.message.steer))
-        )
-        self._edit.clicked.connect(self.begin_edit)
+        self._send_now.clicked.connect(partial(perform, self, StopAndSend(seq)))
         self._text_label.double_clicked.connect(self.begin_edit)
-        self.up.clicked.connect(lambda: perform(self, MoveQueued(self.message.seq, -1)))
-        self.down.clicked.connect(lambda: perform(self, MoveQueued(self.message.seq, 1)))
-        self._remove.clicked.connect(lambda: perform(self, RemoveQueued(self.message.seq)))
         self._field.submitted.connect(self._save_edit)
         self._field.canceled.connect(self.end_edit)
+        self.show_message(message, first=True, last=True, is_call_running=False)
+
+    def _button(self, name: str, icon_name: str, tip: str, do: Callable[[], object]) -> IconButton:
+        button = IconButton(icon_name, tip, px=14, edge=_BUTTON_SIZE)
+        button.setObjectName(name)
+        button.clicked.connect(do)
+        return button
+
+    def _turn_steering(self) -> None:
+        perform(self, SteerQueued(self.message.seq, not self.message.steer))
 
     def show_message(self, message: QueuedMessage, first: bool, last: bool, is_call_running: bool) -> None:
         """Show it as it is now; words that are being changed stay."""
@@ -138,12 +129,9 @@ class QueueLine(QWidget):
         self._send_now.setVisible(is_call_running and self._field.isHidden())
         text = " ".join(message.text.split())
         self._text_label.set_full_text(text or tr("(attachments only)"))
-        for mark, visible in (
-            (self._badge, message.steer),
-            (self._steer_icon, message.steer),
-            (self._clock_icon, not message.steer),
-        ):
-            mark.setVisible(visible)
+        for mark in (self._badge, self._steer_icon):
+            mark.setVisible(message.steer)
+        self._clock_icon.setVisible(not message.steer)
         self._steer.set_tip(
             tr("Send after this turn") if message.steer else tr("Send now: after the current step")
         )
@@ -207,9 +195,7 @@ class QueueList(Themed, QFrame):
         head.setStretch(0, 1)
         self.setLayout(column(head, self._scroll, gap=2))
         # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
-        self._fit_timer = QTimer(self)
-        self._fit_timer.setSingleShot(True)
-        self._fit_timer.setInterval(0)
+        self._fit_timer = QTimer(self, singleShot=True, interval=0)
         self._fit_timer.timeout.connect(self._fit_height)
         self.hide()
 

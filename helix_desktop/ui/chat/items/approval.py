@@ -146,16 +146,13 @@ class ApprovalItem(RowItem):
         self._set_texts([self._summary, *self._about, *self._reasons, *detail, *self._places])
         self._well = QRectF()
         keys = dict(context.answer_tips)
-        self._keys = self._allows_text(keys["once"]) if keys.get("once") else ""
+        self._keys = tr("{key} allows", key=keys["once"]) if keys.get("once") else ""
+        if self._keys and row.offers_demo_calls:
+            self._keys = tr("{key} allows once", key=keys["once"])
         if keys.get("deny"):
             denies = tr("{key} denies", key=keys["deny"])
             self._keys = f"{self._keys} · {denies}" if self._keys else denies
         self._keys_place = QRectF()
-
-    def _allows_text(self, key: str) -> str:
-        if self._approval.offers_demo_calls:
-            return tr("{key} allows once", key=key)
-        return tr("{key} allows", key=key)
 
     def _description(self, tools: ItemTools) -> tuple[list[TextLayout], bool]:
         """Return what the server says of its tool, as untrusted text, and whether more of it is hidden.
@@ -260,11 +257,8 @@ class ApprovalItem(RowItem):
             y += text.layout(inner) + style.px(6)
         if self._is_cut:
             rect = QRectF(pad - 6, y - style.px(4), style.px(200), style.px(_LINK))
-            self.hit_areas.append(
-                HitArea(
-                    "open:about", ToggleSection("about"), tr("Show the whole description"), rect, radius=6
-                )
-            )
+            label = tr("Show the whole description")
+            self.hit_areas.append(HitArea("open:about", ToggleSection("about"), label, rect, radius=6))
             y = rect.bottom() + style.px(4)
         for text in self._reasons:
             text.x, text.y = pad, y

@@ -41,9 +41,8 @@ class ExcerptCard(RowItem):
         self._foot = QRectF()
         if self._is_open and self._content.text:
             info = "" if " " in excerpt.target else excerpt.target
-            self._code = CodeBlock(
-                tools.writer, tools.style, Code(self._content.text, info), tools.highlighter
-            )
+            code = Code(self._content.text, info)
+            self._code = CodeBlock(tools.writer, tools.style, code, tools.highlighter)
             self._set_texts([self._code.text])
 
     def copy_text(self, number: int) -> str | None:
@@ -51,12 +50,9 @@ class ExcerptCard(RowItem):
 
     def _arrange(self, width: float) -> float:
         style, y = self.style, self.style.px(_LINE)
-        label = (
-            tr("Hide {title}", title=self._title) if self._is_open else tr("Show {title}", title=self._title)
-        )
-        self.hit_areas = [
-            HitArea("open:card", ToggleSection("card"), label, QRectF(0, 0, width, y), radius=10)
-        ]
+        title, head = self._title, QRectF(0, 0, width, y)
+        label = tr("Hide {title}", title=title) if self._is_open else tr("Show {title}", title=title)
+        self.hit_areas = [HitArea("open:card", ToggleSection("card"), label, head, radius=10)]
         if not self._is_open:
             return y
         margin = style.px(_MARGIN)
@@ -67,9 +63,8 @@ class ExcerptCard(RowItem):
             y += self._code.height + style.px(4)
         image = self._content.image
         if image is not None:
-            factor = min(
-                1.0, (width - 2 * margin) / image.width(), style.px(_MAX_IMAGE_HEIGHT) / image.height()
-            )
+            tallest = style.px(_MAX_IMAGE_HEIGHT)
+            factor = min(1.0, (width - 2 * margin) / image.width(), tallest / image.height())
             self._image = QRectF(margin, y, image.width() * factor, image.height() * factor)
             y += self._image.height() + style.px(4)
         self._foot = QRectF(margin, y, width - 2 * margin, style.px(_FOOT))

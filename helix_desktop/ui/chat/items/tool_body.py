@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF
 
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import CardPart, ItemTools
@@ -59,10 +58,6 @@ def removed_text(row: ToolRow) -> str:
     return tr("You removed this output as a secret on {day}.", day=format_date(row.removed_at_ms))
 
 
-def _changed_text(row: ToolRow) -> str:
-    return explain_changed(row.changed_since) if row.changed_since else ""
-
-
 def form_choice_text(row: ToolRow) -> str:
     """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
     if row.form == "full" and row.chosen_by == "rule":
@@ -103,14 +98,11 @@ class ToolBody(CardPart):
         super().__init__(style)
         self._row = row
         self._facts, self._facts_place = call_facts(row), QRectF()
-        self._intro = _intro_layout(
-            translate(
-                join_sentences(
-                    removed_text(row), _changed_text(row), window_state_text(row), form_choice_text(row)
-                )
-            ),
-            tools,
-        )
+        changed = explain_changed(row.changed_since) if row.changed_since else ""
+        intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
+        paragraph = Paragraph((Span(escape_invisible(translate(intro))),))
+        muted = tools.style.theme.muted
+        self._intro = tools.writer.write_prose(Prose((paragraph,)), muted, SMALL) if intro else None
         self._command = _command_block(row, style, tools)
         task = escape_invisible(row.target) if row.subagent_session else ""
         self._task = _output_layout(task, tools)
@@ -237,7 +229,9 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
         return [
             ("", original.head_and_tail if original is not None and not original.problem else row.shown_lines)
         ]
-    sent = f"{_sent_title(row.form)} · {format_token_count(row.tokens)}"
+    is_extract = row.form == "compact"
+    sent = tr("Extract sent to the agent") if is_extract else tr("Preview sent to the agent")
+    sent = f"{sent} · {format_token_count(row.tokens)}"
     if original is None:
         return [(sent, row.shown_lines), (tr("Reading the original from the cache…"), HeadAndTail())]
     if original.problem:
@@ -246,18 +240,6 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
     lines = tr.plural(original.head_and_tail.lines, "%n line", "%n lines")
     title = " · ".join((tr("Original output"), lines, format_token_count(original.tokens)))
     return [(sent, row.shown_lines), (title, original.head_and_tail)]
-
-
-def _sent_title(form: Form) -> str:
-    return tr("Extract sent to the agent") if form == "compact" else tr("Preview sent to the agent")
-
-
-def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:
-    if not text:
-        return None
-    return tools.writer.write_prose(
-        Prose((Paragraph((Span(escape_invisible(text)),)),)), tools.style.theme.muted, SMALL
-    )
 
 
 def _output_layout(text: str, tools: ItemTools) -> TextLayout | None:

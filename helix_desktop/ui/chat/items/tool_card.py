@@ -333,9 +333,8 @@ class ToolCard(RowItem):
         wide = style.width(self._target[:_MAX_TARGET], self._target_line.font) + 2 if self._target else 0.0
         wide = min(wide, right - left)
         widths = [style.width(word.text, font) + 1 for word in words]
-        while len(words) > 1 and right - left - sum(widths) - gap * len(words) < min(
-            wide, style.px(_MIN_TARGET)
-        ):
+        least = min(wide, style.px(_MIN_TARGET))
+        while len(words) > 1 and right - left - sum(widths) - gap * len(words) < least:
             words.pop()
             widths.pop()
         wide = max(0.0, min(wide, right - left - sum(widths) - gap * len(words)))
@@ -351,11 +350,8 @@ class ToolCard(RowItem):
     def _expand_area(self) -> HitArea:
         """Return the line, all of which opens the card."""
         call = self._description
-        label = (
-            tr("Hide output of {call}", call=call)
-            if self._body is not None
-            else tr("Show output of {call}", call=call)
-        )
+        is_open = self._body is not None
+        label = tr("Hide output of {call}", call=call) if is_open else tr("Show output of {call}", call=call)
         tip = "\n".join(filter(None, (call_facts(self._tool), window_state_text(self._tool))))
         return HitArea("open:card", ToggleSection("card"), label, self._bar, radius=8, tip=tip)
 
@@ -409,9 +405,8 @@ class ToolCard(RowItem):
             token = "warn" if row.has_no_extract else "muted"
             words.append(_Word(output_form_text(row), token, tip=form_choice_text(row)))
         if row.changed_since:
-            words.append(
-                _Word(tr("Changed since"), "warn", _CHANGED_WORD, explain_changed(row.changed_since))
-            )
+            tip = explain_changed(row.changed_since)
+            words.append(_Word(tr("Changed since"), "warn", _CHANGED_WORD, tip))
         if row.changes is not None and row.changes.uncovered:
             words.append(_Word(uncovered_text(row.changes.uncovered), "warn"))
         return words

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF
-from PySide6.QtGui import QImage
 
 from helix_desktop.ui.chat.actions import EditMessage, ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -40,21 +39,19 @@ class UserMessageItem(RowItem):
 
     def __init__(self, row: UserRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
-        self._notes = [_attachment_chip(number, note) for number, note in enumerate(row.attachments)]
+        self._row = row
+        self._notes = [_NoteChip(note, number) for number, note in enumerate(row.attachments)]
         self.accessible_notes = [tr("Attached: {name}", name=note.label) for note in row.attachments]
         if row.prompt:
-            self._notes.insert(0, _NoteChip(row.prompt, "", "file-text"))
+            self._notes.insert(0, _NoteChip(AttachmentNote(row.prompt, icon="file-text")))
             self.accessible_notes.insert(0, tr("From {prompt}", "a prompt file", prompt=row.prompt))
-        if row.is_side:
-            self._notes.append(_NoteChip(tr("Side question: not in context"), "", "message-square"))
-            self.accessible_notes.append(tr("Side question: not in context"))
-        self._cover_seq, self._context_chip = row.cover_seq, _NoteChip(row.context_note, "", "layers")
-        if row.context_note:
-            self._notes.append(self._context_chip)
-            self.accessible_notes.append(row.context_note)
-        if row.steered:
-            self._notes.append(_NoteChip(tr("Sent during the turn"), "", "zap"))
-            self.accessible_notes.append(tr("Sent during the turn"))
+        side = tr("Side question: not in context") if row.is_side else ""
+        steered = tr("Sent during the turn") if row.steered else ""
+        self._context_chip = _NoteChip(AttachmentNote(row.context_note, icon="layers"))
+        for words, icon in ((side, "message-square"), (row.context_note, "layers"), (steered, "zap")):
+            if words:
+                self._notes.append(_NoteChip(AttachmentNote(words, icon=icon)))
+                self.accessible_notes.append(words)
         self._actions = MessageActions(
             [EditMessage(row.key.seq), RewindTo(row.key.seq)] if row.is_editable else [],
             row.versions,
@@ -147,18 +144,18 @@ class UserMessageItem(RowItem):
         self.hit_areas += [
             HitArea(
                 f"attachment:{note.number}",
-                OpenCacheEntry(note.digest),
+                OpenCacheEntry(note.attachment.digest),
                 tr("Open {name}", name=note.label),
                 rect,
                 radius=note.radius(self.style),
                 tip=note.label,
             )
             for note, rect in reversed(self._placed_notes)
-            if note.digest
+            if note.attachment.digest
         ]
-        if self._cover_seq:
-            rect = next(rect for note, rect in self._placed_notes if note is self._context_chip)
-            action, label = ShowInTimeline(self._cover_seq), tr("Show in timeline")
+        if self._row.cover_seq:
+            rect = next(rect for note, rect in self._placed_notes if note == self._context_chip)
+            action, label = ShowInTimeline(self._row.cover_seq), tr("Show in timeline")
             self.hit_areas.append(
                 HitArea("open:rewrite", action, label, rect, radius=rect.height() / 2, tip=label)
             )
@@ -180,7 +177,7 @@ class UserMessageItem(RowItem):
         self._actions.paint(painter)
         hovered = self.hit_area(painter.state.hovered) if painter.state.hovered else None
         for note, rect in self._placed_notes:
-            is_hovered = bool(note.digest) and hovered is not None and rect == hovered.rect
+            is_hovered = bool(note.attachment.digest) and hovered is not None and rect == hovered.rect
             chip = note.style(chat_style)
             note.paint(painter, rect, chip._replace(fill=theme.hover) if is_hovered else chip)
 
@@ -188,23 +185,21 @@ class UserMessageItem(RowItem):
 class _NoteChip(NamedTuple):
     """A chip below the bubble: a name, which is cut where it is too long, and what follows."""
 
-    name: str
-    end: str
-    icon: str
-    digest: str = ""
+    attachment: AttachmentNote
     number: int = 0
-    is_warning: bool = False
-    image_size: tuple[int, int] | None = None
-    thumbnail: QImage | None = None
 
     @property
     def label(self) -> str:
-        return f"{self.name}{self.end}"
+        return self.attachment.label
+
+    @property
+    def image_size(self) -> tuple[int, int] | None:
+        return self.attachment.image_size
 
     def style(self, style: ChatStyle) -> ChipStyle:
         """Return its colors, and its icon where no thumbnail has its place."""
-        theme, icon = style.theme, "" if self.image_size else self.icon
-        if self.is_warning:
+        theme, icon = style.theme, "" if self.image_size else self.attachment.icon
+        if self.attachment.is_left_out:
             return ChipStyle(theme.warn, theme.warn_soft, "", icon)
         return ChipStyle(theme.muted, theme.raised, theme.border, icon)
 
@@ -228,7 +223,7 @@ class _NoteChip(NamedTuple):
         painter.box(rect, chip.fill, chip.border, self.radius(style))
         size = self._thumbnail(style)
         corner = QPointF(rect.x() + style.px(_THUMBNAIL_MARGIN), rect.center().y() - size.height() / 2)
-        painter.thumbnail(QRectF(corner, size), self.thumbnail, chip.color)
+        painter.thumbnail(QRectF(corner, size), self.attachment.thumbnail, chip.color)
         painter.chip(place, text, chip._replace(fill="", border=""))
 
     def _thumbnail(self, style: ChatStyle) -> QSizeF:
@@ -245,14 +240,8 @@ class _NoteChip(NamedTuple):
         room, font = rect.width() - frame, style.font(TINY, MEDIUM)
         if style.width(self.label, font) <= room:
             return self.label
-        room = max(room / 3, room - style.width(self.end, font))
-        if self.icon in ("copy", "archive-restore"):  # a pasted text, or an output, tells it at its beginning
-            return elided_line(style, self.name, font, room) + self.end
-        return elided_path(style, self.name, font, room) + self.end
-
-
-def _attachment_chip(number: int, note: AttachmentNote) -> _NoteChip:
-    end = note.label.removeprefix(note.name)
-    return _NoteChip(
-        note.name, end, note.icon, note.digest, number, note.is_left_out, note.image_size, note.thumbnail
-    )
+        name, end = self.attachment.name, self.label.removeprefix(self.attachment.name)
+        room = max(room / 3, room - style.width(end, font))
+        # A pasted text, or an output, tells at its beginning what it is.
+        elided = elided_line if self.attachment.icon in ("copy", "archive-restore") else elided_path
+        return elided(style, name, font, room) + end

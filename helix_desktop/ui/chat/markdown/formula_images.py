@@ -50,8 +50,7 @@ class FormulaDrawings(QObject):
         self._waiting: dict[Formula, None] = {}  # in the order in which they were asked for
         self._results: SimpleQueue[_Drawn] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._timer = QTimer(self)
-        self._timer.setInterval(_POLL_MS)
+        self._timer = QTimer(self, interval=_POLL_MS)
         self._timer.timeout.connect(self._take_drawings)
 
     def find(self, formula: Formula) -> FormulaDrawing | None:

@@ -220,15 +220,36 @@ class Dividers:
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
     def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
+        """Return the line about a setting, changed files, instructions that came, or where a branch begins.
+
+        Where a message or answer has another version, buttons below it say so.
+        """
+        kind: DividerKind
+        key = RowKey(recorded.seq)
         match recorded.event:
             case ModeChanged(mode=mode):
                 return self._on_mode(recorded.seq, mode)
-            case ModelChosen() | EffortChosen() | PolicyChosen() | HoldSet() | BudgetSet() as setting:
-                kind, text = _setting_change(setting)
-                return DividerRow(RowKey(recorded.seq), kind, text, is_quiet=True)
-            case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
-                return _quiet_row(recorded.seq, event)
-        return None
+            case ModelChosen(model=model):
+                kind, words = "model", model_text(model)
+            case EffortChosen(effort=effort):
+                kind, words = "model", effort_text(effort)
+            case PolicyChosen(policy=fields):
+                kind, words = "policy", session_policy_text(policy_from_event(fields))
+            case HoldSet(on=on):
+                kind, words = "hold" if on else "resume", hold_text(on)
+            case BudgetSet() as budget:
+                kind, words = "budget", budget_text(budget)
+            case FilesChanged(files=files) as changed:
+                each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
+                return DividerRow(key, "files", files_changed_text(changed), is_quiet=True, details=each)
+            case InstructionsAdded() as added:
+                kind, words = "instructions", instructions_text(added)
+            case SessionBranched(how=how, parent=parent) if how not in ("edit", "retry"):
+                words = tr("Rewound to here") if how else tr("Branch begins here")
+                return DividerRow(key, "branch", words, actions=(OpenVersion(parent),), is_quiet=True)
+            case _:
+                return None
+        return DividerRow(key, kind, words, is_quiet=True)
 
     def end_mode_changes(self, event: Event) -> None:
         """Let the next mode change have a row of its own, if this event is a message."""
@@ -246,40 +267,3 @@ class Dividers:
         if not text and not replaced:
             return None
         return DividerRow(RowKey(seq), "mode", text, is_quiet=True, replaces=replaced)
-
-
-def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranched) -> DividerRow | None:
-    """Return the divider of changed files, of instructions that came, or of where a branch begins.
-
-    Where a message or answer has another version, buttons below it say so.
-    """
-    if isinstance(event, FilesChanged):
-        return _changed_files_row(seq, event)
-    if isinstance(event, InstructionsAdded):
-        return DividerRow(RowKey(seq), "instructions", instructions_text(event), is_quiet=True)
-    if event.how in ("edit", "retry"):
-        return None
-    words = tr("Rewound to here") if event.how else tr("Branch begins here")
-    return DividerRow(RowKey(seq), "branch", words, actions=(OpenVersion(event.parent),), is_quiet=True)
-
-
-def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:
-    """Return the divider of changed files; of several, each is a detail."""
-    details = tuple(map(changed_file_text, event.files)) if len(event.files) > 1 else ()
-    return DividerRow(RowKey(seq), "files", files_changed_text(event), is_quiet=True, details=details)
-
-
-def _setting_change(
-    event: ModelChosen | EffortChosen | PolicyChosen | HoldSet | BudgetSet,
-) -> tuple[DividerKind, str]:
-    match event:
-        case ModelChosen(model=model):
-            return "model", model_text(model)
-        case EffortChosen(effort=effort):
-            return "model", effort_text(effort)
-        case PolicyChosen(policy=fields):
-            return "policy", session_policy_text(policy_from_event(fields))
-        case HoldSet(on=on):
-            return "hold" if on else "resume", hold_text(on)
-        case BudgetSet():
-            return "budget", budget_text(event)

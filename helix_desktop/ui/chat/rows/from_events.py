@@ -143,9 +143,7 @@ class FirstHandover:
             RowKey(recorded.seq, part="handover"),
             "handover",
             _title(is_undone=False),
-            tr(
-                "{messages} compacted", messages=messages
-            ),  # the inspector has its tokens, as the gauge counts
+            tr("{messages} compacted", messages=messages),  # the inspector has its tokens
             "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
             (OpenVersion(handover.origin, is_source=True),),
             "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
@@ -345,9 +343,8 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
     if ended.how == "done":
         return None
     if ended.how != "failed":
-        return DividerRow(
-            key, "interrupted", _stop_text(ended), actions=(ControlTurn("continue"), ControlTurn("retry"))
-        )
+        both = ControlTurn("continue"), ControlTurn("retry")
+        return DividerRow(key, "interrupted", _stop_text(ended), actions=both)
     what, why = translate(ended.what), translate(ended.why)
     if ended.cause == "budget":
         fix = tr("Raise the budget to continue.")

@@ -161,8 +161,10 @@ def _tool_source(row: ToolRow) -> str:
 
 def accessible_name(row: Row) -> str:
     match row:
+        case UserRow(is_side=True):
+            return tr("You, side question")
         case UserRow():
-            return _user_name(row)
+            return tr("You, during the turn") if row.steered else tr("You")
         case AssistantRow():
             return _assistant_name(row)
         case ToolRow():
@@ -171,14 +173,16 @@ def accessible_name(row: Row) -> str:
             return _ask_name(row)
         case DividerRow():
             return tr("Divider: {text}", text=divider_text(row))
-        case NoticeRow() | TurnFooterRow():
-            return _notice_name(row) if isinstance(row, NoticeRow) else tr("Answer finished")
-
-
-def _user_name(row: UserRow) -> str:
-    if row.is_side:
-        return tr("You, side question")
-    return tr("You, during the turn") if row.steered else tr("You")
+        case TurnFooterRow():
+            return tr("Answer finished")
+        case NoticeRow(level="error"):
+            return tr("Error: {text}", text=row.what)
+        case NoticeRow(level="warning"):
+            return tr("Warning: {text}", text=row.what)
+        case NoticeRow(level="info"):
+            return tr("Information: {text}", text=row.what)
+        case NoticeRow():
+            return row.what
 
 
 def _assistant_name(row: AssistantRow) -> str:
@@ -248,18 +252,6 @@ def _question_name(row: QuestionRow) -> str:
     if subagent:
         return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
     return tr("Question: {question}", question=question)
-
-
-def _notice_name(row: NoticeRow) -> str:
-    match row.level:
-        case "error":
-            return tr("Error: {text}", text=row.what)
-        case "warning":
-            return tr("Warning: {text}", text=row.what)
-        case "handover":
-            return row.what
-        case "info":
-            return tr("Information: {text}", text=row.what)
 
 
 def _join_lines(*parts: str) -> str:

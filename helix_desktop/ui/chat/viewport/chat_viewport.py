@@ -88,8 +88,7 @@ class IncrementalBuilder(QObject):
         super().__init__(parent)
         self._scroll_layout = scroll_layout
         self._column = column
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._build_ahead)
         self._is_visible_built = True
 

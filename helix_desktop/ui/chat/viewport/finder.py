@@ -49,8 +49,7 @@ class MatchCounter(QObject):
         self._query = ""
         self._counts: list[int] = []
         self._stale: set[int] = set()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._count_slice)
         model.rows_reset.connect(lambda: self.start(self._query))
         model.row_removed.connect(lambda _: self.start(self._query))
@@ -177,8 +176,7 @@ class ChatFinder(QObject):
         self._opened: set[tuple[RowKey, RowSection]] = set()
         self._pending_rows: Iterator[tuple[int, TextPosition | None]] = iter(())
         self._forward = True
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._search_slice)
         self.counter = MatchCounter(chat_viewport.model, self)
         chat_viewport.model.row_added.connect(self._on_row_added)

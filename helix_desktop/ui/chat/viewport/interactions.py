@@ -139,9 +139,7 @@ class RowInteractions(QObject):
         self._selection, self._finder = selection, finder
         self.focus, self.menu = FocusOrder(chat_viewport), ToolMenu(chat_viewport, mouse.viewport)
         self._copied: AreaId | None = None
-        self._copied_timer = QTimer(self)
-        self._copied_timer.setSingleShot(True)
-        self._copied_timer.setInterval(_COPIED_MS)
+        self._copied_timer = QTimer(self, singleShot=True, interval=_COPIED_MS)
         self._copied_timer.timeout.connect(self._clear_copied)
         pool = chat_viewport.widget_pool
         pool.paint_state = self._paint_state

@@ -123,7 +123,10 @@ class ItemCache:
         if item is not None and item.context == setting and self._is_current(item, shape):
             self._items.move_to_end(shape.key)
             return item
-        new_item = self._make_safely(index, setting, self._reusable_markdown(item, shape.key))
+        # Parsed Markdown is used again, in another style or with other sections.
+        if isinstance(item, AssistantMessageItem):
+            self._markdown_by_key[shape.key] = item.lazy_markdown()
+        new_item = self._make_safely(index, setting, self._markdown_by_key.pop(shape.key, None))
         self._items[shape.key] = new_item
         self._items.move_to_end(shape.key)
         if len(self._items) > MAX_CACHED_ITEMS:
@@ -183,14 +186,6 @@ class ItemCache:
             return self.style.px(20)
         return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
 
-    def _reusable_markdown(self, previous: RowItem | None, key: RowKey) -> LazyMarkdown | None:
-        """Return the parsed Markdown of the item this one replaces, in another style or other sections."""
-        return (
-            previous.lazy_markdown()
-            if isinstance(previous, AssistantMessageItem)
-            else self._markdown_by_key.pop(key, None)
-        )
-
     def _make_item(self, row: Row, context: ItemContext, markdown: LazyMarkdown | None) -> RowItem:
         tools = self._tools
         match row:
@@ -198,14 +193,22 @@ class ItemCache:
                 return UserMessageItem(row, context, tools)
             case AssistantRow():
                 return AssistantMessageItem(row, context, tools, markdown)
+            case ToolRow(question=question) if question is not None and _is_answered_question(row):
+                return AnsweredQuestion(row, question, context, tools)
+            case ToolRow(excerpt=excerpt) if excerpt is not None:
+                return ExcerptCard(row, excerpt, context, tools)
             case ToolRow():
-                return _tool_item(row, context, tools)
+                return ToolCard(row, context, tools)
             case QuestionRow():
                 return QuestionItem(row, context, tools, self.question_cards)
             case ApprovalRow():
                 return ApprovalItem(row, context, tools)
-            case DividerRow() | NoticeRow() | TurnFooterRow():
-                return _own_item(row, context, tools)
+            case DividerRow():
+                return DividerItem(row, context, tools)
+            case NoticeRow():
+                return NoticeItem(row, context, tools)
+            case TurnFooterRow():
+                return TurnFooterItem(row, context, tools)
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
         """Return a streaming item has taken the arrived text itself; others must show this very row."""
@@ -242,24 +245,6 @@ def _gap(row: Row, previous: Row) -> float:
     if isinstance(row, DividerRow) or isinstance(previous, DividerRow):
         return 10.0
     return 14.0
-
-
-def _own_item(row: DividerRow | NoticeRow | TurnFooterRow, context: ItemContext, tools: ItemTools) -> RowItem:
-    match row:
-        case DividerRow():
-            return DividerItem(row, context, tools)
-        case NoticeRow():
-            return NoticeItem(row, context, tools)
-        case TurnFooterRow():
-            return TurnFooterItem(row, context, tools)
-
-
-def _tool_item(row: ToolRow, context: ItemContext, tools: ItemTools) -> RowItem:
-    if row.question is not None and _is_answered_question(row):
-        return AnsweredQuestion(row, row.question, context, tools)
-    if row.excerpt is not None:
-        return ExcerptCard(row, row.excerpt, context, tools)
-    return ToolCard(row, context, tools)
 
 
 def _is_answered_question(row: ToolRow) -> bool:

@@ -51,10 +51,8 @@ class MouseHandler(QObject):
         self._clicks = 0
         self._position = QPointF()
         self._table_drag = TableDrag()
-        self._click_timer = QTimer(self)
-        self._click_timer.setSingleShot(True)
-        self._edge_timer = QTimer(self)
-        self._edge_timer.setInterval(_EDGE_MS)
+        self._click_timer = QTimer(self, singleShot=True)
+        self._edge_timer = QTimer(self, interval=_EDGE_MS)
         self._edge_timer.timeout.connect(self._scroll_at_edge)
 
     def press(self, event: QMouseEvent) -> None:

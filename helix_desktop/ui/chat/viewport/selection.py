@@ -11,9 +11,7 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.viewport.item_cache import ItemCache
 
-_MAX_RENDERED_ROWS = (
-    200  # rows; larger selections are copied from the rows' source, so that copying stays quick
-)
+_MAX_RENDERED_ROWS = 200  # larger selections are copied from the rows' source, so that copying stays quick
 
 
 class TextPosition(NamedTuple):

@@ -67,8 +67,7 @@ class ModelUpdates(QObject):
         self._chat_viewport = chat_viewport
         self._pending_keys: set[RowKey] = set()
         self._pause_ms = FLUSH_MS
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self.flush)
         model = chat_viewport.model
         model.row_added.connect(self._on_row_added)

@@ -18,7 +18,11 @@ from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.chat.composer.attachment_chips import (
+    AttachEntries,
+    AttachFiles,
+    AttachText,
     OpenAttachment,
+    PickFiles,
     RemoveAttachment,
     SendAttachmentInFull,
     UnpackAttachment,
@@ -74,9 +78,6 @@ class DraftAttachments(QObject):
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._attaching, self._lock = 0, shared.attaching_lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        widget.files_added.connect(self._add_files)
-        widget.long_text_pasted.connect(self._paste)
-        widget.file_picker_requested.connect(lambda: session.start(self._choose_files(), "choose files"))
 
     @property
     def is_attaching(self) -> bool:
@@ -156,18 +157,20 @@ class DraftAttachments(QObject):
         self.changed.emit()
         self._widget.editor.setFocus()
 
-    def _add_files(self, files: list[AddedFile]) -> None:
+    @handles(AttachFiles)
+    def attach_files(self, files: Sequence[AddedFile]) -> None:
         workspace = self._session.workspace
         if not workspace.is_read_only:
             self._start_attaching(self._attach_files(workspace, self._session.conversation, files))
 
-    async def _choose_files(self) -> None:
+    @handles(PickFiles)
+    async def pick_files(self) -> None:
         workspace = self._session.workspace
         start = self._folders.get(workspace.id) or self._root(workspace)
         paths = await pick_open_files(self._widget, tr("Attach files"), tr("All files (*)"), start)
         if paths:
             self._folders[workspace.id] = paths[0].parent
-        self._add_files([AddedFile(path.name, path) for path in paths])
+        self.attach_files([AddedFile(path.name, path) for path in paths])
 
     def _root(self, workspace: OpenWorkspace) -> Path:
         return Path(self._session.app.registry.get(workspace.id).path)
@@ -186,7 +189,7 @@ class DraftAttachments(QObject):
         self._session.start(attach_in_turn(), "attach")
 
     async def _attach_files(
-        self, workspace: OpenWorkspace, conversation: Conversation, files: list[AddedFile]
+        self, workspace: OpenWorkspace, conversation: Conversation, files: Sequence[AddedFile]
     ) -> None:
         """Attach what can be attached, and say of each other file why it cannot."""
         for file in files:
@@ -208,7 +211,8 @@ class DraftAttachments(QObject):
         data = await asyncio.to_thread(file.png)
         return await workspace.contents.attach_data(session_id, data, file.name)
 
-    def _paste(self, text: str) -> None:
+    @handles(AttachText)
+    def paste(self, text: str) -> None:
         """Let a long text that was pasted go along as a chip; it is stored before anything else happens."""
         workspace = self._session.workspace
         if not workspace.is_read_only:
@@ -281,15 +285,11 @@ class RecallController(QObject):
         self._preview = window.pages.cache.preview
         self._matches: Attachment | None = None  # of find's words, counted last
         self._search: asyncio.Task[None] | None = None
-        start = session.start
-        window.pages.chat.composer.entries_dropped.connect(
-            lambda digests: start(self.recall_whole(digests), "recall")
-        )
         window.intents.add(self)
         self._preview.matches_requested.connect(self._recall_matches)
         self._preview.content.find_bar.found.connect(self._forget_matches)
         self._preview.matches_found.connect(self._look)
-        self._start = start
+        self._start = session.start
 
     @handles(Recall)
     async def recall(self, digest: str, first: int, last: int) -> None:
@@ -297,6 +297,7 @@ class RecallController(QObject):
         self._attachments.add(await self._session.workspace.contents.attach(digest, first, last))
         self._window.show_page("chat")
 
+    @handles(AttachEntries)
     async def recall_whole(self, digests: Sequence[str]) -> None:
         """Let contents go along with the next message. Raises HelixError."""
         workspace = self._session.workspace

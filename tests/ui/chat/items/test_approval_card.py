@@ -13,7 +13,7 @@ from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChange
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
-from helix_desktop.ui.chat.rows.ask_rows import AskRows
+from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.changed_files import color_lines, patch_files
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import bar_target
