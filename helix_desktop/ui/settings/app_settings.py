@@ -6,17 +6,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.config.settings import NOTIFICATIONS, Settings, model_labels, with_user_role
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.home_folder import home_changes
 from helix_desktop.domain.permissions.reading_programs import reading_changes, reading_lines
 from helix_desktop.domain.retention import DAY_MS
-from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.file_history import file_coverage_settings
-from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.forms import Values
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
 from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import Grant, WorkspaceRecord
@@ -78,14 +76,11 @@ class AppSettings(Values):
     chose the models of roles.
     """
 
-    models_saved = Signal()
-    """A model or its effort was changed here; the open workspaces use it."""
-
-    def __init__(self, parent: QObject, services: AppServices, async_actions: AsyncActions) -> None:
-        super().__init__(parent)
-        self._services, self._async_actions = services, async_actions
-        services.settings_listeners.append(self._on_changed)
-        unsubscribe = services.slow_models.listen(lambda: self.changed.emit("slow_models"))
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session, self._services = session, session.app
+        self._services.settings_listeners.append(self._on_changed)
+        unsubscribe = self._services.slow_models.listen(lambda: self.changed.emit("slow_models"))
         self.destroyed.connect(lambda _: unsubscribe())
 
     def get(self, name: str) -> Any:
@@ -105,12 +100,12 @@ class AppSettings(Values):
         changed = msgspec.structs.replace(settings, **fields)
         if changed != settings:
             self._services.use_settings(changed)
-            self._async_actions.start(self._save(name), f"save setting {name}")
+            self._session.start(self._save(name), f"save setting {name}")
 
     async def _save(self, name: str) -> None:
         await self._services.save_settings(self._services.settings)
         if name.startswith("role:") or name == "background_effort":
-            self.models_saved.emit()
+            await self._session.show_model()  # the open workspaces use it
 
     def _on_changed(self, before: Settings, after: Settings) -> None:
         for name in SETTING_NAMES:
@@ -124,17 +119,9 @@ class WorkspaceSettings(Values):
     `is_confined` is whether something holds commands back; `demo_calls` is empty but in a sample.
     """
 
-    def __init__(
-        self,
-        settings: Values,
-        services: AppServices,
-        async_actions: AsyncActions,
-        workspace_id: Callable[[], str],
-    ) -> None:
-        """`workspace_id` is that of the workspace on screen; empty if there is none."""
+    def __init__(self, settings: Values, session: Session) -> None:
         super().__init__(settings)
-        self._settings, self._services, self._async_actions = settings, services, async_actions
-        self._workspace_id = workspace_id
+        self._settings, self._services, self._session = settings, session.app, session
         self._is_confined = False
         settings.changed.connect(self.changed)
         settings.refused.connect(self.refused)
@@ -142,7 +129,7 @@ class WorkspaceSettings(Values):
     @property
     def record(self) -> WorkspaceRecord:
         """Return what is stored of the workspace; a new record without one."""
-        identity = self._workspace_id()
+        identity = self._session.workspace_id
         return self._services.registry.get(identity) if identity else WorkspaceRecord(id="", path="", name="")
 
     def get(self, name: str) -> Any:
@@ -159,7 +146,7 @@ class WorkspaceSettings(Values):
         return self._settings.get(name)
 
     def set(self, name: str, value: Any) -> None:
-        identity = self._workspace_id()
+        identity = self._session.workspace_id
         if name == "is_confined":
             self._is_confined = value
             self.changed.emit(name)
@@ -167,6 +154,7 @@ class WorkspaceSettings(Values):
             SavedRules(self._services.registry, identity).set_demo_calls("allow" if value else "ask")
             for changed in (name, "demo_calls"):
                 self.changed.emit(changed)
+            self._session.start(self._session.show_model(), "demo calls")
         elif name in _GRANTS:
             self._start(name, self._services.tools.set_grant(identity, _GRANTS[name], value))
         elif name in _COVERAGE:
@@ -192,7 +180,7 @@ class WorkspaceSettings(Values):
             else:
                 self.changed.emit(name)
 
-        self._async_actions.start(run(), f"change {name} of a workspace")
+        self._session.start(run(), f"change {name} of a workspace")
 
 
 _GRANTS: dict[str, Grant] = {"sandbox": "sandbox", "network": "network", "fetch": "fetch"}

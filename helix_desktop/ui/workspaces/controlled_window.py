@@ -27,7 +27,6 @@ from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
-from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.branches import BranchController
@@ -139,12 +138,8 @@ class ControlledWindow:
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
         self.import_export = ImportExportController(window, session, windows, workspaces)
-        settings = AppSettings(window, self.services, self.async_actions)
-        workspace_settings = WorkspaceSettings(
-            settings, self.services, self.async_actions, lambda: session.workspace_id
-        )
         McpNotices(session)
-        self.settings = SettingsController(window, session, windows, settings, workspace_settings, appearance)
+        self.settings = SettingsController(window, session, windows, appearance)
         self.external_open = ExternalOpenController(
             window, session, windows, workspaces, self.navigation, self.import_export
         )

@@ -52,13 +52,12 @@ class SettingsController(QObject):
         window: MainWindow,
         session: Session,
         windows: WindowGroup,
-        settings: AppSettings,
-        workspace_settings: WorkspaceSettings,
         appearance: Appearance,
     ) -> None:
         super().__init__(window)
         self._session, self._windows = session, windows
-        self._settings, self._workspace_settings = settings, workspace_settings
+        settings = self._settings = AppSettings(session)
+        self._workspace_settings = WorkspaceSettings(settings, session)
         self._window, self._services = window, session.app
         self._appearance = appearance
         self._view: SettingsView | None = None
@@ -71,8 +70,6 @@ class SettingsController(QObject):
         follow_model_change(session, self._offer_models, self._use_in_session)
         MissingKeys(window, session, self._enter_key)
         composer = window.pages.chat.composer
-        settings.models_saved.connect(lambda: start(session.show_model(), "show model"))
-        workspace_settings.changed.connect(self._on_setting)
         settings.follow("model", window.welcome.show_model)
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         settings.follow("shortcuts", self._use_shortcuts)
@@ -127,10 +124,6 @@ class SettingsController(QObject):
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
-
-    def _on_setting(self, name: str) -> None:
-        if name == "demo_calls":
-            self._session.start(self._session.show_model(), "demo calls")
 
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
