@@ -120,15 +120,15 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
         case "changes":
             return views.changes.detail.has_diff
         case "timeline":
-            return not controllers.timeline.is_reading
+            return not views.timeline.is_reading
     return True
 
 
 def _are_rows_read(cache: CacheBrowser) -> bool:
-    pages, table = cache.model.pages, cache.table
+    model, table = cache.model, cache.table
     bottom = table.rowAt(table.viewport().height() - 1)
-    rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else len(pages))
-    return len(pages) > 0 and all(map(pages.is_loaded, rows))
+    rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else model.rowCount())
+    return model.rowCount() > 0 and all(map(model.is_loaded, rows))
 
 
 async def show_timeline(window: MainWindow, controllers: ControlledWindow) -> None:
@@ -515,7 +515,9 @@ class DemoTour:
         for name, seqs in cards.items():
             if seqs:
                 navigation.show_event(max(seqs))
-                await self._screenshots.wait_until(lambda: not self._controllers.timeline.is_revealing)
+                await self._screenshots.wait_until(
+                    lambda: not self._controllers.window.pages.timeline.is_revealing
+                )
                 await self._screenshots.capture(name)
         await self.pause("first-pages")
         window.show_page("chat")

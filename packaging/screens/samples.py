@@ -15,6 +15,7 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
+from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
     Compact,
     CompareHandover,
@@ -108,7 +109,7 @@ class SampleScreens:
 
     async def _ask_about(self, action: RowAction, row: WindowRow) -> None:
         if action in row.actions:
-            self._views.inspector.action_triggered.emit(action, row)
+            self._window.perform(ActOnRow(action, row))
             await self._capture_dialog(f"dialog-{action}-row")
 
     async def _capture_handovers(self) -> None:

@@ -10,8 +10,7 @@ import msgspec
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
-from helix_desktop.ui.cache.state_labels import INDEX_LABELS, STATE_LABELS
+from helix_desktop.ui.cache.rows import INDEX_LABELS, STATE_LABELS, CacheColumn, CacheRow, short_digest
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu
 
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
-from helix_desktop.ui.cache.preview.pane import Preview
-from helix_desktop.ui.cache.recall_selection import MAX_RECALLED, RecallSelection
-from helix_desktop.ui.cache.rows import CacheRow
+from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
+from helix_desktop.ui.cache.preview.pane import MAX_RECALLED, Preview, RecallSelection
+from helix_desktop.ui.cache.rows import SAME_STATES, CacheRow, CacheState
 from helix_desktop.ui.cache.table import CacheTable
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import Intent, Recall, perform
-from helix_desktop.words.translation import translate
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
+from helix_desktop.words.translation import Translator, translate
 
+tr = Translator("Cache")
+
+_NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
+_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"], *SAME_STATES["handed_over"], "index")
 _TABLE_COLUMNS: tuple[ColumnKey, ...] = (
     *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
 )
@@ -55,6 +61,9 @@ class ShowEntryInChat(Intent, frozen=True):
     digest: str
 class ShowEntryInTimeline(Intent, frozen=True):
     digest: str
+class OpenHandover(Intent, frozen=True):  # which a search found, in its session
+    session_id: str
+    seq: int
 
 # fmt: on
 
@@ -161,6 +170,92 @@ class EntryActions(QObject):
         head = "\t".join(translate(COLUMNS[COLUMN_INDEX[key]].title) for key in _TABLE_COLUMNS)
         _copy([head, *map(table_line, self.table.selected_rows())])
 
+    def menu(self, bar: CacheFilterBar) -> QMenu:
+        """Return what can be done with the selected rows; what does not apply to them is disabled."""
+        menu = EntryMenu(self.table)
+        menu.setAccessibleName(tr("Selected entries"))
+        menu.setToolTipsVisible(True)
+        rows = self.table.selected_rows()
+        single = rows[0] if rows and self.table.selected_count() == 1 else None
+        self._add_content(menu, single)
+        menu.addSeparator()
+        self._add_copies(menu, single, has_rows=bool(rows))
+        menu.addSeparator()
+        self._add_places(menu, bar, single)
+        menu.addSeparator()
+        self._add_retention(menu, rows)
+        menu.addSeparator()
+        menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
+        return menu
+
+    def _add_content(self, menu: EntryMenu, single: CacheRow | None) -> None:
+        preview, key_of, sound = self.preview, self.keys.shown_key, self.count_of(is_readable)
+        recall_key, can_recall, can_read = key_of("cache_recall"), sound > 0, _is_sound(single)
+        opened = self.table.opened.emit
+        menu.add("cache-open", tr("Open preview"), opened, "Enter", is_enabled=single is not None)
+        if single is not None and preview.digest == single.digest and preview.lines[1]:
+            words, whole = preview.recall_text, tr("Recall whole output")
+            menu.add("cache-recall-lines", words, self.recall, recall_key, is_enabled=can_recall)
+            menu.add("cache-recall", whole, self.recall_whole, is_enabled=can_recall)
+        else:
+            words = tr("Recall into message")
+            if sound > 1:
+                selection = self.recall_selection
+                words = " · ".join(filter(None, (selection.words, selection.cost)))
+            menu.add("cache-recall", words, self.recall_whole, recall_key, is_enabled=can_recall)
+        if single is not None:
+            why_not, recall = _why_not_in_context(single), RecallIntoContext(single.digest)
+            words = tr("Recall into context…")
+            action = menu.add("cache-recall-context", words, recall, is_enabled=not why_not)
+            action.setToolTip(why_not or tr("All of it is sent again where it was. You can undo this."))
+        menu.add(
+            "cache-find", tr("Find in content"), preview.content.open_find, "Ctrl+F", is_enabled=can_read
+        )
+        menu.add("cache-verify", tr("Verify"), self.verify, key_of("cache_verify"))
+        save_key = key_of("cache_save")
+        if self.table.selected_count() > 1:
+            menu.add("cache-export", tr("Export…"), self.export, save_key, is_enabled=can_recall)
+        elif single is not None:
+            save = SaveEntry(single.digest)
+            menu.add("cache-export", tr("Save as…"), save, save_key, is_enabled=can_recall)
+
+    def _add_copies(self, menu: EntryMenu, single: CacheRow | None, *, has_rows: bool) -> None:
+        copy, key = self.preview.content.copy_content, self.keys.shown_key("cache_copy")
+        menu.add("cache-copy-content", tr("Copy content"), copy, key, is_enabled=_is_sound(single))
+        menu.add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
+        menu.add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=has_rows)
+        menu.add("cache-copy-marker", tr("Copy marker"), self.copy_markers, is_enabled=has_rows)
+        menu.add("cache-copy-link", tr("Copy link"), self.copy_links)
+
+    def _add_places(self, menu: EntryMenu, bar: CacheFilterBar, single: CacheRow | None) -> None:
+        """Offer to show where an entry stands, and only those like it."""
+        state, digest = (single.state, single.digest) if single is not None else ("elsewhere", "")
+        in_chat, in_timeline = ShowEntryInChat(digest), ShowEntryInTimeline(digest)
+        in_session = state not in (*_NOT_IN_WINDOW, "index")
+        menu.add("cache-show-chat", tr("Show in chat"), in_chat, is_enabled=in_session)
+        words = tr("Show in timeline")
+        menu.add("cache-show-timeline", words, in_timeline, is_enabled=state in _REWRITTEN)
+        if single is not None and single.tool and single.tool != "argument":
+            option = tool_option(single.tool)
+            words = tr("Show only {tool}", tool=translate(option.name).replace("&", "&&"))
+            menu.add("cache-only-tool", words, partial(bar.toggle, option))
+        if single is not None and single.target and single.state != "index":
+            option = target_option(single.target)
+            words = tr("Show only target {target}", target=option.name.replace("&", "&&"))
+            menu.add("cache-only-path", words, partial(bar.toggle, option))
+
+    def _add_retention(self, menu: EntryMenu, rows: Sequence[CacheRow]) -> None:
+        stored, key_of = self.count_of(is_untrashed) > 0, self.keys.shown_key
+        trashed = tuple(row.digest for row in rows if not is_untrashed(row))
+        is_pinned = stored and all(row.is_pinned for row in rows if is_untrashed(row))
+        words = tr("Unpin") if is_pinned else tr("Pin")
+        menu.add("cache-pin", words, self.toggle_pin, key_of("cache_pin"), is_enabled=stored)
+        if trashed:
+            menu.add("cache-restore", tr("Restore"), RestoreEntries(trashed))
+        if stored or not trashed:
+            trash, key = self.move_to_trash, key_of("cache_trash")
+            menu.add("cache-trash", tr("Move to trash"), trash, key, is_enabled=stored)
+
 
 def is_readable(row: CacheRow) -> bool:
     return row.state not in ("damaged", "in_trash")
@@ -190,3 +285,26 @@ def _marker_text(row: CacheRow) -> str:
 
 def _copy(lines: Sequence[str]) -> None:
     QGuiApplication.clipboard().setText("\n".join(lines))
+
+
+def _why_not_in_context(row: CacheRow) -> str:
+    """Return why a content can't be sent in full again where it stands, and what to do; empty: it can."""
+    whole = tr("All of it is in the context.")
+    reasons: dict[CacheState, str] = {
+        "in_window": whole,
+        "pinned": whole,
+        "damaged": tr("It's damaged. Run the tool again to restore it."),
+        "in_trash": tr("It's in the trash. Restore it first."),
+        "elsewhere": tr("It isn't part of this session. Recall it into the message."),
+        "index": tr("It lists what was compacted. Recall it into the message."),
+    }
+    if row.state in SAME_STATES["handed_over"]:
+        return tr("It was compacted. Recall it into the message, or undo the compaction.")
+    if row.tool == "argument" and row.state not in reasons:
+        return tr("It's an argument of a call. Recall it into the message, or undo the caching.")
+    return reasons.get(row.state, "")
+
+
+def _is_sound(row: CacheRow | None) -> bool:
+    """Return True if a content can be read; the preview of one that was just chosen is still on its way."""
+    return row is not None and row.state != "damaged"

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QSizePolicy, QWidget
 
-from helix_desktop.domain.store import SavedFilter
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter
+from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.chip_row import ChipRow
-from helix_desktop.ui.cache.columns import COLUMNS, Column
-from helix_desktop.ui.cache.filter_options import (
-    FilterOption,
-    OptionSlot,
-    build_entry_filter,
-    filter_menu,
-    restored_options,
-    saved_conditions,
+from helix_desktop.ui.cache.columns import COLUMN_BY_KEY, Column
+from helix_desktop.ui.cache.rows import (
+    INDEX_LABELS,
+    SAME_STATES,
+    STATE_LABELS,
+    CacheFilter,
+    CacheProgress,
+    CacheSort,
+    CacheState,
+    CacheTotals,
 )
-from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import shorten_row
+from helix_desktop.ui.design.layout.boxes import column, row, shorten_row
+from helix_desktop.ui.design.layout.flow import place_flow
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, current_language, translate
 
+text = TextContext("Cache")
 tr = Translator("Cache")
 
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
@@ -40,26 +48,200 @@ _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the larges
 _WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
 _MARGINS = (18, 32, 12, 11)
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
+_KB, _HOUR_MS = 1024, 3_600_000
+_DAY_MS = 24 * _HOUR_MS
+_MAX_SESSIONS = 12
+_MAX_NAME_CHARS = 48  # characters of a name on a chip or in the menu
+
+OptionSlot: TypeAlias = Literal[
+    "state", "tool", "session", "path", "size", "age", "unused", "orphan", "pinned"
+]
+
+
+class FilterOption(msgspec.Struct, frozen=True):
+    """One condition: its slot, which holds one at a time, its key, its name, what it asks of the store."""
+
+    slot: OptionSlot
+    key: str
+    name: str  # to be translated
+    criteria: Mapping[str, Any]
+    state: CacheState | None = None  # asked of the session's window, which the store does not know
+
+    @property
+    def label(self) -> str:
+        name = translate(self.name)
+        match self.slot:
+            case "state":
+                return tr("State: {state}", state=name)
+            case "tool":
+                return tr("Tool: {tool}", tool=name)
+            case "path":
+                return tr("Target: {target}", target=name)
+            case "session":
+                return tr("Session: {session}", session=name)
+        return name
+
+    def is_same(self, other: FilterOption | None) -> bool:
+        """Return True if it is the same condition, possibly asked at another time."""
+        return other is not None and (self.slot, self.key) == (other.slot, other.key)
+
+
+SIZE_OPTIONS = (
+    FilterOption("size", "10-", text("{size} or more", size=ByteSize(10 * _KB)), {"min_size": 10 * _KB}),
+    FilterOption("size", "100-", text("{size} or more", size=ByteSize(100 * _KB)), {"min_size": 100 * _KB}),
+    FilterOption("size", "1000-", text("{size} or more", size=ByteSize(_KB * _KB)), {"min_size": _KB * _KB}),
+    FilterOption(
+        "size", "-10", text("Less than {size}", size=ByteSize(10 * _KB)), {"max_size": 10 * _KB - 1}
+    ),
+)
+UNUSED_OPTION = FilterOption("unused", "", text("Never recalled"), {"unused": True})
+PINNED_OPTION = FilterOption("pinned", "", text("Pinned"), {"pinned": True})
+ORPHAN_OPTION = FilterOption("orphan", "", text("Unreferenced"), {"orphan": True})
+
+
+def age_options(now_ms: int) -> tuple[FilterOption, ...]:
+    """Return the choices of age at a time in milliseconds since 1970."""
+    return (
+        FilterOption("age", "hour", text("Last hour"), {"since": now_ms - _HOUR_MS}),
+        FilterOption("age", "day", text("Last 24 hours"), {"since": now_ms - _DAY_MS}),
+        FilterOption("age", "week", text("Last 7 days"), {"since": now_ms - 7 * _DAY_MS}),
+        FilterOption("age", "older", text("Older than 30 days"), {"until": now_ms - 30 * _DAY_MS}),
+    )
+
+
+def state_option(state: CacheState) -> FilterOption:
+    return FilterOption("state", state, STATE_LABELS[state], {}, state)
+
+
+def tool_option(tool: str) -> FilterOption:
+    """Only what one tool gave, or what wrote an index."""
+    name = INDEX_LABELS.get(tool, _shorten(display_name(tool)))
+    return FilterOption("tool", tool, name, {"tool": tool})
+
+
+def target_option(target: str) -> FilterOption:
+    return FilterOption("path", target, _shorten(target), {"target": target})
+
+
+def session_option(session_id: str, title: str) -> FilterOption:
+    """Only what one session stored first."""
+    name = ellipsize_title(title or session_id[:8], _MAX_NAME_CHARS)
+    return FilterOption("session", session_id, name, {"session": session_id})
+
+
+def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
+    criteria: dict[str, Any] = {}
+    for choice in options:
+        criteria |= choice.criteria
+    return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
+
+
+_OLD_STATES: dict[str, CacheState] = {
+    "pinned": "in_window",
+    "in_part": "in_window",
+    "marker": "cached",
+    "noted": "handed_over",
+    "left_out": "handed_over",
+    "stored": "elsewhere",
+}
+"""Names of states that earlier versions stored."""
+
+
+def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
+    """Return what is stored of these conditions; an age is stored by its name, and counts from each use."""
+    return tuple(
+        SavedCondition(option.slot, option.key, option.name if option.slot == "session" else "")
+        for option in options
+    )
+
+
+def restored_options(conditions: Iterable[SavedCondition], now_ms: int) -> list[FilterOption]:
+    """Return stored conditions as they are at a time; those of another version are left out."""
+    found = (_restored(condition, now_ms) for condition in conditions)
+    return [option for option in found if option is not None]
+
+
+def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
+    value = condition.value
+    match condition.about:
+        case "state":
+            current = _OLD_STATES.get(value, value)
+            return next((state_option(state) for state in SAME_STATES if state == current), None)
+        case "tool":
+            return tool_option(value)
+        case "path":
+            return target_option(value)
+        case "session":
+            return session_option(value, condition.label)
+    fixed = (*SIZE_OPTIONS, *age_options(now_ms), UNUSED_OPTION, ORPHAN_OPTION, PINNED_OPTION)
+    return next((option for option in fixed if (option.slot, option.key) == (condition.about, value)), None)
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= _MAX_NAME_CHARS else f"…{name[1 - _MAX_NAME_CHARS :]}"
+
+
+class ChipRow(Themed, QWidget):
+    """Pills in a row that breaks where the room ends; hidden while there are none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chips: list[Pill] = []
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    @property
+    def texts(self) -> list[str]:
+        return [chip.text() for chip in self._chips]
+
+    def show_chips(self, chips: Sequence[tuple[str, str, str, Callable[[], object]]]) -> None:
+        """Show chips, each by its icon, its words, its hint, and what a click on it does."""
+        for chip in self._chips:
+            chip.setParent(None)
+            chip.deleteLater()
+        self._chips = []
+        for glyph, words, hint, action in chips:
+            chip = Pill(words, "accent", glyph, clickable=True)
+            chip.setToolTip(hint)
+            chip.setParent(self)
+            # Queued: the deed may take the chip away while Qt is still inside its click.
+            chip.clicked.connect(lambda _=False, action=action: action(), Qt.ConnectionType.QueuedConnection)
+            retint(chip, self._theme)
+            chip.show()
+            self._chips.append(chip)
+        self.setVisible(bool(self._chips))
+        self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.height())
+
+    def tint(self, theme: Theme) -> None:
+        super().tint(theme)
+        for chip in self._chips:
+            chip.tint(theme)
+        self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        height = max(1, place_flow(self._chips, self.width()))
+        if height != self.height():
+            self.setFixedHeight(height)
 
 
 class ProgressRow(QWidget):
     """Hidden until it shows some work."""
 
-    cancel_requested = Signal()
-
     def __init__(self, describe: Callable[[CacheProgress], str]) -> None:
         super().__init__()
         self._describe = describe
-        row = QHBoxLayout(self)
-        set_margins(row, 0, 0, 6, 0)
-        row.setSpacing(12)
         self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
         self.bar.setTextVisible(False)
-        cancel = PushButton(tr("Cancel"), "link", name="cancel")
-        cancel.clicked.connect(self.cancel_requested)
-        row.addWidget(self.text)
-        row.addWidget(self.bar, 1)
-        row.addWidget(cancel)
+        self.cancel = PushButton(tr("Cancel"), "link", name="cancel")
+        line = row(self.text, self.bar, self.cancel, margins=(0, 0, 6, 0), gap=12)
+        line.setStretch(1, 1)
+        self.setLayout(line)
         self.hide()
 
     def show_progress(self, progress: CacheProgress | None) -> None:
@@ -75,9 +257,6 @@ class ProgressRow(QWidget):
 
 class CacheFilterBar(Themed, QWidget):
     changed = Signal()
-    menu_requested = Signal(QWidget)
-    cancel_requested = Signal()
-    search_cancel_requested = Signal()
 
     def __init__(self, clock: ClockMs = wall_clock_ms) -> None:
         super().__init__()
@@ -107,34 +286,20 @@ class CacheFilterBar(Themed, QWidget):
         self._wire()
 
     def _wire(self) -> None:
-        self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._debounce.start())
         self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
         self.session.toggled.connect(lambda _: self.changed.emit())
-        self.progress_row.cancel_requested.connect(self.cancel_requested)
-        self.search_row.cancel_requested.connect(self.search_cancel_requested)
 
     def _lay_out(self) -> None:
         for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        column = QVBoxLayout(self)
-        column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # the buttons' words can go
-        set_margins(column, *_MARGINS)
-        column.setSpacing(9)
-        row = self._row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.field, 10)
-        row.addWidget(self.filters)
-        row.addWidget(self.session)
-        row.addStretch(1)
-        row.addWidget(self.counter)
-        row.addWidget(self.more)
-        column.addLayout(row)
-        column.addWidget(self.chips)
-        column.addWidget(self.progress_row)
-        column.addWidget(self.search_row)
+        self._row = row(self.field, self.filters, self.session, None, self.counter, self.more)
+        self._row.setStretch(0, 10)
+        body = column(self._row, self.chips, self.progress_row, self.search_row, margins=_MARGINS, gap=9)
+        body.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # the buttons' words can go
+        self.setLayout(body)
 
     @property
     def current_filter(self) -> CacheFilter:
@@ -170,9 +335,32 @@ class CacheFilterBar(Themed, QWidget):
         self.changed.emit()
 
     def filter_menu(self) -> QMenu:
-        menu = filter_menu(self, self._options, self._tools, self._sessions, self._clock(), self.toggle)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        """Return a menu of all options; active ones are checked, and removed by choosing them again."""
+        menu, sort_key = EntryMenu(self), current_language().sort_key
+        by_name = sorted(map(tool_option, self._tools), key=lambda option: sort_key(translate(option.name)))
+        titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
+            (tr("State"), [state_option(state) for state in SAME_STATES]),
+            (tr("Tool"), by_name),
+            (tr("Session"), [session_option(*session) for session in self._sessions[:_MAX_SESSIONS]]),
+            (tr("Size"), SIZE_OPTIONS),
+            (tr("Age"), age_options(self._clock())),
+        )
+        for title, offered in titled:
+            part = EntryMenu(menu, title)
+            part.setEnabled(bool(offered))
+            self._add_options(part, offered)
+            menu.addMenu(part)
+        menu.addSeparator()
+        self._add_options(menu, (PINNED_OPTION, UNUSED_OPTION, ORPHAN_OPTION))
         return menu
+
+    def _add_options(self, menu: EntryMenu, options: Sequence[FilterOption]) -> None:
+        for option in options:
+            words, is_on = (
+                translate(option.name).replace("&", "&&"),
+                option.is_same(self._options.get(option.slot)),
+            )
+            menu.add(f"{option.slot}:{option.key}", words, partial(self.toggle, option), is_checked=is_on)
 
     def sort_by(self, column: Column) -> None:
         """Sort by a column; by the one that is sorted by already, the other way round."""
@@ -183,12 +371,10 @@ class CacheFilterBar(Themed, QWidget):
         self.changed.emit()
 
     def sort_menu(self, parent: QMenu) -> QMenu:
-        menu = QMenu(tr("Sort by"), parent)
-        for column in COLUMNS:
-            is_current = self._sort.column == column.sort_column
-            action = QAction(translate(column.title), menu, checkable=True, checked=is_current)
-            action.triggered.connect(lambda _, clicked_column=column: self.sort_by(clicked_column))
-            menu.addAction(action)
+        menu = EntryMenu(parent, tr("Sort by"))
+        for key, shown in COLUMN_BY_KEY.items():
+            is_current = self._sort.column == shown.sort_column
+            menu.add(key, translate(shown.title), partial(self.sort_by, shown), is_checked=is_current)
         return menu
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""What the cache browser shows, and the source it asks for it: plain facts, no Qt."""
+"""What the cache browser shows, and the source it asks for it: plain facts, and their words; no Qt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 
 CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
 """Where a content is in the session's window; `in_part` is a part of it, `elsewhere` is in none of it."""
@@ -166,3 +168,29 @@ class CacheSource(Protocol):
 def short_digest(digest: str) -> str:
     """Return a digest as the table writes it, by its first 12 digits."""
     return digest[:SHORT_DIGITS]
+
+
+text = TextContext("Cache")
+
+STATE_LABELS: dict[CacheState, TranslatableText] = {
+    **{state: words.label for state, words in STATE_WORDS.items()},
+    "in_part": text("In part"),
+    "elsewhere": text("Not in session"),
+    "index": text("Recall list", "state: the list of what was compacted"),
+    "damaged": text("Damaged"),
+    "in_trash": text("In trash"),
+}
+INDEX_LABELS: dict[str, TranslatableText] = {
+    "handover": text("Handover"),
+    "observations": text("Facts"),
+    "fold": text("Steps"),
+}
+"""For what wrote an index, in place of a tool's name."""
+STATE_TIPS: dict[CacheState, TranslatableText] = {
+    **{state: words.tooltip for state, words in STATE_WORDS.items()},
+    "in_part": text("The model sees a preview, an extract or some lines."),
+    "elsewhere": text("This session doesn't use it."),
+    "index": text("The list of what was compacted. The agent looks in it for what to recall."),
+    "damaged": text("Its bytes no longer match their SHA-256."),
+    "in_trash": text("You can restore it."),
+}

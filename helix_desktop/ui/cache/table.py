@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 from math import ceil
 
 from PySide6.QtCore import (
@@ -18,7 +19,6 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
-    QAction,
     QColor,
     QContextMenuEvent,
     QFocusEvent,
@@ -39,6 +39,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QTableView,
     QToolTip,
+    QWidget,
 )
 
 from helix_desktop.domain.messages import display_name
@@ -51,10 +52,8 @@ from helix_desktop.ui.cache.columns import (
     column_widths,
     fitting_columns,
 )
-from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
-from helix_desktop.ui.cache.rows import CacheRow, CacheState, short_digest
-from helix_desktop.ui.cache.state_labels import STATE_LABELS
-from helix_desktop.ui.cache.table_model import CacheTableModel, Index
+from helix_desktop.ui.cache.rows import STATE_LABELS, CacheRow, CacheState, short_digest
+from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, CacheTableModel, Index
 from helix_desktop.ui.design.drops import run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -64,6 +63,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
@@ -236,20 +236,18 @@ class ColumnLayout(QObject):
         self._overrides: dict[ColumnKey, bool] = {}
         self._is_searching = False
 
-    def menu(self) -> QMenu:
+    def menu(self, parent: QWidget) -> QMenu:
         """Return a menu of all columns: shown ones are checked; the first item lets them follow the width."""
-        menu = QMenu(self._table)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        auto = QAction(tr("Fit columns to window"), menu, checkable=True, checked=not self._overrides)
-        auto.triggered.connect(self._clear_overrides)
-        menu.addAction(auto)
+        menu, is_auto = EntryMenu(parent, tr("Columns")), not self._overrides
+        menu.add("fit", tr("Fit columns to window"), self._clear_overrides, is_checked=is_auto)
         menu.addSeparator()
         for column in COLUMNS:
-            visible = not self._table.isColumnHidden(COLUMN_INDEX[column.key])
-            action = QAction(translate(column.title), menu, checkable=True, checked=visible)
-            action.setEnabled(column.rank > 0)
-            action.toggled.connect(lambda on, key=column.key: self.override(key, on))
-            menu.addAction(action)
+            words, is_shown = (
+                translate(column.title),
+                not self._table.isColumnHidden(COLUMN_INDEX[column.key]),
+            )
+            override = partial(self.override, column.key, not is_shown)
+            menu.add(column.key, words, override, is_enabled=column.rank > 0, is_checked=is_shown)
         return menu
 
     def override(self, key: ColumnKey, visible: bool) -> None:
@@ -343,7 +341,9 @@ class CacheTable(Themed, QTableView):
         head.setSelectionModel(QItemSelectionModel(model, head))
         head.setMinimumSectionSize(40)
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        head.customContextMenuRequested.connect(lambda at: self.columns.menu().popup(head.mapToGlobal(at)))
+        head.customContextMenuRequested.connect(
+            lambda at: self.columns.menu(self).popup(head.mapToGlobal(at))
+        )
         head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
         self.doubleClicked.connect(lambda _: self.opened.emit())
 
@@ -365,12 +365,12 @@ class CacheTable(Themed, QTableView):
         return [
             row
             for number in numbers
-            if self._model.pages.is_loaded(number) and (row := self._model.entry(number)) is not None
+            if self._model.is_loaded(number) and (row := self._model.entry(number)) is not None
         ]
 
     def selected_digests(self) -> tuple[str, ...]:
         """Return the digests of the selected rows, from top to bottom."""
-        parts = (self._model.pages.digests(rows) for rows in self._selected_ranges())
+        parts = (self._model.digests(rows) for rows in self._selected_ranges())
         return tuple(itertools.chain.from_iterable(parts))
 
     def selected_count(self) -> int:

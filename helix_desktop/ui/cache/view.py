@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.services.entry_export import file_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
 from helix_desktop.ui.cache.commands import CacheCommands
-from helix_desktop.ui.cache.entry_actions import EntryActions, UndoTrash, VerifyAllEntries
-from helix_desktop.ui.cache.filter_bar import CacheFilterBar
-from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.entry_actions import (
+    EntryActions,
+    OpenHandover,
+    PinEntries,
+    RestoreEntries,
+    SaveEntry,
+    UndoTrash,
+    VerifyAllEntries,
+    VerifyEntries,
+)
+from helix_desktop.ui.cache.filter_bar import CacheFilterBar, ChipRow, state_option
 from helix_desktop.ui.cache.preview.pane import Preview
-from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.cache.rows import (
+    DIGEST_BYTES,
     MAX_LISTED,
     CacheFilter,
     CacheProgress,
@@ -32,26 +46,33 @@ from helix_desktop.ui.cache.rows import (
     HandoverLink,
     PreviewState,
 )
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column as stack_of
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
-from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
-from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, perform
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
+from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
+from helix_desktop.ui.kit.notices import Notice
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
+text = TextContext("Cache")
 tr = Translator("Cache")
+
+_PROGRESS_STEP = 25  # entries between two steps of the progress bar
+_VERIFIED = "verified"
 
 _SLOW_MS = 250
 
@@ -63,8 +84,6 @@ _MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
 class HandoverHits(QWidget):
     """Shows links to handovers; hidden while there are none."""
 
-    handover_clicked = Signal(str, int)  # session, seq
-
     def __init__(self) -> None:
         super().__init__()
         self._links: Sequence[HandoverLink] = ()
@@ -72,11 +91,11 @@ class HandoverHits(QWidget):
         self.caption.is_fixed_width = True
         self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
         self.chips = ChipRow()
-        row = QHBoxLayout(self)
-        set_margins(row, 18, 0, 12, 11)
-        row.setSpacing(9)
-        row.addWidget(self.caption, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.chips, 1, Qt.AlignmentFlag.AlignTop)
+        line = row(self.caption, self.chips, margins=(18, 0, 12, 11), gap=9)
+        line.setStretch(1, 1)
+        for part in (self.caption, self.chips):
+            line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
+        self.setLayout(line)
         self.hide()
 
     def show_links(self, links: Sequence[HandoverLink]) -> None:
@@ -90,7 +109,7 @@ class HandoverHits(QWidget):
                     "bookmark" if link.is_checkpoint else "git-compare",
                     f"{ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
                     f"{link.excerpt}\n{tr('Show in timeline')}",
-                    partial(self.handover_clicked.emit, link.session_id, link.seq),
+                    partial(perform, self, OpenHandover(link.session_id, link.seq)),
                 )
                 for link in links
             ]
@@ -98,34 +117,11 @@ class HandoverHits(QWidget):
         self.setVisible(bool(links))
 
 
-def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) -> None:
-    everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-    table, preview, keys = actions.table, actions.preview, actions.keys
-    FindShortcut(browser, preview.content.open_find)
-    for command, action in (
-        ("cache_recall", actions.recall),
-        ("cache_save", actions.export),
-        ("cache_copy", preview.content.copy_content),
-        ("cache_filter", bar.field.setFocus),
-    ):
-        keys.add_shortcut(command, browser, action, everywhere)
-    for key in ("Down", "Return", "Enter"):
-        add_shortcut(bar.field, key, table.focus_table, here)
-    add_shortcut(bar.field, "Escape", bar.field.clear, here)
-    keys.add_shortcut("cache_verify", table, actions.verify, here)
-    keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
-    keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
-    keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
-    add_shortcut(table, "Ctrl+Z", partial(actions.perform, UndoTrash()), here)
-    add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
-
-
 class CacheBrowser(Themed, QWidget):
     """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
 
-    cancel_requested = Signal()  # of the work that set_progress shows
-    selection_changed = Signal(str)  # digest; empty when nothing is selected
-    handover_requested = Signal(str, int)  # session and seq of a handover that a search found
+    _session: Session
+    """Whose workspace it shows; without one it shows what it is given."""
 
     def __init__(
         self, start: StartCoroutine, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None
@@ -135,6 +131,11 @@ class CacheBrowser(Themed, QWidget):
         self._start = start
         self._source: CacheSource | None = None
         self._totals, self._is_counted, self._unindexed = CacheTotals(), True, 0
+        self._entries: WorkspaceCacheSource | None = None  # the same, while a workspace is on screen
+        self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
+        self._verify_task: asyncio.Task[None] | None = None
+        self._compare_task: asyncio.Task[None] | None = None
+        self._preview_task: asyncio.Task[None] | None = None
         self._is_refreshing = self._refresh_again = False
         self._is_listed = False  # the entries of the source: until then none of them are left out
         self._pending_digest = ""
@@ -157,7 +158,7 @@ class CacheBrowser(Themed, QWidget):
         self._error = SelectableText("", 13, "error")
         self._lay_out()
         self._wire()
-        add_cache_shortcuts(self, self.filter_bar, self.entry_actions)
+        self._add_shortcuts()
 
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""
@@ -217,13 +218,9 @@ class CacheBrowser(Themed, QWidget):
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Show the outcome of a check, for example "verified 14:31"."""
         if not ok:
-            self.model.pages.mark_damaged(digest)
+            self.model.mark_damaged(digest)
         if digest == self.preview.digest:
             self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
-
-    def set_progress(self, progress: CacheProgress | None) -> None:
-        """Show a long work with its Cancel; None: it is over."""
-        self.filter_bar.progress_row.show_progress(progress)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
@@ -241,24 +238,22 @@ class CacheBrowser(Themed, QWidget):
             self.splitter.setStretchFactor(part, 1)
         self.splitter.setSizes([400, 400])
         self._pages.setMinimumHeight(120)
-        self._notice = QWidget(self)
-        row = QHBoxLayout(self._notice)
-        row.setContentsMargins(18, 0, 18, 10)
         retry = PushButton(tr("Retry"), name="try_again")
         retry.clicked.connect(self.refresh)
-        row.addWidget(self._error, 1)
-        row.addWidget(retry, 0, Qt.AlignmentFlag.AlignTop)
+        notice = row(self._error, retry, margins=(18, 0, 18, 10))
+        notice.setStretch(0, 1)
+        notice.setAlignment(retry, Qt.AlignmentFlag.AlignTop)
+        self._notice = QWidget(self)
+        self._notice.setLayout(notice)
         self._notice.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
         saved = tr("Every tool output is saved here, byte for byte, under its SHA-256.")
         self._first_sight = HelpLink("cached", saved)
         above = QWidget(self)
-        above.setLayout(stack_of(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
-        column.addWidget(above)
-        column.addWidget(self.splitter, 1)
-        column.addWidget(self.empty, 1)
+        above.setLayout(column(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
+        body = column(above, self.splitter, self.empty, gap=0)
+        body.setStretch(1, 1)
+        body.setStretch(2, 1)
+        self.setLayout(body)
         self.empty.hide()
 
     def _wire(self) -> None:
@@ -270,16 +265,37 @@ class CacheBrowser(Themed, QWidget):
         self.model.dataChanged.connect(self._update_preview)
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
         self.table.menu_requested.connect(self._show_row_menu)
-        self.handover_hits.handover_clicked.connect(self.handover_requested)
-        self.filter_bar.search_cancel_requested.connect(self._cancel_search)
+        self.filter_bar.search_row.cancel.clicked.connect(self._cancel_search)
+        self.filter_bar.progress_row.cancel.clicked.connect(self._cancel_verifying)
         self.filter_bar.changed.connect(self._slow.start)
         self.filter_bar.changed.connect(self.refresh)
-        self.filter_bar.menu_requested.connect(self._show_more_menu)
-        self.filter_bar.cancel_requested.connect(self.cancel_requested)
+        self.filter_bar.more.clicked.connect(self._show_more_menu)
         self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
-        self.model.pages.failed.connect(self._show_error)
+        self.model.failed.connect(self._show_error)
         self.empty.button_clicked.connect(self._leave_empty_page)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
+
+    def _add_shortcuts(self) -> None:
+        everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
+        actions, table, preview = self.entry_actions, self.table, self.preview
+        field, keys = self.filter_bar.field, self.keys
+        FindShortcut(self, preview.content.open_find)
+        for command, action in (
+            ("cache_recall", actions.recall),
+            ("cache_save", actions.export),
+            ("cache_copy", preview.content.copy_content),
+            ("cache_filter", field.setFocus),
+        ):
+            keys.add_shortcut(command, self, action, everywhere)
+        for key in ("Down", "Return", "Enter"):
+            add_shortcut(field, key, table.focus_table, here)
+        add_shortcut(field, "Escape", field.clear, here)
+        keys.add_shortcut("cache_verify", table, actions.verify, here)
+        keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
+        keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
+        keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
+        add_shortcut(table, "Ctrl+Z", partial(perform, self, UndoTrash()), here)
+        add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
 
     async def _refresh(self) -> None:
         source, cache_filter = self._source, self.filter_bar.current_filter
@@ -305,7 +321,7 @@ class CacheBrowser(Themed, QWidget):
             return
         self._totals, self._is_counted = totals, True
         self._update_visibility()
-        await self._list(source, cache_filter, totals)
+        await self._list(source, cache_filter)
         if source is self._source and source is not self._choices_source:
             self._choices_source = source
             self._start(self._read_choices(source), "cache filter choices")
@@ -326,20 +342,18 @@ class CacheBrowser(Themed, QWidget):
             if source is self._choices_source:
                 self._choices_source = None
 
-    async def _list(self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals) -> None:
+    async def _list(self, source: CacheSource, cache_filter: CacheFilter) -> None:
         if cache_filter != self._canceled_filter:
             self._canceled_filter = None
         if not cache_filter.text:
-            self._show_results(
-                source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
-            )
+            self._show_results(source, cache_filter, CacheSearchResults(await source.ids(cache_filter)))
             return
         if cache_filter == self._canceled_filter:
             return
         results = await source.search(cache_filter)
         mentions = results.handovers
         while (
-            self._show_results(source, cache_filter, totals, replace(results, handovers=mentions))
+            self._show_results(source, cache_filter, replace(results, handovers=mentions))
             and results.cursor
             and cache_filter != self._canceled_filter
         ):
@@ -366,38 +380,30 @@ class CacheBrowser(Themed, QWidget):
             self._update_visibility()
 
     def _show_results(
-        self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, results: CacheSearchResults
+        self, source: CacheSource, cache_filter: CacheFilter, results: CacheSearchResults
     ) -> bool:
         """Show results if the filter is still the same; return whether it is."""
         if source is not self._source or cache_filter != self.filter_bar.current_filter:
             self._refresh_again = source is self._source or self._refresh_again
             return False
         self._notice.hide()
-        self._totals, self._is_listed, self._unindexed = totals, True, results.unindexed
+        self._is_listed, self._unindexed = True, results.unindexed
         self._is_searching = bool(results.cursor) and cache_filter != self._canceled_filter
         fresh = cache_filter != self._current_filter
-        turned = (
-            self._current_filter is not None and cache_filter.sort != self._current_filter.sort
-        )  # to see what is first now
+        turned = cache_filter.sort != self._current_filter.sort  # to see what is first now
         if fresh:
             self._current_filter = cache_filter
             self.model.set_order(cache_filter.sort, bool(cache_filter.text))
             self.table.columns.set_searching(bool(cache_filter.text))
         self.handover_hits.show_links(results.handovers)
-        current_digest, bar = (
-            self._pending_digest or self.table.current_digest(),
-            self.table.verticalScrollBar(),
-        )
+        current_digest, bar = self.selected, self.table.verticalScrollBar()
         place = bar.value()
         added = self.model.set_ids(results.digests)
         if added > 0 and place > 0:
             bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
         if fresh and not self._pending_digest and self.model.rowCount():
-            self.table.select_row(
-                0
-                if cache_filter.text or turned or not current_digest
-                else max(0, self.model.row_of(current_digest))
-            )
+            stays = current_digest and not (cache_filter.text or turned)
+            self.table.select_row(max(0, self.model.row_of(current_digest)) if stays else 0)
         else:
             self._restore(current_digest, place, rebuilt=added < 0)
         self._update_visibility()
@@ -442,18 +448,16 @@ class CacheBrowser(Themed, QWidget):
         is_slow = not (self._is_counted or listed or self._slow.isActive()) and self._notice.isHidden()
         self._pages.setCurrentWidget(self.loading if is_slow else self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
-        self.no_match.set_content(
-            tr("No entries match “{query}”", query=cache_filter.text)
-            if cache_filter.text
-            else tr("No entries match this filter"),
-            tr("Clear filter"),
-        )
+        sentence = tr("No entries match this filter")
+        if cache_filter.text:
+            sentence = tr("No entries match “{query}”", query=cache_filter.text)
+        self.no_match.set_content(sentence, tr("Clear filter"))
         if is_slow:
             self.filter_bar.clear_totals()  # the page says it
         if is_slow or (is_stale and self._slow.isActive()):
             return
         self.filter_bar.show_totals(
-            self._totals, listed if self._is_listed else self._totals.entries, self._status(is_stale)
+            self._totals, listed if self._is_listed else total, self._status(is_stale)
         )
 
     def _status(self, is_stale: bool) -> str:
@@ -491,7 +495,10 @@ class CacheBrowser(Themed, QWidget):
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:
             self.preview.show_state(None)
-        self.selection_changed.emit(digest)
+        if self._entries is not None:
+            self._cancel_preview()  # what nobody looks at any more is not read
+            if digest:
+                self._preview_task = self._session.start(self._preview(self._entries, digest), "preview")
 
     def _show_error(self, error: HelixError) -> None:
         self._error.setText(error_text(error))
@@ -500,21 +507,185 @@ class CacheBrowser(Themed, QWidget):
 
     def _show_row_menu(self, position: QPoint) -> None:
         if self.table.current_digest():
-            row_menu(self.entry_actions, self.filter_bar).popup(position)
+            self.entry_actions.menu(self.filter_bar).popup(position)
 
-    def _show_more_menu(self, anchor: QWidget) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(tr("Verify all entries"), partial(perform, self, VerifyAllEntries()))
-        menu.addAction(tr("Refresh"), self._refresh_all)
-        menu.addAction(tr("Show trash"), partial(self.filter_bar.toggle, state_option("in_trash")))
+    def _show_more_menu(self) -> None:
+        menu, bar = EntryMenu(self), self.filter_bar
+        menu.add("cache-verify-all", tr("Verify all entries"), VerifyAllEntries())
+        menu.add("cache-refresh", tr("Refresh"), self._refresh_all)
+        menu.add("cache-show-trash", tr("Show trash"), partial(bar.toggle, state_option("in_trash")))
         menu.addSeparator()
-        menu.addMenu(self.filter_bar.sort_menu(menu))
-        columns = self.table.columns.menu()
-        columns.setTitle(tr("Columns"))
-        columns.setParent(menu, columns.windowFlags())
-        menu.addMenu(columns)
-        popup_below(menu, anchor)
+        menu.addMenu(bar.sort_menu(menu))
+        menu.addMenu(self.table.columns.menu(menu))
+        popup_below(menu, bar.more)
+
+    def follow(self, session: Session) -> None:
+        """Show the cache of the workspace on screen."""
+        self._session = session
+        self.preview.content.diff_requested.connect(self._start_comparing)
+        session.changed.connect(self._show_workspace)
+        session.on_refresh_page("cache", self.refresh)
+
+    def _show_workspace(self) -> None:
+        session = self._session
+        self._cancel_verifying()
+        self._cancel_preview()
+        has_workspace, find = session.has_workspace, session.find_conversation
+        self._entries = WorkspaceCacheSource(session.workspace, find) if has_workspace else None
+        self.set_source(self._entries)
+
+    def _cancel_preview(self) -> None:
+        if self._preview_task is not None:
+            self._preview_task.cancel()
+
+    async def _preview(self, source: WorkspaceCacheSource, digest: str) -> None:
+        workspace = self._session.workspace
+        rows = await source.rows([digest])
+        if not rows:
+            return
+        try:
+            data = await workspace.store.get(digest)
+        except ContentDamaged as error:
+            source.damaged.add(digest)
+            self.show_preview(PreviewState(rows[0], None, error_text(error)))
+            return
+        if not self._session.shows(workspace):
+            return
+        self.show_preview(PreviewState(rows[0], data))
+        if verified := self._verified.get((workspace.id, digest)):
+            self.set_verified(digest, True, verified)
+        previous = await source.previous_version(digest)
+        if previous is not None and self._session.shows(workspace):
+            self.show_preview(PreviewState(rows[0], data, previous=previous))
+
+    def _start_comparing(self, previous: str, digest: str) -> None:
+        if self._compare_task is not None:
+            self._compare_task.cancel()
+        self._compare_task = self._session.start(self._compare(previous, digest), "compare")
+
+    async def _compare(self, previous: str, digest: str) -> None:
+        """Show what differs between two versions; of one that is damaged or removed, that it is."""
+        workspace, content = self._session.workspace, self.preview.content
+        try:
+            before, after = await workspace.store.get(previous), await workspace.store.get(digest)
+        except HelixError as error:
+            content.show_diff_error(previous, digest, error_text(error))
+            return
+        diff = await asyncio.to_thread(diff_contents, before, after)
+        content.show_diff(previous, digest, diff)
+
+    @handles(VerifyEntries)
+    async def verify(self, digests: Sequence[str]) -> None:
+        """Verify contents; the verdict on the one in the preview is shown there, on several in a notice."""
+        workspace, source = self._session.workspace, self._entries
+        if source is None:
+            return
+        damaged = 0
+        for digest in digests:
+            if not await self._verify_one(workspace, source, digest):
+                damaged += 1
+        if len(digests) > 1:
+            self._notify_result(workspace.id, len(digests), damaged)
+
+    async def _verify_one(self, workspace: OpenWorkspace, source: WorkspaceCacheSource, digest: str) -> bool:
+        """Verify a content, show the verdict, and remember a good one while the window lives."""
+        verdict = await workspace.contents.verify(digest)
+        words = translate(verdict.text)
+        self._verified.pop((workspace.id, digest), None)
+        if verdict.is_valid:
+            self._verified[workspace.id, digest] = words
+        else:
+            source.damaged.add(digest)
+        self.set_verified(digest, verdict.is_valid, words)
+        return verdict.is_valid
+
+    @handles(PinEntries)
+    async def pin(self, digests: Sequence[str], is_pinned: bool) -> None:
+        """Keep entries from clean-ups, or no longer."""
+        for digest in digests:
+            await self._session.workspace.store.retention.pin(digest, is_pinned)
+        await self._show_change(digests)
+
+    @handles(RestoreEntries)
+    async def restore(self, digests: Sequence[str]) -> None:
+        await self._session.workspace.store.retention.restore(digests)
+        await self._show_change(digests)
+
+    async def _show_change(self, digests: Sequence[str]) -> None:
+        self.refresh()
+        if self._entries is not None and self.preview.digest in digests:
+            await self._preview(self._entries, self.preview.digest)
+
+    @handles(VerifyAllEntries)
+    def start_verify_all(self) -> None:
+        if self._verify_task is None:
+            self._verify_task = self._session.start(self._verify_all(), "verify all")
+
+    async def _verify_all(self) -> None:
+        workspace, source = self._session.workspace, self._entries
+        try:
+            if source is None:
+                return
+            ids = await source.ids(CacheFilter())
+            digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
+            for done, digest in enumerate(digests):
+                if done % _PROGRESS_STEP == 0:
+                    self.filter_bar.progress_row.show_progress(CacheProgress(done, len(digests)))
+                await self._verify_one(workspace, source, digest)
+            self._notify_result(workspace.id, len(digests), len(source.damaged))
+        finally:
+            self._verify_task = None
+            self.filter_bar.progress_row.show_progress(None)
+
+    def _notify_result(self, workspace_id: str, verified: int, damaged: int) -> None:
+        if not damaged:
+            what = tr.plural(verified, "%n entry verified.", "%n entries verified.")
+            why = tr("Their bytes match their SHA-256.")
+            self._session.notify(Notice(_VERIFIED, what, why, workspace_id=workspace_id, is_brief=True))
+            return
+        self._session.notify(
+            Notice(
+                _VERIFIED,
+                tr.plural(
+                    damaged,
+                    "%n of {total} entries is damaged.",
+                    "%n of {total} entries are damaged.",
+                    total=verified,
+                ),
+                tr("Their bytes no longer match their SHA-256."),
+                tr("Filter by Damaged to see them. Run the tool again to repair an entry."),
+                level="error",
+                workspace_id=workspace_id,
+            )
+        )
+        self.refresh()
+
+    def _cancel_verifying(self) -> None:
+        if self._verify_task is not None:
+            self._verify_task.cancel()
+
+    @handles(SaveEntry)
+    async def export(self, digest: str) -> None:
+        store = self._session.workspace.store
+        entry = await store.entry(digest)
+        place = await pick_save_file(self, tr("Save cached output"), file_name(entry))
+        if place is None:
+            return
+        data = await store.get(digest)
+        await _write(place, data)
+        content = await asyncio.to_thread(place.read_bytes)
+        self.set_verified(digest, digest_of(content) == digest, tr("Saved as {file}", file=place.name))
+
+
+async def _write(path: Path, data: bytes) -> None:
+    try:
+        await asyncio.to_thread(path.write_bytes, data)
+    except OSError as error:
+        raise HelixError(
+            text("Couldn't save {file}.", file=path),
+            system_reason(error),
+            text("Choose another folder."),
+        ) from error
 
 
 def _longest_word(text: str) -> str:

@@ -162,10 +162,8 @@ class CleanupDialog(SizedDialog):
         self.shortfall = label("", "warn", wrap=True)
         self.entry_list = EntryList(tr("Entries to move to the trash"))
         self.entry_list.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.trash_button, self.cancel_button = (
-            PushButton(tr("Trash…"), "", "trash-2", name="trash"),
-            PushButton(tr("Cancel"), name="cancel"),
-        )
+        self.trash_button = PushButton(tr("Trash…"), "", "trash-2", name="trash")
+        self.cancel_button = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         self.collect_button = PushButton(tr("Move to trash"), "primary", name="collect")
         self._history_lines = column(gap=3)
         self.history_button = PushButton(tr("Remove previous versions"), "danger", name="clean_history")
@@ -178,7 +176,6 @@ class CleanupDialog(SizedDialog):
         self.collect_button.clicked.connect(lambda: self.collect_requested.emit(self.values.get("automatic")))
         self.trash_button.clicked.connect(self.trash_requested)
         self.history_button.clicked.connect(self.history_requested)
-        self.cancel_button.clicked.connect(self.reject)
         self.collect_button.setEnabled(False)
 
     @property
@@ -271,14 +268,12 @@ class TrashDialog(SizedDialog):
         self.empty_state = EmptyState(
             "trash-2", tr("The trash is empty. Deleted outputs and sessions of this workspace appear here.")
         )
-        self.restore_button, self.close_button = (
-            PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back"),
-            PushButton(tr("Close"), name="close"),
-        )
+        self.restore_button = PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back")
+        self.close_button = PushButton(tr("Close"), name="close", on_click=self.reject)
         self.delete_button = PushButton(
             tr("Delete permanently…"), "danger", "trash-2", name="delete_permanently"
         )
-        self.empty_button = PushButton(tr("Empty trash…"), "danger", name="empty_trash")
+        self.empty_button = PushButton(tr("Empty trash…"), "danger", name="empty_trash", on_click=self._empty)
         lead = tr(
             "Items here can still be read and recalled. After {days} days they are deleted permanently. "
             "Storing or recalling an output restores it.",
@@ -298,8 +293,6 @@ class TrashDialog(SizedDialog):
         self.entry_list.itemActivated.connect(lambda _: self._restore())
         self.restore_button.clicked.connect(self._restore)
         self.delete_button.clicked.connect(self._delete)
-        self.empty_button.clicked.connect(self._empty)
-        self.close_button.clicked.connect(self.reject)
 
     def show_trash(self, trash: TrashContents) -> None:
         self.entry_list.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
@@ -48,7 +49,14 @@ class EnterActivates(_Button):
 
 class PushButton(EnterActivates, Themed, QPushButton):
     def __init__(
-        self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15, name: str = ""
+        self,
+        text: str,
+        kind: str = "",
+        icon_name: str = "",
+        *,
+        px: int = 15,
+        name: str = "",
+        on_click: Callable[..., object] | None = None,
     ) -> None:
         """`kind` is one of the style sheet; `px` is the icon's edge at 100 %; `name` finds the button."""
         super().__init__(text)
@@ -58,6 +66,8 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self._icon_name = icon_name
         self._px = px
         self.tint(LIGHT)
+        if on_click is not None:
+            self.clicked.connect(on_click)
 
     def setText(self, text: str) -> None:
         """Show other words, or the icon alone."""
@@ -98,9 +108,21 @@ class TabList(QFrame):
 class IconButton(EnterActivates, Themed, QToolButton):
     """A square button with one icon, its tooltip also its name for screen readers; focus by keyboard only."""
 
-    def __init__(self, icon_name: str, tip: str, *, px: int = 17, edge: int = 30) -> None:
-        """`px` is the icon's edge, `edge` the button's, in pixels at 100 %."""
+    def __init__(
+        self,
+        icon_name: str,
+        tip: str,
+        *,
+        px: int = 17,
+        edge: int = 30,
+        name: str = "",
+        on_click: Callable[..., object] | None = None,
+    ) -> None:
+        """`px` is the icon's edge, `edge` the button's, in pixels at 100 %; `name` finds the button."""
         super().__init__()
+        self.setObjectName(name)
+        if on_click is not None:
+            self.clicked.connect(on_click)
         self._icon_name = icon_name
         self._px, self._edge = px, edge
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

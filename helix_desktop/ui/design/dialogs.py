@@ -67,8 +67,7 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
         if why:
             words.addWidget(label(why, "muted", wrap=True))
         icon, color = self.icon_style
-        face = row(IconLabel(icon, px=20, color_token=color), words, gap=12)
-        face.setStretch(1, 1)
+        face = row(IconLabel(icon, px=20, color_token=color), words, gap=12, stretch=1)
         first = face.itemAt(0)
         if first is not None:
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -102,8 +101,7 @@ class ChoiceDialog(TabsInReadingOrder, QDialog):
             body.addSpacing(6)
             body.addWidget(button)
             body.addWidget(label(note, "faint", wrap=True))
-        cancel = PushButton(tr("Cancel"), name="cancel")
-        cancel.clicked.connect(self.reject)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         body.addSpacing(10)
         body.addWidget(FlowBox([cancel], right_from=0))
         self.setLayout(body)
@@ -142,11 +140,9 @@ class TextInputDialog(TabsInReadingOrder, QDialog):
         self.field = QLineEdit(text)
         self.field.setAccessibleName(what)
         self.field.selectAll()
-        self._ok = PushButton(accept_label or tr("OK"), "primary", name="accept")
+        self._ok = PushButton(accept_label or tr("OK"), "primary", name="accept", on_click=self.accept)
         self._ok.setDefault(True)
-        self._ok.clicked.connect(self.accept)
-        cancel = PushButton(tr("Cancel"), name="cancel")
-        cancel.clicked.connect(self.reject)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         self.field.textChanged.connect(lambda now: self._ok.setEnabled(bool(now.strip())))
         self._ok.setEnabled(bool(text.strip()))
         words = column(label(what, "title", wrap=True), gap=5)
@@ -248,6 +244,15 @@ async def ask(parent: QWidget, what: str, why: str, choices: Sequence[DialogChoi
     dialog = QuestionDialog(parent, what, why, choices)
     await exec_async(dialog)
     return dialog.answer
+
+
+async def confirm(
+    parent: QWidget, what: str, why: str, name: str, words: str, kind: Literal["primary", "danger"] = "danger"
+) -> bool:
+    """Ask whether to go on; return True if the user pressed the button with these words, not Cancel."""
+    return bool(
+        await ask(parent, what, why, (DialogChoice("", tr("Cancel")), DialogChoice(name, words, kind)))
+    )
 
 
 async def choose(parent: QWidget, title: str, choices: Sequence[tuple[str, str, str]]) -> str:

@@ -154,8 +154,22 @@ class TextArea(ComposingField, QPlainTextEdit):
 
     _placeholder = ""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        words: str = "",
+        placeholder: str = "",
+        height_px: int = 0,
+    ) -> None:
+        """`words` are its name for screen readers. Tab goes on to the next field."""
         super().__init__(text, parent)
+        self.setAccessibleName(words)
+        self.setPlaceholderText(placeholder)
+        self.setTabChangesFocus(True)
+        if height_px:
+            self.setFixedHeight(height_px)
         self.textChanged.connect(self._align)
         self._align()
 

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import key_label, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
@@ -46,9 +46,7 @@ _DISMISS_EVENTS = {
 
 
 def key_hint(keys: str, meaning: str) -> QWidget:
-    hint = QWidget()
-    hint.setLayout(row(key_label(keys), label(meaning, "faint"), gap=6))
-    return hint
+    return pane(row(key_label(keys), label(meaning, "faint"), gap=6))
 
 
 def heading_item(text: str) -> QStandardItem:

@@ -38,10 +38,9 @@ class EditedField(msgspec.Struct, frozen=True):
 
 
 class RevisionCheck(msgspec.Struct, frozen=True):
-    """What the edited sections take and name, as text."""
+    """What the edited sections take, and what they do not name, as text."""
 
     tokens: str
-    coverage: str
     missing: MissingText
 
 
@@ -102,4 +101,4 @@ def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int) -> Revi
     tokens = format_token_count(now)
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
-    return RevisionCheck(tokens, "", missing_rules_text(event.coverage))
+    return RevisionCheck(tokens, missing_rules_text(event.coverage))

@@ -235,7 +235,7 @@ class EditDialog(Themed, SizedDialog):
     def show_check(self, check: RevisionCheck) -> None:
         self.tokens.set_text(check.tokens)
         self.tokens.setVisible(bool(check.tokens))
-        self.coverage.show_coverage(check.coverage, check.missing)
+        self.coverage.show_missing(check.missing)
 
     def show_comparison(self, compared: Sequence[ComparedSection]) -> None:
         self.counts.setText(compared_counts(compared) or tr("The same as the original."))

@@ -1,19 +1,31 @@
-"""The window and its gauge as the inspector's rows: a pure translation."""
+"""The next request and the session's use of the provider's cache as the inspector shows them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import floor
+from textwrap import wrap
+
+from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.planner import CompactionOutlook
+from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.window.provider_cache import (
+    MissCause,
+    RequestCacheUse,
+    RequestCost,
+    newest_cache_uses,
+)
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Usage
@@ -22,20 +34,30 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
+    ProviderCacheRow,
+    ProviderCacheState,
     RowKind,
     Saving,
     Segment,
     SegmentKind,
+    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_text import message_body
+from helix_desktop.words.costs import CostState
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
     format_token_change,
+    format_token_count,
+    format_tokens,
+    format_usd,
     format_whole_percent,
 )
 from helix_desktop.words.policies import policy_in_use
-from helix_desktop.words.rewrite_reasons import compaction_text
+from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
+from helix_desktop.words.rewrite_reasons import compaction_text, failed_observations_text
+from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -266,3 +288,117 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     place = [entry for entry in items if entry.seq].index(item)
     opening = len(window.request.messages) - len(window.entries)
     return message_body(window.request.messages[opening + place])
+
+
+def with_rewrite_status(
+    state: InspectorState, status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge, cost: RequestCost
+) -> InspectorState:
+    if not state.is_managed:
+        return replace(state, cost_text=_request_cost_text(cost))
+    parts: tuple[StatusPart, ...] = ()
+    if not state.is_on_hold:
+        cachable = (tr("Ready to be cached"), format_tokens(status.cachable))
+        waits = tr("Cached together, once that pays for sending the rest again.") if status.cachable else ""
+        parts = (
+            StatusPart(tr("Caching"), (cachable,), waits),
+            *_observation_parts(status, policy, gauge),
+        )
+    return replace(state, cost_text=_managed_cost_text(cost, gauge), waiting=parts)
+
+
+def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
+    """Return the same of a request that is made to fit: how much room is made is known once it is."""
+    if cost.total + gauge.reserve > gauge.window > gauge.reserve:
+        room = format_token_count(gauge.window - gauge.reserve)
+        return tr("Next request: at most {tokens}, once room is made", tokens=room)
+    return _request_cost_text(cost)
+
+
+def _request_cost_text(cost: RequestCost) -> str:
+    """Return what the next request costs without its answer, about."""
+    if cost.cached:
+        tokens = tr(
+            "Next request: {fresh} new, {cached} from the prompt cache",
+            fresh=format_token_count(cost.fresh),
+            cached=format_tokens(cost.cached),
+        )
+    else:  # the cache has expired, or the provider does not say what it has
+        tokens = tr("Next request: {tokens}, all counted as new", tokens=format_token_count(cost.total))
+    if cost.cost is None:
+        return tokens
+    return f"{tokens} · ≈ {format_usd(cost.cost)}" if cost.cost else tr("{text} · free", text=tokens)
+
+
+def _observation_parts(
+    status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge
+) -> tuple[StatusPart, ...]:
+    """Return how much is not noted yet, and from where on facts are noted."""
+    if not policy.observe_at:
+        return ()
+    share = status.unobserved * gauge.ratio / gauge.window
+    figures = (
+        (tr("Without facts"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
+        (tr("Written after a turn from"), format_whole_percent(policy.observe_at)),
+    )
+    return (StatusPart(tr("Facts"), figures, failed_observations_text(status.failed_observations)),)
+
+
+_NEWEST, _ALL = 6, 1_000
+_LINE = 36  # characters that the inspector shows of a line at its usual width
+
+
+def provider_cache_state(
+    log: Sequence[RecordedEvent],
+    spent: Spending,
+    policy: ContextPolicy,
+    lifetime_s: int = 0,
+    is_demo: bool = False,
+) -> ProviderCacheState | None:
+    """Return the bill as reported and the newest requests; None while no tokens were reported."""
+    uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
+    if not uses:
+        return None
+    total = spent.cached + spent.cache_writes + spent.fresh
+    unreported = () if any(map(_is_reported, uses)) else (MissCause("unreported"),)
+    return ProviderCacheState(
+        share=format_whole_percent(spent.cached / total) if total else "",
+        has_hits=spent.cached > 0,
+        read=format_tokens(spent.cached) if total else "",
+        cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
+        fresh=format_tokens(spent.fresh) if total else "",
+        cost=CostState(spent, is_demo=is_demo).cost_text,
+        lifetime=lifetime_text(lifetime_s) if lifetime_s and not unreported else "",
+        note=" ".join(map(miss_text, unreported)),
+        rows=tuple(_row(use, unreported) for use in uses),
+    )
+
+
+def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
+    """Return what the newest requests read, newest first, a paragraph of short lines each."""
+    return "\n\n".join(_paragraph(use) for use in newest_cache_uses(log, _ALL, policy.cache_ttl_s))
+
+
+def _paragraph(use: RequestCacheUse) -> str:
+    head = format_date_and_time(use.at_ms)
+    return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
+
+
+def _row(use: RequestCacheUse, noted: Sequence[MissCause]) -> ProviderCacheRow:
+    causes = [cause for cause in use.causes if cause not in noted]
+    return ProviderCacheRow(
+        use.seq, dotted((format_moment(use.at_ms), _tokens_text(use))), _reason_text(causes)
+    )
+
+
+def _is_reported(use: RequestCacheUse) -> bool:
+    return use.usage.reports_cache or use.usage.cached > 0
+
+
+def _tokens_text(use: RequestCacheUse) -> str:
+    if _is_reported(use):
+        return usage_text(use.usage)
+    return tr("{tokens} sent", tokens=format_token_count(use.usage.input))
+
+
+def _reason_text(causes: Sequence[MissCause]) -> str:
+    return " ".join(map(miss_text, causes))

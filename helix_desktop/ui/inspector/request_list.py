@@ -1,9 +1,8 @@
-"""The ordered list of what the next request contains: model, painting, and the list itself."""
+"""The ordered list of what the next request contains: what can be done with a row, painting, the list."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from PySide6.QtCore import (
@@ -37,14 +36,13 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QListView,
-    QMenu,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
 )
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
-from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
@@ -53,12 +51,98 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
-from helix_desktop.ui.inspector.row_actions import COMMAND_ACTIONS, RowButton, action_key, action_text
-from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.words.numbers import format_token_count, format_tokens
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
+
+COMMAND_ACTIONS: dict[str, tuple[RowAction, ...]] = {
+    "context_pin": ("pin", "unpin"),
+    "context_cache": ("cache",),
+    "context_recall": ("include", "recall"),
+    "context_exclude": ("exclude", "include"),
+}
+"""The action of a key's command; of two the one that the row has."""
+_CHANGES: frozenset[RowAction] = frozenset({"cache", "recall", "pin", "unpin", "exclude", "include"})
+"""Actions that change what the model sees: a row with one of them has the button."""
+_EDGE, _AROUND = 22, 2  # pixels of the button, and left and right of it
+
+
+def action_text(action: RowAction, row: WindowRow) -> str:
+    """Return an action as menus and buttons name it, with what it costs."""
+    texts: dict[RowAction, str] = {
+        "show": tr("Show in chat"),
+        "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
+        "recall": translate(STATE_WORDS["cached"].verb),
+        "open": tr("Open in cache, recall lines"),
+        "pin": tr("Pin in context"),
+        "unpin": translate(STATE_WORDS["pinned"].verb),
+        "exclude": tr("Leave out…"),
+        "include": translate(STATE_WORDS["excluded"].verb),
+    }
+    return texts[action]
+
+
+def action_key(action: RowAction, keys: PageKeys) -> str:
+    """Return the key of an action as a menu shows it; empty if it has none."""
+    if action == "show":
+        return tr("Enter", "key")
+    command = next((command for command, actions in COMMAND_ACTIONS.items() if action in actions), "")
+    return keys.shown_key(command) if command else ""
+
+
+def change_price_text(saved: int, resent: int) -> str:
+    """Return what a change of one row saves with every request, and what it sends again once."""
+    if saved > 0:
+        less = tr("Saves {tokens} in every later request.", tokens=format_token_count(saved))
+    elif saved < 0:
+        less = tr(
+            "Adds {tokens} to every later request: the line in its place is longer.",
+            tokens=format_token_count(-saved),
+        )
+    else:
+        less = tr("This saves no tokens: the line in its place is as long.")
+    if not resent:
+        return less
+    return f"{less} {_resent_text(resent)}"
+
+
+def recall_price_text(added: int, resent: int) -> str:
+    """Return what it costs to send a content in full again: with every request, and once."""
+    more = tr("Adds about {tokens} to every later request.", tokens=format_token_count(max(0, added)))
+    if not resent:
+        return more
+    return f"{more} {_resent_text(resent)}"
+
+
+def _resent_text(resent: int) -> str:
+    return tr("Reads {tokens} again uncached, once.", tokens=format_token_count(resent))
+
+
+# What rows of a request want.
+# fmt: off
+
+class ActOnRow(Intent, frozen=True):
+    action: RowAction
+    row: WindowRow
+class ShowRowText(Intent, frozen=True):  # as it is sent
+    row: WindowRow
+
+# fmt: on
+
+
+class _RowButton(IconButton):
+    """The button that opens a row's menu, left of its state and tokens, which stay in sight."""
+
+    left = Signal()  # the keyboard left it
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.left.emit()
+
 
 ROW_HEIGHT = 32  # pixels at 100 %
 ROW_ROLE = Qt.ItemDataRole.UserRole.value
@@ -268,9 +352,6 @@ class RequestList(Themed, QListView):
     While `is_read_only` nothing in it changes the session: it is a request of the past.
     """
 
-    row_opened = Signal(object)  # WindowRow: double click, or a key
-    action_triggered = Signal(str, object)  # RowAction, WindowRow
-
     def __init__(self, keys: PageKeys) -> None:
         super().__init__()
         self.is_read_only, self._keys = False, keys
@@ -287,13 +368,17 @@ class RequestList(Themed, QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Next request"))
-        self.button = RowButton(self.viewport())
-        self.button.menu_requested.connect(self._open_menu)
+        self.button = _RowButton("ellipsis", tr("Pin, cache, leave out…"), px=14, edge=_EDGE)
+        self.button.setParent(self.viewport())
+        self.button.setObjectName("row_menu")
+        self.button.hide()
+        self._button_row: WindowRow | None = None
+        self.button.clicked.connect(self._open_button_menu)
         self.button.left.connect(self._show_button)
         self.entered.connect(self._show_button)
         self.selectionModel().currentChanged.connect(self._show_button)
         self.clicked.connect(lambda index: self._trigger(("show",), index.data(ROW_ROLE)))
-        self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
+        self.doubleClicked.connect(lambda index: perform(self, ShowRowText(index.data(ROW_ROLE))))
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows; the current one stays current where it is now.
@@ -341,7 +426,7 @@ class RequestList(Themed, QListView):
         elif pressed_key(event) == "Return":
             self._trigger(("show",), row)
         elif command == "context_text":
-            self.row_opened.emit(row)
+            perform(self, ShowRowText(row))
         elif command:
             self._trigger(COMMAND_ACTIONS[command], row)
         else:
@@ -368,7 +453,7 @@ class RequestList(Themed, QListView):
         possible = self._actions_of(row)
         action = next((action for action in actions if action in possible), None)
         if action is not None:
-            self.action_triggered.emit(action, row)
+            perform(self, ActOnRow(action, row))
 
     def _actions_of(self, row: WindowRow) -> tuple[RowAction, ...]:
         return tuple(action for action in row.actions if action == "show" or not self.is_read_only)
@@ -381,20 +466,29 @@ class RequestList(Themed, QListView):
         if index is None or not index.isValid():
             index = self.currentIndex() if has_keyboard else QModelIndex()
         row = index.data(ROW_ROLE)
-        end_px = self._delegate.end_px(row) if row is not None else 0.0
-        self.button.show_on(None if self.is_read_only else row, self.visualRect(index), end_px)
-        covered = -1 if self.button.isHidden() else index.row()
+        is_shown = row is not None and not self.is_read_only and not _CHANGES.isdisjoint(row.actions)
+        self.button.setVisible(is_shown)
+        if is_shown:
+            self._button_row = row
+            rect, edge = self.visualRect(index), scaled(_EDGE)
+            x = rect.right() - round(self._delegate.end_px(row)) - edge - _AROUND
+            place = QRect(x, rect.center().y() - edge // 2, edge, edge)
+            self.button.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
+            self.button.raise_()
+        covered = index.row() if is_shown else -1
         if covered != self._delegate.covered_row:
             self._delegate.covered_row = covered
             self.viewport().update()
 
+    def _open_button_menu(self) -> None:
+        if self._button_row is not None:
+            self._open_menu(self._button_row, self.button.mapToGlobal(self.button.rect().bottomLeft()))
+
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        show_text = "\t".join(filter(None, (tr("Show sent text"), self._keys.shown_key("context_text"))))
-        menu.addAction(show_text, lambda: self.row_opened.emit(row))
+        menu = EntryMenu(self)
+        key = self._keys.shown_key("context_text")
+        menu.add("row_text", tr("Show sent text"), ShowRowText(row), key)
         for action in self._actions_of(row):
-            words = "\t".join(filter(None, (action_text(action, row), action_key(action, self._keys))))
-            entry = menu.addAction(words, partial(self.action_triggered.emit, action, row))
-            entry.setObjectName(f"row_{action}")
+            key = action_key(action, self._keys)
+            menu.add(f"row_{action}", action_text(action, row), ActOnRow(action, row), key)
         menu.popup(at)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 from PySide6.QtCore import QModelIndex, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAccessibleWidget,
     QFrame,
-    QHBoxLayout,
     QScrollArea,
     QStackedLayout,
     QVBoxLayout,
@@ -22,8 +23,7 @@ from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
-from helix_desktop.ui.design.layout import boxes
-from helix_desktop.ui.design.layout.boxes import column, line
+from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -47,7 +47,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import FocusComposer, ShowRequest, perform
+from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -63,20 +63,26 @@ _MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
 
+T = TypeVar("T")
+W = TypeVar("W", bound=QWidget)
+
+
+class ShowCacheUses(Intent, frozen=True):
+    """What all requests read from the prompt cache, as a text."""
+
+
 class KeyValue(Themed, QWidget):
     """A name, its value at the other end, and before both a colored dot if there is a color."""
 
     def __init__(self, name: str, value: str, dot: Callable[[Theme], str] | None = None) -> None:
         super().__init__()
         self._dot = dot
-        row = QHBoxLayout(self)
-        set_margins(row, 17 if dot else 0, 0, 0, 0)
         self._name = TextLine(name, 12, role="muted")
         self._value = TextLine(value, 12, 500, role="text")
         self._value.align = Qt.AlignmentFlag.AlignRight
         self._value.is_fixed_width = True
-        row.addWidget(ResponsiveRow(self._name, [self._value]))
-        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
+        self.setLayout(row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot else 0, 0, 0, 0)))
+        self.set_value(name, value)
 
     def make_accessible(self) -> QAccessibleWidget:
         """Return the interface that assistive technology asks: name and value are read as one."""
@@ -98,10 +104,21 @@ class KeyValue(Themed, QWidget):
         painter.drawEllipse(QPointF(4, self._name.height() / 2), 4, 4)
 
 
+def _fill(
+    layout: QVBoxLayout, views: list[W], make: Callable[[], W], shown: Sequence[T], theme: Theme
+) -> Iterator[tuple[W, T]]:
+    """Return a view for each of what is to be shown, new ones where they are too few; hide the others."""
+    while len(views) < len(shown):
+        views.append(make())
+        layout.addWidget(views[-1])
+        retint(views[-1], theme)
+    for at, view in enumerate(views):
+        view.setVisible(at < len(shown))
+    return zip(views, shown, strict=False)
+
+
 class ProviderCacheCard(Card):
     """The bill of the session as providers reported it, and what its newest requests read."""
-
-    requests_requested = Signal()  # all of them, as a text
 
     def __init__(self) -> None:
         super().__init__((12, 9, 12, 11), 6)
@@ -116,7 +133,7 @@ class ProviderCacheCard(Card):
         )
         requests = PushButton(tr("Show all"), "link", name="show_requests")
         requests.setAccessibleName(tr("Show all requests"))
-        requests.clicked.connect(self.requests_requested)
+        requests.clicked.connect(lambda: perform(self, ShowCacheUses()))
         self.body.addWidget(
             ResponsiveRow(TextLine(tr("Prompt cache discount"), 13, 600), [self._share, requests])
         )
@@ -127,8 +144,7 @@ class ProviderCacheCard(Card):
         """What holds for all requests."""
         self.body.addWidget(self.note)
         self.body.addWidget(line())
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(7)
+        self._rows = column(gap=7)
         self.body.addLayout(self._rows)
         self.hide()
 
@@ -151,14 +167,8 @@ class ProviderCacheCard(Card):
             figure.set_value(name, value)
             figure.setVisible(bool(value))
         show_text(self.note, state.note)
-        while len(self._lines) < len(state.rows):
-            self._lines.append(_RequestLine())
-            self._rows.addWidget(self._lines[-1])
-            retint(self._lines[-1], self._theme)
-        for request, row in zip(self._lines, state.rows, strict=False):
-            request.show_row(row)
-        for at, request in enumerate(self._lines):
-            request.setVisible(at < len(state.rows))
+        for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows, self._theme):
+            request.show_row(shown)
 
     def figures(self) -> list[KeyValue]:
         return [figure for figure in self._figures if not figure.isHidden()]
@@ -174,11 +184,7 @@ class _RequestLine(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._read, self._reason = SelectableText("", 12), SelectableText("", 12, "muted")
-        body = QVBoxLayout(self)
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(1)
-        body.addWidget(self._read)
-        body.addWidget(self._reason)
+        self.setLayout(column(self._read, self._reason, gap=1))
 
     def show_row(self, row: ProviderCacheRow) -> None:
         self._read.setText(row.text)
@@ -196,14 +202,8 @@ class WaitingView(Themed, QWidget):
         self._parts: list[_PartView] = []
 
     def show_parts(self, parts: Sequence[StatusPart]) -> None:
-        while len(self._parts) < len(parts):
-            self._parts.append(_PartView())
-            self._column.addWidget(self._parts[-1])
-            retint(self._parts[-1], self._theme)
-        for view, part in zip(self._parts, parts, strict=False):
+        for view, part in _fill(self._column, self._parts, _PartView, parts, self._theme):
             view.show_part(part)
-        for at, view in enumerate(self._parts):
-            view.setVisible(at < len(parts))
 
     def texts(self) -> list[str]:
         return [text for view in self._parts if not view.isHidden() for text in view.texts()]
@@ -213,24 +213,15 @@ class _PartView(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._title, self._note = TextLine("", 12, 600), SelectableText("", 12, "muted")
-        self._figures = QVBoxLayout()
-        self._figures.setSpacing(3)
+        self._figures = column(gap=3)
         self._rows: list[KeyValue] = []
-        body = column(self._title, margins=(0, 0, 0, 0), gap=3)
-        body.addLayout(self._figures)
-        body.addWidget(self._note)
-        self.setLayout(body)
+        self.setLayout(column(self._title, self._figures, self._note, gap=3))
 
     def show_part(self, part: StatusPart) -> None:
         self._title.set_text(part.title)
-        while len(self._rows) < len(part.figures):
-            self._rows.append(KeyValue("", ""))
-            self._figures.addWidget(self._rows[-1])
-            retint(self._rows[-1], self._theme)
-        for row, (name, value) in zip(self._rows, part.figures, strict=False):
-            row.set_value(name, value)
-        for at, row in enumerate(self._rows):
-            row.setVisible(at < len(part.figures))
+        make = partial(KeyValue, "", "")
+        for view, figure in _fill(self._figures, self._rows, make, part.figures, self._theme):
+            view.set_value(*figure)
         show_text(self._note, part.note)
 
     def texts(self) -> list[str]:
@@ -239,9 +230,6 @@ class _PartView(Themed, QWidget):
 
 
 class Inspector(Themed, QWidget):
-    action_triggered = Signal(str, object)  # RowAction, WindowRow
-    row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
-    now_requested = Signal()  # from a request of the past to the next one
     text_shown = Signal(bool)  # a text lies over the overview now, or no longer
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -263,8 +251,6 @@ class Inspector(Themed, QWidget):
         for part in (self._overview(), self._reader(), self.empty, self._unknown):
             self._stack.addWidget(part)
         self._stack.currentChanged.connect(lambda at: self.text_shown.emit(at == 1))
-        self.requests.action_triggered.connect(self.action_triggered)
-        self.requests.row_opened.connect(self.row_text_requested)
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self._stack.setCurrentWidget(self._unknown)
@@ -348,19 +334,14 @@ class Inspector(Themed, QWidget):
         self._scroll = QScrollArea(self)
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
-        column = QVBoxLayout(page)
-        set_margins(column, *_MARGINS)
-        column.setSpacing(18)
-        column.addWidget(self._total())
-        column.addWidget(self._request())
-        column.addStretch(1)
         inside = self._details()
         self.details = DisclosureHead(tr("Details"), "", "muted")
         self.details.setObjectName("details")
         self.details.toggled.connect(inside.setVisible)
         inside.hide()
-        column.addLayout(boxes.row(self.details, margins=_SIDES))
-        column.addWidget(inside)
+        details = row(self.details, margins=_SIDES)
+        body = column(self._total(), self._request(), None, details, inside, margins=_MARGINS, gap=18)
+        page.setLayout(body)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -369,14 +350,10 @@ class Inspector(Themed, QWidget):
         self._page = page
         # The scroll bar takes the right margin's place, so that cards do not change their width much.
         bar = self._scroll.verticalScrollBar()
-        bar.rangeChanged.connect(
-            lambda _, end: set_margins(column, *(_MARGINS if end == 0 else _BAR_MARGINS))
-        )
+        bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
         overview = QWidget()
-        head = boxes.column(
-            TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12
-        )
-        overview.setLayout(boxes.column(head, self._scroll, gap=0))
+        head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
+        overview.setLayout(column(head, self._scroll, gap=0))
         return overview
 
     def _past_card(self) -> Card:
@@ -385,7 +362,7 @@ class Inspector(Themed, QWidget):
         self._past_text, self._past_figures = SelectableText("", 13), SelectableText("", 12, "muted")
         self._past_note = SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
-        now.clicked.connect(self.now_requested)
+        now.clicked.connect(lambda: perform(self, LookAtStep(0)))
         card.body.addWidget(self._past_text)
         card.body.addWidget(ResponsiveRow(self._past_figures, [now]))
         card.body.addWidget(self._past_note)
@@ -399,8 +376,8 @@ class Inspector(Themed, QWidget):
         show_text(self._past_note, state.past_note)
         self._request_title.set_text(tr("Request") if state.past else tr("Next request"))
         self.requests.is_read_only = bool(state.past)
-        for row in (self._entries, self._disk):  # of the cache now
-            row.setVisible(not state.past)
+        for figure in (self._entries, self._disk):  # of the cache now
+            figure.setVisible(not state.past)
 
     def _total(self) -> QWidget:
         """Return how full the window is: the total, the bar, and when it is compacted."""
@@ -410,34 +387,30 @@ class Inspector(Themed, QWidget):
         self.until, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
         total = QWidget()
-        total.setLayout(boxes.column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
+        total.setLayout(column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
         return total
 
     def _details(self) -> QWidget:
         self.source = SelectableText("", 12, "muted")
         self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.policy = SelectableText("", 12, "muted")
-        self._legend_box = QVBoxLayout()
-        self._legend_box.setSpacing(5)
+        self._legend_box = column(gap=5)
         self.waiting = WaitingView()
         self._markers = Pill("", "ok")
         self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.saved_bars = SavingsBars()
         self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
         self._count = TextLine("", 12, role="muted")
-        body = QVBoxLayout()
-        set_margins(body, *_SIDES)
-        body.setSpacing(8)
-        for part in (self.source, self._count, self.cost, self.pending, self.policy):
-            body.addWidget(part)
-        body.addLayout(self._legend_box)
-        body.addWidget(self.waiting)
-        body.addWidget(ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers]))
-        for row in (self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache):
-            body.addWidget(row)
-        body.addWidget(HelpLink("context"))
         details = QWidget()
-        details.setLayout(body)
+        details.setLayout(
+            column(
+                *(self.source, self._count, self.cost, self.pending, self.policy, self._legend_box),
+                *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
+                *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
+                HelpLink("context"),
+                margins=_SIDES,
+            )
+        )
         return details
 
     def _request(self) -> QWidget:
@@ -448,27 +421,17 @@ class Inspector(Themed, QWidget):
         self.always_sent = AlwaysSentRow()
         self.always_sent.toggled.connect(self.requests.show_fixed)
         self.requests.show_fixed(False)
-        title = boxes.row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
-        rows = boxes.column(self.always_sent, self.requests, gap=0)
-        content = boxes.column(title, gap=4)
-        content.addLayout(rows)
+        title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
         card = QWidget()
-        card.setLayout(content)
+        card.setLayout(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
         return card
 
     def _reader(self) -> QWidget:
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(12, 9, 12, 12)
-        column.setSpacing(8)
-        head = QHBoxLayout()
-        head.setSpacing(6)
         back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
         back.clicked.connect(self.go_back)
         self._page_title = TextLine("", 13, 600)
-        head.addWidget(back)
-        head.addWidget(self._page_title, 1)
-        column.addLayout(head)
+        head = row(back, self._page_title, gap=6)
+        head.setStretch(1, 1)
         self._page_note = label("", "note", wrap=True)
         self._page_note.setObjectName("request-note")
         self.request_switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
@@ -476,9 +439,10 @@ class Inspector(Themed, QWidget):
         self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
         self._curl_button.clicked.connect(self._copy_curl)
         self._request_head = ResponsiveRow(self.request_switch, [self._curl_button])
-        column.addWidget(self._page_note)
-        column.addWidget(self._request_head)
-        column.addWidget(self.page, 1)
+        body = column(head, self._page_note, self._request_head, self.page, margins=(12, 9, 12, 12))
+        body.setStretch(3, 1)
+        page = QWidget()
+        page.setLayout(body)
         return page
 
     def _show_window(self, state: InspectorState) -> None:

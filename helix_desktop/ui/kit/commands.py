@@ -170,7 +170,8 @@ class EntryMenu(QMenu):
 
     def __init__(self, parent: QWidget, title: str = "") -> None:
         super().__init__(title, parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        # One inside another menu is closed, and opened again, as the mouse goes by.
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, not isinstance(parent, QMenu))
 
     def add(
         self,
@@ -247,10 +248,7 @@ class PageKeys(QObject):
         self, command: str, widget: QWidget, callback: Callable[[], object], context: Qt.ShortcutContext
     ) -> None:
         """Let the keys of a command call something where `context` says, as an action of the widget."""
-        action = QAction(widget)
-        action.setShortcutContext(context)
-        action.triggered.connect(lambda _: callback())
-        widget.addAction(action)
+        action = add_shortcut(widget, "", callback, context)
         self._follow(lambda: action.setShortcuts(_sequences(self._keys[command])))
 
     def keep_tip(self, command: str, text: str, set_tip: Callable[[str], object]) -> None:
@@ -274,13 +272,14 @@ def _sequences(keys: Sequence[str]) -> list[QKeySequence]:
 
 def add_shortcut(
     widget: QWidget, key: str, callback: Callable[[], object], context: Qt.ShortcutContext
-) -> None:
+) -> QAction:
     """Let a key call something where `context` says, as an action of the widget."""
     action = QAction(widget)
     action.setShortcut(QKeySequence(key))
     action.setShortcutContext(context)
     action.triggered.connect(lambda _: callback())
     widget.addAction(action)
+    return action
 
 
 def move_keys(action: QAction, window: QWidget, page: QWidget) -> None:

@@ -231,10 +231,7 @@ class Lines(Line, frozen=True, kw_only=True):
     height_px: int = 84
 
     def make(self, form: Form) -> QWidget:
-        area = TextArea()
-        area.setPlaceholderText(translate(self.placeholder))
-        area.setTabChangesFocus(True)
-        area.setFixedHeight(self.height_px)
+        area = TextArea(placeholder=translate(self.placeholder), height_px=self.height_px)
         area.textChanged.connect(lambda: form.type(self.name, area.toPlainText(), is_done=self.live))
         return area
 
@@ -258,11 +255,8 @@ class SavedLines(Field, frozen=True, kw_only=True):
 
     def make(self, form: Form) -> QWidget:
         opener = PushButton(translate(self.link), "link", name=f"open:{self.name}")
-        area = TextArea()
+        area = TextArea(words=translate(self.label), height_px=self.height_px)
         area.setObjectName(f"lines:{self.name}")
-        area.setAccessibleName(translate(self.label))
-        area.setTabChangesFocus(True)
-        area.setFixedHeight(self.height_px)
         save = PushButton(translate(_text("Save")), name=f"save:{self.name}")
         reset = PushButton(translate(_text("Restore defaults")), "link", name=f"reset:{self.name}")
         editor = pane(column(area, _Below(translate(self.hint), 2), row(None, reset, save), gap=6))

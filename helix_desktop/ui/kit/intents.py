@@ -147,6 +147,19 @@ def perform(source: QObject | None, intent: Intent) -> None:
 # fmt: off
 
 class OpenFolder(Intent, frozen=True): ...
+class ShowWorkspace(Intent, frozen=True):
+    workspace_id: str
+class ShowFolder(Intent, frozen=True):  # of a workspace
+    workspace_id: str
+class RenameWorkspace(Intent, frozen=True):
+    workspace_id: str
+class LocateWorkspace(Intent, frozen=True):  # choose its folder, which was moved
+    workspace_id: str
+class RemoveWorkspace(Intent, frozen=True):  # from the list
+    workspace_id: str
+class CopyLink(Intent, frozen=True):  # to a workspace, or to a session of the one on screen
+    workspace_id: str = ""
+    session_id: str = ""
 class NewSession(Intent, frozen=True): ...
 class NewWindow(Intent, frozen=True): ...
 class OpenSwitcher(Intent, frozen=True): ...
@@ -156,8 +169,11 @@ class CleanUp(Intent, frozen=True): ...  # what the cache could do without
 class ShowTrash(Intent, frozen=True): ...
 class RemoveSecret(Intent, frozen=True):  # a text, or an output by its digest
     digest: str = ""
-class Export(Intent, frozen=True): ...  # what is on screen
-class ImportFile(Intent, frozen=True): ...  # into the workspace on screen
+class Export(Intent, frozen=True):  # a workspace or a session by its id; none: what is on screen
+    workspace_id: str = ""
+    session_id: str = ""
+class ImportFile(Intent, frozen=True):  # into a workspace by its id; none: the one on screen
+    workspace_id: str = ""
 class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
@@ -215,10 +231,24 @@ class Observe(Intent, frozen=True): ...
 class UndoLast(Intent, frozen=True): ...  # the newest change of the context
 class RedoLast(Intent, frozen=True): ...  # what was undone last
 class PauseCompaction(Intent, frozen=True): ...  # or resume it
-class RenameSession(Intent, frozen=True):  # nothing typed: let the user edit the title
+class RenameSession(Intent, frozen=True):  # nothing typed: let the user edit the title on screen
     title: str = ""
-class PinSession(Intent, frozen=True): ...  # or unpin it
-class ArchiveSession(Intent, frozen=True): ...  # or unarchive it
+    session_id: str = ""  # none: the one on screen
+class PinSession(Intent, frozen=True):  # or unpin it; none: the one on screen, whichever it is not
+    session_id: str = ""
+    is_on: bool = True
+class ArchiveSession(Intent, frozen=True):  # or unarchive it, likewise
+    session_id: str = ""
+    is_on: bool = True
+class TrashSession(Intent, frozen=True):
+    session_id: str
+class RestoreSession(Intent, frozen=True): ...  # the one that was moved to the trash last
+# one of the list, at a message that a search found, by its event
+class OpenListedSession(Intent, frozen=True):
+    session_id: str
+    seq: int = 0
+class OpenInNewWindow(Intent, frozen=True):
+    session_id: str
 class ShowCommands(Intent, frozen=True): ...
 class ShowGuide(Intent, frozen=True):
     topic: str

@@ -267,8 +267,7 @@ class NoticeArea(Themed, QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(_GAP_PX, 8, _GAP_PX, 0)
         self._column.setSpacing(8)
-        self._all = PushButton("", name="all-notices")
-        self._all.clicked.connect(self._show_all)
+        self._all = PushButton("", name="all-notices", on_click=self._show_all)
         self._shows_all = False
         self._column.addWidget(self._all, alignment=Qt.AlignmentFlag.AlignLeft)
         self.folded = _FoldedButton()

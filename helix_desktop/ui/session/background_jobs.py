@@ -32,9 +32,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.timeline.card_data import Attempt, RunningCard
-from helix_desktop.ui.timeline.card_texts import phase_text, running_text
-from helix_desktop.ui.timeline.presenter import TimelinePresenter
+from helix_desktop.ui.timeline.card_data import Attempt, RunningCard, phase_text, running_text
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_elapsed
@@ -152,15 +150,11 @@ class SessionJobs(QObject):
     """
 
     def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        timeline: TimelinePresenter,
-        background: Mapping[str, BackgroundJobs],
+        self, window: MainWindow, session: Session, background: Mapping[str, BackgroundJobs]
     ) -> None:
         """`background` is what a window that was open before knows to run in the background."""
         super().__init__(window)
-        self._jobs, self._session, self._timeline = window.jobs, session, timeline
+        self._jobs, self._session, self._timeline = window.jobs, session, window.pages.timeline
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed

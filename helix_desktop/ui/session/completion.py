@@ -81,19 +81,8 @@ class CommandCompletions:
         self._session, self._commands = session, commands
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
-
-    @property
-    def name(self) -> str:
-        return commands_tr("Commands")
-
-    @property
-    def hint(self) -> str:
-        """Return nothing: each row says what can follow it."""
-        return ""
-
-    @property
-    def empty_text(self) -> str:
-        return commands_tr("No matching commands")
+        self.name, self.hint = commands_tr("Commands"), ""
+        self.empty_text = commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
         """Return False for a path."""
@@ -165,18 +154,8 @@ class ContentCompletions:
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
-
-    @property
-    def name(self) -> str:
-        return tr("Cached outputs")
-
-    @property
-    def hint(self) -> str:
-        return tr('Type words, "several words", or a SHA-256')
-
-    @property
-    def empty_text(self) -> str:
-        return tr("No matching cached outputs")
+        self.name, self.hint = tr("Cached outputs"), tr('Type words, "several words", or a SHA-256')
+        self.empty_text = tr("No matching cached outputs")
 
     def takes(self, query: str) -> bool:
         """Return False for what is a heading or a number: `##`, `#42`."""
@@ -279,18 +258,8 @@ class FileCompletions:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._listed: tuple[FileIndex, float] | None = None
-
-    @property
-    def name(self) -> str:
-        return tr("Files")
-
-    @property
-    def hint(self) -> str:
-        return tr("Add :10-40 for lines")
-
-    @property
-    def empty_text(self) -> str:
-        return tr("No matching files")
+        self.name, self.hint = tr("Files"), tr("Add :10-40 for lines")
+        self.empty_text = tr("No matching files")
 
     def takes(self, query: str) -> bool:
         """Return True while there are files to complete."""
@@ -464,19 +433,8 @@ class ModelCompletions:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-
-    @property
-    def name(self) -> str:
-        return commands_tr("Models")
-
-    @property
-    def hint(self) -> str:
-        """Return nothing: all of them are listed."""
-        return ""
-
-    @property
-    def empty_text(self) -> str:
-        return commands_tr("No matching models")
+        self.name, self.hint = commands_tr("Models"), ""
+        self.empty_text = commands_tr("No matching models")
 
     def takes(self, query: str) -> bool:
         return True

@@ -28,6 +28,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
 from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, SharedDrafts
+from helix_desktop.ui.shell.commands import WAITING_APPROVAL
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
@@ -162,10 +163,11 @@ class ComposerController(QObject):
         session.on_refresh(self.estimate.recount)
 
     def _note_approvals(self) -> None:
-        """Say what a message means while a call waits for approval."""
+        """Say what a message means while a call waits for approval, and offer to answer it."""
         has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
         if has_approval != self._has_approval:
             self._has_approval = has_approval
+            self._window.commands.meet(WAITING_APPROVAL, has_approval)
             self.show_availability()
 
     async def _show(self) -> None:

@@ -26,12 +26,23 @@ from helix_desktop.ui.cache.entry_actions import RecallIntoContext
 from helix_desktop.ui.chat.actions import CacheNow
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text, provider_cache_state
-from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
+from helix_desktop.ui.inspector.from_window import (
+    cache_uses_text,
+    inspector_state,
+    provider_cache_state,
+    request_row_text,
+    window_rows,
+    with_rewrite_status,
+)
 from helix_desktop.ui.inspector.inspector_data import RequestTexts, RowAction, WindowRow
-from helix_desktop.ui.inspector.request_status import with_rewrite_status
+from helix_desktop.ui.inspector.request_list import (
+    ActOnRow,
+    ShowRowText,
+    change_price_text,
+    recall_price_text,
+)
 from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
-from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
+from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit.intents import (
     OpenCacheEntry,
     ShowEvent,
@@ -70,9 +81,6 @@ class InspectorPresenter(QObject):
         details, stored = self._inspector.details, window.layout_store
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
-        self._inspector.action_triggered.connect(self._on_action)
-        self._inspector.row_text_requested.connect(self._show_row)
-        self._inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
         session.changing.connect(self._inspector.close_page)
         self._inspector.text_shown.connect(lambda is_shown: window.perform(WidenPanel(is_shown)))
         session.on_refresh(self.refresh)
@@ -107,9 +115,11 @@ class InspectorPresenter(QObject):
         state = with_rewrite_status(state, status, policy, gauge, cost)
         self._inspector.set_state(replace(state, provider_cache=cache))
 
+    @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
         self._inspector.show_page(row.name, request_row_text(*self._past.request_on_screen(), row))
 
+    @handles(ShowCacheUses)
     def _show_cache_uses(self) -> None:
         conversation = self._session.conversation
         text = cache_uses_text(conversation.session.log, conversation.window.policy)
@@ -136,7 +146,8 @@ class InspectorPresenter(QObject):
             self._window.perform(ToggleContextPanel())
         self._inspector.show_request(texts)
 
-    def _on_action(self, action: RowAction, row: WindowRow) -> None:
+    @handles(ActOnRow)
+    def _act(self, action: RowAction, row: WindowRow) -> None:
         conversation = self._session.conversation
         match action:
             case "show":
@@ -211,22 +222,23 @@ class InspectorPresenter(QObject):
         await self._cache(conversation, row)
 
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
+        name, saved = ellipsize(row.name, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
+        what = tr("Cache “{name}” now?", name=name)
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
-        saved = await conversation.window.caching_savings(row.seq)
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
-            self._offer_undo(conversation, tr("Cached “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
+            self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Leave “{name}” out of the requests?", name=ellipsize(row.name, _NAME_CHARS))
+        name = ellipsize(row.name, _NAME_CHARS)
+        what = tr("Leave “{name}” out of the requests?", name=name)
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
         cost = change_price_text(saved, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
-            self._offer_undo(conversation, tr("Left out “{name}”.", name=ellipsize(row.name, _NAME_CHARS)))
+            self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
 
     def _offer_undo(self, conversation: Conversation, what: str) -> None:
         """Say what was changed, with its undo: its row may be out of sight by now."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
-import msgspec
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort
+from helix_desktop.domain.choices import Effort, EffortLevel
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.provider_changes import DEMO_LABEL
@@ -29,6 +30,8 @@ _text = TextContext("Session")
 
 ADD_PROVIDER = "add_provider"
 """What the menu asks for instead of a page: the form of a new provider."""
+_Value = TypeVar("_Value", bound=str)
+_DEFAULT: Effort = "default"
 WORKSPACE_DEFAULT = "default"
 """What is typed for the model of the workspace."""
 _MAX_PROPOSED = 5  # models that an error names
@@ -53,26 +56,13 @@ def model_menu(
     """
     menu = QMenu(parent)
     menu.setAccessibleName(translate(SESSION_MODEL))
-    title = QAction(translate(SESSION_MODEL), menu)
-    title.setEnabled(False)
-    menu.addAction(title)
-    group = QActionGroup(menu)
+    menu.addAction(translate(SESSION_MODEL)).setEnabled(False)
     listed = list(labels[:_MAX_MODELS])
     if session_model not in ("", DEMO_LABEL, *listed):
         listed.insert(0, session_model)
-    for label in ("", *listed, DEMO_LABEL):
-        text = (
-            _display_label(label)
-            if label
-            else tr("Workspace default ({model})", model=_display_label(default_model))
-        )
-        action = QAction(text, menu)
-        action.setObjectName(f"model:{label}")
-        action.setCheckable(True)
-        action.setChecked(label == session_model)
-        action.triggered.connect(lambda _=False, label=label: use_model(label))
-        group.addAction(action)
-        menu.addAction(action)
+    texts = {"": tr("Workspace default ({model})", model=_display_label(default_model))}
+    texts |= {label: _display_label(label) for label in (*listed, DEMO_LABEL)}
+    _add_choices(menu, "model", texts, session_model, use_model)
     menu.addSeparator()
     menu.addMenu(effort_menu(menu))
     roles = roles_menu(menu)
@@ -83,10 +73,9 @@ def model_menu(
         (tr("In all workspaces…"), "roles", roles),
         (tr("Add provider…"), ADD_PROVIDER, menu),
     ):
-        action = QAction(text, menu)
+        action = place.addAction(text)
         action.setObjectName(f"page:{page}")
         action.triggered.connect(lambda _=False, page=page: show_page(page))
-        place.addAction(action)
     return menu
 
 
@@ -105,19 +94,11 @@ def workspace_roles_menu(
     for role, name, _ in ROLES:
         part = menu.addMenu(translate(name))
         part.setObjectName(f"role:{role}")
-        group = QActionGroup(part)
         nobody, own = (demo_model_name(), DEMO_LABEL) if role == "model" else (tr("Main model"), MAIN)
         listed = dict.fromkeys((*labels[:_MAX_MODELS], chosen[role]))
         texts = {"": tr("Default ({model})", model=defaults[role] or nobody), own: nobody}
         texts |= {label: label for label in listed if label not in texts}
-        for label, text in texts.items():
-            action = QAction(text.replace("&", "&&"), part)
-            action.setObjectName(f"role:{role}:{label}")
-            action.setCheckable(True)
-            action.setChecked(label == chosen[role])
-            action.triggered.connect(lambda _=False, role=role, label=label: use_model(role, label))
-            group.addAction(action)
-            part.addAction(action)
+        _add_choices(part, f"role:{role}", texts, chosen[role], partial(use_model, role))
     return menu
 
 
@@ -169,64 +150,60 @@ def _display_label(label: str) -> str:
     return model_name(label, demo=True) if label == DEMO_LABEL else label
 
 
-_DEFAULT: Effort = "default"
-
-
-class EffortState(msgspec.Struct, frozen=True):
-    """What is set for a session, its workspace and its model, and what follows.
-
-    `levels` are those that the model takes, none if it cannot think; `sent` is the one of the next request.
-    """
-
-    levels: tuple[EffortLevel, ...]
-    session: Effort
-    workspace: Effort
-    model: Effort
-    sent: SentEffort
-
-
 class EffortController(QObject):
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        show_models: Callable[[], object],
-    ) -> None:
+    def __init__(self, window: MainWindow, session: Session, show_models: Callable[[], object]) -> None:
         super().__init__(window)
         self._session, self._services, self._show_models = session, session.app, show_models
         self._composer = window.pages.chat.composer
         window.intents.add(self)
 
     def menu(self, parent: QWidget) -> QMenu:
-        menu = effort_menu(parent, self.state(), self._choose_for_session, self._choose_for_workspace)
-        action = QAction(tr("Effort of each model…"), menu)
-        action.setObjectName("page:providers")
-        action.triggered.connect(lambda _=False: self._show_models())
-        menu.addAction(action)
-        return menu
+        """Make a menu of levels with the session's one marked, and one for the workspace in it.
 
-    def state(self) -> EffortState:
-        workspace, conversation = self._session.workspace, self._session.conversation
-        info = conversation.model
-        provider = self._services.settings.provider(info.provider)
-        return EffortState(
-            info.offered_efforts,
-            conversation.session.transcript.chosen_effort,
-            self._services.registry.get(workspace.id).effort,
-            provider.entry(info.name).effort if provider is not None else "",
-            conversation.effort,
+        Without levels the model can't think.
+        """
+        conversation, start = self._session.conversation, self._session.start
+        info, sent = conversation.model, effort_name(conversation.effort)
+        menu = QMenu(
+            tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent
         )
-
-    def _pop_up(self) -> None:
-        menu = self.menu(self._composer)
-        menu.aboutToHide.connect(menu.deleteLater)
-        popup_above(menu, self._composer.model_button)
-
-    def _choose_for_session(self, effort: Effort) -> None:
-        self._session.start(self._set_for_session(effort), "effort of a session")
+        menu.setAccessibleName(tr("Reasoning effort"))
+        if info.offered_efforts:
+            provider = self._services.settings.provider(info.provider)
+            of_model: Effort = provider.entry(info.name).effort if provider is not None else ""
+            of_workspace = self._services.registry.get(self._session.workspace.id).effort
+            menu.addAction(tr("Reasoning effort for this session")).setEnabled(False)
+            default = effort_name(of_workspace or of_model or _DEFAULT)
+            _add_levels(
+                menu,
+                "effort",
+                tr("Workspace default ({effort})", effort=default),
+                info.offered_efforts,
+                self._session.transcript.chosen_effort,
+                lambda effort: start(self._set_for_session(effort), "effort of a session"),
+            )
+            menu.addSeparator()
+            workspace_menu = menu.addMenu(tr("Default for this workspace"))
+            workspace_menu.setObjectName("workspace_effort")
+            _add_levels(
+                workspace_menu,
+                "workspace_effort",
+                tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT)),
+                info.offered_efforts,
+                of_workspace,
+                lambda effort: start(self._set_for_workspace(effort), "effort of a workspace"),
+            )
+        else:
+            menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
+        menu.addAction(tr("Effort of each model…"), self._show_models).setObjectName("page:providers")
+        return menu
 
     async def _set_for_session(self, effort: Effort) -> None:
         await self._session.workspace.choose_effort(self._session.conversation.session.id, effort)
+
+    async def _set_for_workspace(self, effort: Effort) -> None:
+        await self._services.use_effort(self._session.workspace.id, effort)
+        await self._session.show_model()
 
     @handles(ChooseEffort)
     async def choose(self, level: str) -> None:
@@ -235,9 +212,11 @@ class EffortController(QObject):
         Raises InvalidInput.
         """
         if not level:
-            self._pop_up()
+            menu = self.menu(self._composer)
+            menu.aboutToHide.connect(menu.deleteLater)
+            popup_above(menu, self._composer.model_button)
             return
-        levels = self.state().levels
+        levels = self._session.conversation.model.offered_efforts
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
         effort = next((effort for effort in efforts if effort == level.casefold()), None)
         if effort is None or not levels:
@@ -249,45 +228,6 @@ class EffortController(QObject):
             )
         await self._set_for_session(effort)
 
-    def _choose_for_workspace(self, effort: Effort) -> None:
-        self._session.start(self._set_for_workspace(effort), "effort of a workspace")
-
-    async def _set_for_workspace(self, effort: Effort) -> None:
-        await self._services.use_effort(self._session.workspace.id, effort)
-        await self._session.show_model()
-
-
-def effort_menu(
-    parent: QWidget,
-    state: EffortState,
-    choose_for_session: Callable[[Effort], object],
-    choose_for_workspace: Callable[[Effort], object],
-) -> QMenu:
-    """Make a menu of levels with the session's one marked, and one for the workspace in it."""
-    sent = effort_name(state.sent)
-    menu = QMenu(tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent)
-    menu.setAccessibleName(tr("Reasoning effort"))
-    if not state.levels:
-        nothing = QAction(tr("This model has no reasoning effort"), menu)
-        nothing.setEnabled(False)
-        menu.addAction(nothing)
-        return menu
-    title = QAction(tr("Reasoning effort for this session"), menu)
-    title.setEnabled(False)
-    menu.addAction(title)
-    workspace_default = effort_name(state.workspace or state.model or _DEFAULT)
-    inherit = tr("Workspace default ({effort})", effort=workspace_default)
-    _add_levels(menu, "effort", inherit, state.levels, state.session, choose_for_session)
-    menu.addSeparator()
-    workspace_menu = QMenu(tr("Default for this workspace"), menu)
-    workspace_menu.setObjectName("workspace_effort")
-    inherit = tr("As set for the model ({effort})", effort=effort_name(state.model or _DEFAULT))
-    _add_levels(
-        workspace_menu, "workspace_effort", inherit, state.levels, state.workspace, choose_for_workspace
-    )
-    menu.addMenu(workspace_menu)
-    return menu
-
 
 def _add_levels(
     menu: QMenu,
@@ -298,15 +238,20 @@ def _add_levels(
     choose: Callable[[Effort], object],
 ) -> None:
     """Add the levels to choose from; one that is set and not offered is listed too."""
+    efforts: tuple[Effort, ...] = ("", _DEFAULT, *levels, current)
+    texts = {effort: effort_name(effort) if effort else inherit for effort in efforts}
+    _add_choices(menu, name, texts, current, choose)
+
+
+def _add_choices(
+    menu: QMenu, name: str, texts: Mapping[_Value, str], current: _Value, choose: Callable[[_Value], object]
+) -> None:
+    """Add values to choose one of, by what each is called; the current one is marked."""
     group = QActionGroup(menu)
-    efforts: list[Effort] = ["", _DEFAULT, *levels]
-    if current not in efforts:
-        efforts.append(current)
-    for effort in efforts:
-        action = QAction(effort_name(effort) if effort else inherit, menu)
-        action.setObjectName(f"{name}:{effort}")
+    for value, text in texts.items():
+        action = menu.addAction(text.replace("&", "&&"))
+        action.triggered.connect(lambda _=False, value=value: choose(value))
+        action.setObjectName(f"{name}:{value}")
         action.setCheckable(True)
-        action.setChecked(effort == current)
-        action.triggered.connect(lambda _=False, effort=effort: choose(effort))
+        action.setChecked(value == current)
         group.addAction(action)
-        menu.addAction(action)

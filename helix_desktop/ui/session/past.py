@@ -49,7 +49,6 @@ class PastController(QObject):
         self._reveal: int = 0  # an event to be shown in the chat, once that shows the step
         chat_page = self._views.chat
         window.intents.add(self)
-        self._views.inspector.now_requested.connect(self.leave)
         for sent in (chat_page.composer.submitted, chat_page.composer.steered):
             sent.connect(lambda _: self.leave())
         window.page_shown.connect(lambda _: self._follow_soon())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -45,9 +45,11 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
+text = TextContext("Changes")
 
 ConfirmedPlan = tuple[RevertPlan, Mapping[str, RevertChoice]]
 """A plan, in which files may have been merged by hand, and what was chosen for each path."""
+MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
 
 
 class RevertOutcome(msgspec.Struct, frozen=True):
@@ -61,10 +63,9 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 class RevertFlow:
     def __init__(self, window: MainWindow, session: Session) -> None:
-        self._window, self._session = window, session
+        self._window, self._session, self._changes = window, session, window.pages.changes
         self._done: dict[tuple[str, str], RevertOutcome] = {}
-        self.undo: Callable[[RevertOutcome], object]
-        """What a notice's Undo does; set by the controller of changes."""
+        window.intents.add(self)
 
     async def carry_out(
         self, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
@@ -105,7 +106,7 @@ class RevertFlow:
 
         def undo() -> None:
             self._done.pop(place, None)
-            self.undo(done)
+            self._session.start(self._undo(done), "undo revert")
 
         what = done_text(done.plan, done.count, undone) if done.count else tr("Nothing to revert.")
         why = "" if done.count else tr("The files are already as they were before.")
@@ -157,25 +158,6 @@ class RevertFlow:
         if await exec_async(dialog):
             return dialog.files.plan, dialog.files.choices
         return None
-
-
-async def _content(changes: WorkspaceChanges, state: FileState | None) -> bytes:
-    return await changes.content(state.digest) if state is not None and state.digest else b""
-
-
-text = TextContext("Changes")
-
-MakePlan = Callable[[WorkspaceChanges, str], Coroutine[Any, Any, RevertPlan]]
-
-
-class ChangesController(QObject):
-    def __init__(self, window: MainWindow, session: Session, reverts: RevertFlow) -> None:
-        super().__init__(window)
-        self._window, self._services = window, session.app
-        self._session, self._reverts, self._changes = session, reverts, window.pages.changes
-        self._detail, self._start = self._changes.detail, session.start
-        window.intents.add(self)
-        reverts.undo = lambda done: self._start(self._undo(done), "undo revert")
 
     @handles(PutAutoRun)
     async def put_auto_run(
@@ -249,10 +231,10 @@ class ChangesController(QObject):
         """Carry out a plan for the session on screen, or (named) for another that a revert stands in."""
         workspace, session_id = self._session.workspace, self._session.conversation.session.id
         plan = await make_plan(workspace.changes, origin or session_id)
-        done = await self._reverts.carry_out(workspace, origin or session_id, plan)
+        done = await self.carry_out(workspace, origin or session_id, plan)
         await self._changes.refresh()  # what is on screen when it is reported
         if done is not None:
-            self._reverts.report(workspace, session_id, done, undone)
+            self.report(workspace, session_id, done, undone)
 
     @handles(AcceptChanges)
     async def accept(self, paths: Sequence[str]) -> None:
@@ -266,14 +248,14 @@ class ChangesController(QObject):
         if any(selection.capture_ids):
             patch = await workspace.changes.patch(session_id, selection)
         else:  # of no capture: what differs from the last commit
-            patch = await self._services.git.changes(workspace.id).patch(selection.paths)
+            patch = await self._session.app.git.changes(workspace.id).patch(selection.paths)
         QGuiApplication.clipboard().setText(patch)
-        self._detail.show_copied()
+        self._changes.detail.show_copied()
 
     @handles(OpenInEditor)
     async def open_in_editor(self, path: str) -> None:
         """Open a file of the workspace in the program that the system has for it. Raises HelixError."""
-        folder = Path(self._services.registry.get(self._session.workspace.id).path)
+        folder = Path(self._session.app.registry.get(self._session.workspace.id).path)
         place = folder / path
         if not await asyncio.to_thread(_is_shown_when_opened, place, folder):
             place = folder
@@ -290,13 +272,17 @@ class ChangesController(QObject):
         changes = self._session.workspace.changes
         dialog = UncoveredPlacesDialog(self._window)
         dialog.show_coverage(changes.coverage)
-        dialog.include_requested.connect(lambda *what: self._start(changes.include(*what), "include"))
+        dialog.include_requested.connect(lambda *what: self._session.start(changes.include(*what), "include"))
         retint(dialog, self._window.theme)
         unsubscribe = changes.listen(lambda: dialog.show_coverage(changes.coverage))
         try:
             await exec_async(dialog)
         finally:
             unsubscribe()
+
+
+async def _content(changes: WorkspaceChanges, state: FileState | None) -> bytes:
+    return await changes.content(state.digest) if state is not None and state.digest else b""
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

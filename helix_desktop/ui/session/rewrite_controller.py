@@ -51,8 +51,7 @@ from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard, card_title
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.rewrite_explanations import hold_text
@@ -280,45 +279,33 @@ class RewriteController(QObject):
         self._window.commands.meet(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.meet(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
-    @handles(UndoLast)
-    def undo_last(self) -> None:
-        """Undo the newest change of the context that still holds, a recall or a pin as well as a handover."""
-        conversation = self._session.conversation
-        target, output = _newest_change(conversation)
-        if output:
-            self._session.start(self._pin_and_say(conversation, output, is_pinned=False), "unpin")
-        elif target:
-            self._session.start(self._undo_and_say(conversation, target), "undo")
-        else:
-            self._say(conversation, tr("Nothing to undo in the context."))
+    @handles(UndoLast, RedoLast)
+    def change_last(self, intent: UndoLast | RedoLast) -> None:
+        """Undo the newest change of the context that holds, or let the one that was undone last hold again.
 
-    @handles(RedoLast)
-    def redo_last(self) -> None:
-        """Let the change of the context that was undone last hold again, and say so."""
-        conversation = self._session.conversation
-        target, output = _newest_undone(conversation)
+        A recall or a pin is one as well as a handover.
+        """
+        conversation, is_undo = self._session.conversation, isinstance(intent, UndoLast)
+        target, output = (_newest_change if is_undo else _newest_undone)(conversation)
         if output:
-            self._session.start(self._pin_and_say(conversation, output, is_pinned=True), "pin")
+            self._session.start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
-            self._session.start(self._redo_and_say(conversation, target), "redo")
+            self._session.start(self._change_and_say(conversation, target, is_undo=is_undo), "undo or redo")
+        elif is_undo:
+            self._say(conversation, tr("Nothing to undo in the context."))
         else:
             self._say(conversation, tr("Nothing to redo in the context."))
 
-    async def _undo_and_say(self, conversation: Conversation, target: int) -> None:
-        await conversation.window.undo(target)
+    async def _change_and_say(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
+        await (conversation.window.undo if is_undo else conversation.window.redo)(target)
 
-        def redo() -> None:
-            self._session.start(self._redo_and_say(conversation, target), "redo")
+        def go_back() -> None:
+            self._session.start(
+                self._change_and_say(conversation, target, is_undo=not is_undo), "undo or redo"
+            )
 
-        await self._say_change(conversation, (target,), Answer(tr("Redo"), redo, f"redo:{target}"))
-
-    async def _redo_and_say(self, conversation: Conversation, target: int) -> None:
-        await conversation.window.redo(target)
-
-        def undo() -> None:
-            self._session.start(self._undo_and_say(conversation, target), "undo")
-
-        await self._say_change(conversation, (target,), Answer(tr("Undo"), undo, f"undo:{target}"))
+        words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
+        await self._say_change(conversation, (target,), Answer(words, go_back, f"{name}:{target}"))
 
     async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""

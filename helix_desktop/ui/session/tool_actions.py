@@ -6,7 +6,6 @@ import asyncio
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.window_breakdown import MessageStates
@@ -89,13 +88,20 @@ class ToolCardController(QObject):
         """Show in its card what the store holds of an output or excerpt, or what a call changed."""
         workspace, conversation = self._session.workspace, self._session.conversation
         content: OriginalOutput | ExcerptContent | ChangedFilesContent
-        match request:
-            case ReadOriginal():
-                content = await _read_original(workspace, request)
-            case ReadExcerpt():
-                content = await _read_excerpt(workspace, request)
-            case ReadChanges(capture_id=capture_id):
-                content = await _read_changes(workspace, conversation.session.id, capture_id)
+        kinds = {ReadOriginal: OriginalOutput, ReadExcerpt: ExcerptContent, ReadChanges: ChangedFilesContent}
+        try:
+            match request:
+                case ReadOriginal(digest=digest, in_full=in_full):
+                    data = await workspace.store.get(digest)
+                    tokens = (await workspace.store.entry(digest)).tokens
+                    content = OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
+                case ReadExcerpt(excerpt=excerpt, in_full=in_full):
+                    data = await workspace.store.get(excerpt.digest)
+                    content = await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
+                case ReadChanges(capture_id=capture_id):
+                    content = await _read_changes(workspace.changes, conversation.session.id, capture_id)
+        except HelixError as error:
+            content = kinds[type(request)](problem=translate(error.what))
         if self._session.shows(conversation):  # the user may have gone on meanwhile
             self._chat.show_content(request.key, content)
 
@@ -108,34 +114,7 @@ class ToolCardController(QObject):
             self._chat.show_thumbnail(key, digest, image)
 
 
-async def _read_original(workspace: OpenWorkspace, request: ReadOriginal) -> OriginalOutput:
-    """Return the original of an output: its ends, or all of it."""
-    try:
-        data = await workspace.store.get(request.digest)
-        tokens = (await workspace.store.entry(request.digest)).tokens
-        return OriginalOutput(await asyncio.to_thread(_split_ends, data, request.in_full), tokens)
-    except HelixError as error:
-        return OriginalOutput(problem=translate(error.what))
-
-
-async def _read_excerpt(workspace: OpenWorkspace, request: ReadExcerpt) -> ExcerptContent:
-    try:
-        data = await workspace.store.get(request.excerpt.digest)
-        return await asyncio.to_thread(excerpt_content, data, request.excerpt, request.in_full)
-    except HelixError as error:
-        return ExcerptContent(problem=translate(error.what))
-
-
-async def _read_changes(workspace: OpenWorkspace, session_id: str, capture_id: str) -> ChangedFilesContent:
-    try:
-        return await _read_changed_files(workspace.changes, session_id, capture_id)
-    except HelixError as error:
-        return ChangedFilesContent(problem=translate(error.what))
-
-
-async def _read_changed_files(
-    changes: WorkspaceChanges, session_id: str, capture_id: str
-) -> ChangedFilesContent:
+async def _read_changes(changes: WorkspaceChanges, session_id: str, capture_id: str) -> ChangedFilesContent:
     """Return the first files of a capture with their lines. Raises HelixError."""
     captures = (await changes.of_session(session_id)).captures
     found = next((capture for capture in captures if capture.capture_id == capture_id), None)

@@ -9,7 +9,6 @@ import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
@@ -30,8 +29,6 @@ from helix_desktop.ui.chat.composer.queue_list import (
     SendQueued,
     SteerQueued,
 )
-from helix_desktop.ui.chat.page import NextMessages
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
@@ -46,13 +43,12 @@ from helix_desktop.ui.kit.intents import (
     StopAndSend,
     handles,
 )
-from helix_desktop.ui.kit.notices import Answer, Notice, NoticeArea
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController, runs_demo_calls
 from helix_desktop.ui.shell.commands import (
     RUNNING_AGENT,
     SENDABLE_MESSAGE,
-    WAITING_APPROVAL,
     WindowCommands,
     mode_menu,
 )
@@ -63,104 +59,45 @@ from helix_desktop.workspaces.saved_rules import SavedRules
 tr = Translator("Session")
 text = TextContext("Session")
 
-_ORDER: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
-_NO_SANDBOX = "no-sandbox"
-_ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
-
-
-class ModeController(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session = window, session
-        self._chat = window.pages.chat
-        self._button = self._chat.composer.mode_button
-        self._button.setMenu(mode_menu(self._button, window.commands))
-        self._shows_demo_runs = False
-        actions = window.commands
-        self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
-        window.intents.add(self)
-        actions.next_mode.changed.connect(self.show)
-        session.changed.connect(self.show)
-        session.model_changed.connect(self.show)
-
-    def show(self) -> None:
-        mode = self._session.conversation.mode if self._session.has_conversation else "ask"
-        self._actions[mode].setChecked(True)
-        demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
-        ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
-        set_action_words(self._actions["ask"], translate(ask))
-        key = action_shortcut(self._window.commands.next_mode)
-        self._button.show_mode(mode, demo_runs=demo_runs, key=key)
-
-    def follow_approval(self, workspace: OpenWorkspace, _session: str, approval: ApprovalGiven) -> None:
-        """Follow an answer in any session of a workspace: it may let demo calls run in all."""
-        if approval.rule or approval.mode or not self._session.shows(workspace):
-            return
-        if runs_demo_calls(self._session) != self._shows_demo_runs:
-            self._session.follow_models()
-
-    def follow_mode(self, workspace: OpenWorkspace, _session: str, _: ModeChanged) -> None:
-        """Follow the mode of any session of a workspace: it is its subagents' too."""
-        if self._session.shows(workspace):
-            self.show()
-
-    @handles(NextMode)
-    async def set_next_mode(self) -> None:
-        mode = self._session.conversation.mode
-        await self._set_mode(_ORDER[(_ORDER.index(mode) + 1) % len(_ORDER)])
-
-    @handles(SetMode)
-    async def set_mode(self, mode: str) -> None:
-        """Set the mode of this name. Raises InvalidInput."""
-        known = next((known for known in _ORDER if known == mode.lower()), None)
-        if known is None:
-            raise InvalidInput(
-                text("{words} isn't a mode.", words=repr(mode[:40])),
-                fix=text("Modes are {modes}.", modes=_ORDER),
-            )
-        await self._set_mode(known)
-
-    async def _set_mode(self, mode: PermissionMode) -> None:
-        workspace, conversation = self._session.workspace, self._session.conversation
-        try:
-            await conversation.set_mode(mode)
-        finally:
-            self.show()
-        self._chat.view.announce(self._button.accessibleName())
-        self._session.notices.end(_NO_SANDBOX)
-        if mode == "auto" and not await self._session.app.tools.is_sandboxed(workspace.id):
-            self._session.notify(
-                Notice(
-                    _NO_SANDBOX,
-                    tr("Auto mode still asks before running commands."),
-                    tr(
-                        "Commands here can reach the network, or files outside the workspace. "
-                        "Files are edited without asking."
-                    ),
-                    workspace_id=workspace.id,
-                    session_id=conversation.session.id,
-                )
-            )
-
-
+CONTINUE = "Continue."
+"""What is sent to go on with a turn that was broken off."""
+_UNFINISHED = ("stopped", "interrupted")
 _ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
     "continue": lambda conversation: conversation.continue_turn(CONTINUE),
     "retry": lambda conversation: conversation.retry(),
     "send_without_images": lambda conversation: conversation.retry_without_images(),
     "stop": lambda conversation: conversation.stop(),
 }
+_MODES: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
+_NO_SANDBOX = "no-sandbox"
+_ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
+_RULE_CHARS = 160
 
 
-class TurnCommands(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
+class TurnController(QObject):
+    def __init__(self, window: MainWindow, session: Session, composer: ComposerController) -> None:
         super().__init__(window)
-        self._window, self._session, self._chat = window, session, window.pages.chat
+        self._window, self._session, self._composer = window, session, composer
+        self._chat, self._commands = window.pages.chat, window.commands
+        self.sample_messages: Mapping[str, SamplePlace] = {}
+        """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
+        self._shows_demo_runs = False
+        self._mode_button = self._chat.composer.mode_button
+        self._mode_button.setMenu(mode_menu(self._mode_button, self._commands))
+        self._commands.next_mode.changed.connect(self._show_mode)
+        for command in (self._commands.allow_call, self._commands.deny_call):
+            command.changed.connect(self._show_answer_keys)
         window.intents.add(self)
         window.stop_offered.connect(self._chat.composer.offer_stop)
+        self._chat.next_messages.suggestion_accepted.connect(composer.send_proposal)
+        for changed in (session.changed, session.model_changed):
+            changed.connect(self._show_mode)
         session.changed.connect(self._enable)
         session.on(TurnChanged, lambda turn: self._show_running(turn.running))
         session.on(CallStarted | EventRecorded, lambda _: self._enable())
+        session.on_refresh(self._show_next_messages)
         self._enable()
+        self._show_answer_keys()
 
     def _enable(self) -> None:
         self._show_running(self._session.has_conversation and self._session.conversation.is_running)
@@ -168,8 +105,8 @@ class TurnCommands(QObject):
     def _show_running(self, is_running: bool) -> None:
         conversation = self._session.find_conversation()
         can_send = bool(conversation and conversation.running_calls.running and conversation.queue.pending)
-        self._window.commands.meet(RUNNING_AGENT, is_running)
-        self._window.commands.meet(SENDABLE_MESSAGE, is_running and can_send)
+        self._commands.meet(RUNNING_AGENT, is_running)
+        self._commands.meet(SENDABLE_MESSAGE, is_running and can_send)
         self._chat.composer.set_running(is_running)
         self._chat.todo_panel.set_running(is_running)
 
@@ -206,61 +143,71 @@ class TurnCommands(QObject):
             self._chat.view.follow_end()
             await self._session.conversation.side_questions.ask(asked)
 
+    def _show_mode(self) -> None:
+        mode = self._session.conversation.mode if self._session.has_conversation else "ask"
+        actions = {
+            "ask": self._commands.mode_ask,
+            "plan": self._commands.mode_plan,
+            "auto": self._commands.mode_auto,
+        }
+        actions[mode].setChecked(True)
+        demo_runs = self._shows_demo_runs = runs_demo_calls(self._session)
+        ask = _ASK_EXCEPT_DEMO if demo_runs else WindowCommands.mode_ask.words
+        set_action_words(self._commands.mode_ask, translate(ask))
+        key = action_shortcut(self._commands.next_mode)
+        self._mode_button.show_mode(mode, demo_runs=demo_runs, key=key)
 
-_RULE_CHARS = 160
+    def follow_approval(self, workspace: OpenWorkspace, _session: str, approval: ApprovalGiven) -> None:
+        """Follow an answer in any session of a workspace: it may let demo calls run in all."""
+        if approval.rule or approval.mode or not self._session.shows(workspace):
+            return
+        if runs_demo_calls(self._session) != self._shows_demo_runs:
+            self._session.follow_models()
 
+    def follow_mode(self, workspace: OpenWorkspace, _session: str, _: ModeChanged) -> None:
+        """Follow the mode of any session of a workspace: it is its subagents' too."""
+        if self._session.shows(workspace):
+            self._show_mode()
 
-def say_rule_saved(
-    notices: NoticeArea, conversation: Conversation, workspace_rules: SavedRules, rule: PermissionRule
-) -> None:
-    """Offer to take back what the user just allowed for longer, until they decide or write again."""
-    is_session_rule = rule.scope == "session"
+    @handles(NextMode)
+    async def set_next_mode(self) -> None:
+        mode = self._session.conversation.mode
+        await self._set_mode(_MODES[(_MODES.index(mode) + 1) % len(_MODES)])
 
-    def revoke() -> None:
-        place = conversation.permissions if is_session_rule else workspace_rules
-        for other in conversation.permissions.rules if is_session_rule else workspace_rules.rules():
-            if other.text == rule.text:  # it has the time of saving by now
-                place.revoke(other)
+    @handles(SetMode)
+    async def set_mode(self, mode: str) -> None:
+        """Set the mode of this name. Raises InvalidInput."""
+        known = next((known for known in _MODES if known == mode.lower()), None)
+        if known is None:
+            raise InvalidInput(
+                text("{words} isn't a mode.", words=repr(mode[:40])),
+                fix=text("Modes are {modes}.", modes=_MODES),
+            )
+        await self._set_mode(known)
 
-    words = ellipsize(" ".join(escape_command(translate(rule.text)).split()), _RULE_CHARS)
-    notices.notify_here(
-        Notice(
-            "saved-rule",
-            tr("Rule saved: “{rule}”", rule=words),
-            tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
-            if is_session_rule
-            else tr("Saved rules are in Settings → Permissions."),
-            answers=(Answer(tr("Undo"), revoke, "undo", ends=True),),
-            is_brief=True,
-            ends_with=(UserSpoke, _is_other_approval),
-        )
-    )
+    async def _set_mode(self, mode: PermissionMode) -> None:
+        workspace, conversation = self._session.workspace, self._session.conversation
+        try:
+            await conversation.set_mode(mode)
+        finally:
+            self._show_mode()
+        self._chat.view.announce(self._mode_button.accessibleName())
+        self._session.notices.end(_NO_SANDBOX)
+        if mode == "auto" and not await self._session.app.tools.is_sandboxed(workspace.id):
+            self._session.notify(
+                Notice(
+                    _NO_SANDBOX,
+                    tr("Auto mode still asks before running commands."),
+                    tr(
+                        "Commands here can reach the network, or files outside the workspace. "
+                        "Files are edited without asking."
+                    ),
+                    workspace_id=workspace.id,
+                    session_id=conversation.session.id,
+                )
+            )
 
-
-def _is_other_approval(event: Event) -> bool:
-    """Tell an approval that saves nothing: the one that saved the rule is recorded after its notice."""
-    return isinstance(event, ApprovalGiven) and not (event.rule or event.mode or event.saved)
-
-
-class ApprovalController(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session, self._chat = window, session, window.pages.chat
-        window.intents.add(self)
-        commands = self._commands = window.commands
-        for command in (commands.allow_call, commands.deny_call):
-            command.changed.connect(self._show_tips)
-        model = self._chat.model
-        for changed in (model.rows_reset, model.row_added, model.row_removed):
-            changed.connect(self._update_commands)
-        self._update_commands()
-        self._show_tips()
-
-    def _update_commands(self) -> None:
-        has_approval = any(isinstance(row, ApprovalRow) for row in self._chat.model.raw_rows())
-        self._commands.meet(WAITING_APPROVAL, has_approval)
-
-    def _show_tips(self) -> None:
+    def _show_answer_keys(self) -> None:
         allow, deny = map(action_shortcut, (self._commands.allow_call, self._commands.deny_call))
         self._chat.view.show_answer_tips(frozenset({("once", allow), ("deny", deny)}))
 
@@ -298,8 +245,91 @@ class ApprovalController(QObject):
         reply = _reply(answer, rule)
         conversation.decide(ask.call_id, reply)
         if reply.rule is not None:
-            saved = SavedRules(self._session.app.registry, self._session.workspace.id)
-            say_rule_saved(self._window.notices, conversation, saved, reply.rule)
+            self._say_rule_saved(reply.rule)
+
+    def _say_rule_saved(self, rule: PermissionRule) -> None:
+        """Offer to take back what the user just allowed for longer, until they decide or write again."""
+        permissions, is_session_rule = self._session.conversation.permissions, rule.scope == "session"
+        saved_rules = SavedRules(self._session.app.registry, self._session.workspace.id)
+
+        def revoke() -> None:
+            place = permissions if is_session_rule else saved_rules
+            for other in permissions.rules if is_session_rule else saved_rules.rules():
+                if other.text == rule.text:  # it has the time of saving by now
+                    place.revoke(other)
+
+        words = ellipsize(" ".join(escape_command(translate(rule.text)).split()), _RULE_CHARS)
+        why = tr("Saved rules are in Settings → Permissions.")
+        if is_session_rule:
+            why = tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
+        undo = Answer(tr("Undo"), revoke, "undo", ends=True)
+        self._session.notices.notify_here(
+            Notice(
+                "saved-rule",
+                tr("Rule saved: “{rule}”", rule=words),
+                why,
+                answers=(undo,),
+                is_brief=True,
+                ends_with=(UserSpoke, _is_other_approval),
+            )
+        )
+
+    def _show_next_messages(self) -> None:
+        """Show what waits to be sent, else what the user may send next."""
+        if not self._session.has_conversation:
+            return
+        conversation = self._session.conversation
+        if self._session.transcript.queued_messages:
+            self._chat.next_messages.show_waiting(
+                conversation.queue.pending,
+                is_paused=not conversation.is_running,
+                is_call_running=bool(conversation.running_calls.running),
+            )
+        else:
+            message = _suggested_message(conversation, self.sample_messages)
+            self._chat.next_messages.show_suggestion(message, self.sample_messages.get(message, ""))
+
+    @handles(EditQueued)
+    async def edit_queued(self, seq: int, text: str) -> None:
+        """Change a message that waits; of one that was sent a moment before, the text is not lost."""
+        if not await self._session.conversation.queue.edit(seq, text):
+            self._composer.prepend(text)
+        self._session.schedule_refresh()
+
+    @handles(MoveQueued, RemoveQueued, SteerQueued)
+    async def change_queued(self, intent: MoveQueued | RemoveQueued | SteerQueued) -> None:
+        match intent:
+            case MoveQueued(seq=seq, by=by):
+                await self._session.conversation.queue.move(seq, by)
+            case RemoveQueued(seq=seq):
+                await self._session.conversation.queue.remove(seq)
+            case SteerQueued(seq=seq, is_on=is_on):
+                await self._session.conversation.queue.steer(seq, is_on)
+        self._session.schedule_refresh()
+
+    @handles(StopAndSend)
+    async def stop_and_send(self, seq: int) -> None:
+        """Stop the running calls and send a message; none named: the first that steers, else the first."""
+        waiting = self._session.conversation.queue.pending
+        if not seq and waiting:
+            seq = next((message for message in waiting if message.steer), waiting[0]).seq
+        if seq:
+            await self._session.conversation.stop_step_and_steer(seq)
+
+    @handles(SendQueued)
+    def send_queued(self) -> None:
+        """Send the first message of a paused queue."""
+        self._session.conversation.send_next_queued()
+
+    @handles(PutIntoMessage)
+    def put_into_message(self, text: str) -> None:
+        """Put an edit that came too late into the message field."""
+        self._composer.prepend(text)
+
+
+def _is_other_approval(event: Event) -> bool:
+    """Tell an approval that saves nothing: the one that saved the rule is recorded after its notice."""
+    return isinstance(event, ApprovalGiven) and not (event.rule or event.mode or event.saved)
 
 
 def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:
@@ -313,77 +343,6 @@ def _reply(answer: ApprovalAnswer, rule: PermissionRule) -> ApprovalReply:
         case "never":
             return ApprovalReply("deny", msgspec.structs.replace(rule, effect="deny", confined=False))
     return ApprovalReply("once" if answer == "once" else "deny")
-
-
-CONTINUE = "Continue."
-"""What is sent to go on with a turn that was broken off."""
-_UNFINISHED = ("stopped", "interrupted")
-
-
-class NextMessagesController(QObject):
-    def __init__(self, view: NextMessages, session: Session, composer: ComposerController) -> None:
-        super().__init__(view)
-        self._view, self._session, self._composer = view, session, composer
-        self.sample_messages: Mapping[str, SamplePlace] = {}
-        """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
-        view.suggestion_accepted.connect(composer.send_proposal)
-        session.on_refresh(self._refresh)
-
-    def _refresh(self) -> None:
-        """Show what waits to be sent, else what the user may send next."""
-        if not self._session.has_conversation:
-            return
-        conversation = self._session.conversation
-        if self._session.transcript.queued_messages:
-            self._view.show_waiting(
-                conversation.queue.pending,
-                is_paused=not conversation.is_running,
-                is_call_running=bool(conversation.running_calls.running),
-            )
-        else:
-            message = _suggested_message(conversation, self.sample_messages)
-            self._view.show_suggestion(message, self.sample_messages.get(message, ""))
-
-    @property
-    def _queue(self) -> MessageQueue:
-        return self._session.conversation.queue
-
-    @handles(EditQueued)
-    async def edit(self, seq: int, text: str) -> None:
-        """Change a message that waits; of one that was sent a moment before, the text is not lost."""
-        if not await self._queue.edit(seq, text):
-            self._composer.prepend(text)
-        self._session.schedule_refresh()
-
-    @handles(MoveQueued, RemoveQueued, SteerQueued)
-    async def change(self, intent: MoveQueued | RemoveQueued | SteerQueued) -> None:
-        match intent:
-            case MoveQueued(seq=seq, by=by):
-                await self._queue.move(seq, by)
-            case RemoveQueued(seq=seq):
-                await self._queue.remove(seq)
-            case SteerQueued(seq=seq, is_on=is_on):
-                await self._queue.steer(seq, is_on)
-        self._session.schedule_refresh()
-
-    @handles(StopAndSend)
-    async def stop_and_send(self, seq: int) -> None:
-        """Stop the running calls and send a message; none named: the first that steers, else the first."""
-        waiting = self._queue.pending
-        if not seq and waiting:
-            seq = next((message for message in waiting if message.steer), waiting[0]).seq
-        if seq:
-            await self._session.conversation.stop_step_and_steer(seq)
-
-    @handles(SendQueued)
-    def send(self) -> None:
-        """Send the first message of a paused queue."""
-        self._session.conversation.send_next_queued()
-
-    @handles(PutIntoMessage)
-    def put_into_message(self, text: str) -> None:
-        """Put an edit that came too late into the message field."""
-        self._composer.prepend(text)
 
 
 def _suggested_message(conversation: Conversation, sample_messages: Iterable[str]) -> str:

@@ -209,7 +209,7 @@ class AboutPage(QWidget):
         self._build, self._versions = _selectable("strong"), _selectable("muted")
         self._error = label("", "error", wrap=True)
         self._error.hide()
-        self._copy = PushButton(tr("Copy"), "", "copy", name="copy")
+        self._copy = PushButton(tr("Copy"), "", "copy", name="copy", on_click=self._copy_report)
         self._copy.setAccessibleName(tr("Copy version details for a bug report"))
         self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
         diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
@@ -235,7 +235,6 @@ class AboutPage(QWidget):
             body,
         )
         self.setLayout(column(page))
-        self._copy.clicked.connect(self._copy_report)
         self._check_updates.clicked.connect(lambda: start(self._look_for_updates(), "newest release"))
         diagnostics.clicked.connect(lambda: start(self._save_bundle(), "diagnostics"))
         licenses.clicked.connect(lambda: start(self._show_licenses(), "licenses"))

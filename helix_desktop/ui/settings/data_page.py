@@ -43,12 +43,11 @@ class _Places(QWidget):
         self.place = QLineEdit()
         self.place.setPlaceholderText("build/output")
         self.place.setAccessibleName(tr("Also include"))
-        add = PushButton(tr("Add"), name="include_place")
+        add = PushButton(tr("Add"), name="include_place", on_click=self._add)
         self._rows = column(gap=4)
         self.setLayout(column(row(self.place, add, gap=6, stretch=0), self._rows, gap=4))
         self.place.returnPressed.connect(self._add)
         self.place.textEdited.connect(lambda _: form.show_error(_PLACES, ""))
-        add.clicked.connect(self._add)
 
     def show_places(self, places: Sequence[str]) -> None:
         self.place.clear()
@@ -106,10 +105,8 @@ class DataPage(QWidget):
         entries = (self.stored, self.removable, self.trashed, self.shortfall)
         totals = card(column(*entries, 5, self.history, 5, self.all_data, margins=(16, 12, 16, 13), gap=5))
         self.forms = [Form(fields, settings) for fields in (CACHED_OUTPUTS, FILE_HISTORY)]
-        clean, trash = (
-            PushButton(tr("Clean up…"), name="clean_up"),
-            PushButton(tr("Trash…"), "", "trash-2", name="trash"),
-        )
+        clean = PushButton(tr("Clean up…"), name="clean_up")
+        trash = PushButton(tr("Trash…"), "", "trash-2", name="trash")
         forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
         self._workspace_parts = (totals, *self.forms, FlowBox([clean, trash, forget], right_from=2))
         backup = PushButton(tr("Export…"), "", "save", name="export")

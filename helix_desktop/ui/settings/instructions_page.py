@@ -32,10 +32,8 @@ class InstructionsEditor(QWidget):
         self._owner = ""
         self._drafts: dict[str, tuple[str, str]] = {}  # not saved, of owners not on screen; and edited from
         self.title = label(title, "strong", wrap=True)
-        self.text = TextArea()
+        self.text = TextArea(placeholder=placeholder)
         self.text.setObjectName(f"instructions:{name}")
-        self.text.setPlaceholderText(placeholder)
-        self.text.setTabChangesFocus(True)
         self.text.setMinimumHeight(_EDITOR_PX)
         self.text.textChanged.connect(self._show_state)
         self.file = label("", "faint", wrap=True)

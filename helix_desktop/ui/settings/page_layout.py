@@ -71,10 +71,8 @@ class EditConflict(QWidget):
         """`name` begins the names of the buttons, for tests."""
         super().__init__()
         words = label(tr("Also changed elsewhere since you began to edit it. Which one counts?"), wrap=True)
-        theirs, mine = (
-            PushButton(tr("Use the saved one"), name=f"{name}:use_stored"),
-            PushButton(tr("Keep mine"), name=f"{name}:keep_edit"),
-        )
+        theirs = PushButton(tr("Use the saved one"), name=f"{name}:use_stored")
+        mine = PushButton(tr("Keep mine"), name=f"{name}:keep_edit")
         theirs.setToolTip(tr("Show what is saved now in place of what you typed"))
         mine.setToolTip(tr("Save then replaces what was saved elsewhere"))
         theirs.clicked.connect(self.stored_chosen)
@@ -91,8 +89,7 @@ class UndoLine(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self._words = label("", "muted", wrap=True)
-        self.button = PushButton(tr("Undo"), "link", name=name)
-        self.button.clicked.connect(undo)
+        self.button = PushButton(tr("Undo"), "link", name=name, on_click=undo)
         self.setLayout(row(self._words, self.button, margins=(14, 5, 8, 5), stretch=0))
         self.hide()
 

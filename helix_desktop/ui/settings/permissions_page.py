@@ -346,9 +346,8 @@ class PermissionsPage(Themed, QWidget):
         self._undo.say(tr("Revoked: {rule}", rule=rule) if rule else "")
 
     def _card(self, rule: PermissionRule, usage: RuleUsage | None, change: McpChange) -> QFrame:
-        revoke = PushButton(tr("Revoke"), "danger", name="revoke")
+        revoke = PushButton(tr("Revoke"), "danger", name="revoke", on_click=lambda: self._revoke(rule))
         revoke.setAccessibleName(tr("Revoke: {rule}", rule=rule.text))
-        revoke.clicked.connect(lambda: self._revoke(rule))
         icon, color = ("shield-question-mark", "warn") if change else _ICONS[rule.effect]
         is_of_session = rule.scope == "session"
         saved = (

@@ -121,8 +121,10 @@ class _Field(SearchField):
     """Arrows move through what was found; Enter goes there, Esc shows the names of the pages again."""
 
     focused = Signal()
-    entered = Signal()
-    stepped = Signal(int)
+
+    def __init__(self, search: SettingsSearch) -> None:
+        super().__init__(tr("Search settings"))
+        self._search = search
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -131,9 +133,9 @@ class _Field(SearchField):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
             case Qt.Key.Key_Down | Qt.Key.Key_Up if self.text():
-                self.stepped.emit(1 if event.key() == Qt.Key.Key_Down else -1)
+                self._search.step(1 if event.key() == Qt.Key.Key_Down else -1)
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self.entered.emit()
+                self._search.choose(self._search.hits.currentItem())
             case Qt.Key.Key_Escape if self.text():
                 self.clear()
             case _:
@@ -149,7 +151,7 @@ class SettingsSearch(Themed, QWidget):
         super().__init__()
         self.find_hits: Callable[[str], Iterator[Hit]] = lambda typed: iter(())
         """Finds what has all the typed words."""
-        self.field, self.hits = _Field(tr("Search settings")), QListWidget()
+        self.field, self.hits = _Field(self), QListWidget()
         self.field.setObjectName("search_settings")
         self.hits.setObjectName("found_settings")
         self.hits.setAccessibleName(tr("Found settings"))
@@ -163,10 +165,8 @@ class SettingsSearch(Themed, QWidget):
             self.results.addWidget(part)
         self.setLayout(column(self.field, self.results, gap=8) if names is not None else column(self.field))
         self.field.textChanged.connect(self._search)
-        self.field.entered.connect(lambda: self._choose(self.hits.currentItem()))
-        self.field.stepped.connect(self._step)
-        self.hits.itemClicked.connect(self._choose)
-        self.hits.itemActivated.connect(self._choose)
+        self.hits.itemClicked.connect(self.choose)
+        self.hits.itemActivated.connect(self.choose)
 
     def tint(self, theme: Theme) -> None:
         super().tint(theme)
@@ -189,11 +189,11 @@ class SettingsSearch(Themed, QWidget):
         self.results.setCurrentIndex(1 if self.hits.count() else 2)
         announce(self.field, tr.plural(self.hits.count(), "%n setting found", "%n settings found"))
 
-    def _step(self, step: int) -> None:
+    def step(self, step: int) -> None:
         self.hits.setCurrentRow(max(0, min(self.hits.currentRow() + step, self.hits.count() - 1)))
         if self.hits.currentItem() is not None:
             announce(self.field, self.hits.currentItem().text())
 
-    def _choose(self, item: QListWidgetItem | None) -> None:
+    def choose(self, item: QListWidgetItem | None) -> None:
         if item is not None:
             self.chosen.emit(item.data(_HIT_ROLE))

@@ -133,8 +133,7 @@ class SettingsHead(QFrame):
 
 
 def _back_button() -> IconButton:
-    back = IconButton("arrow-left", tr("Back (Esc)"), edge=28)
-    back.setObjectName("leave_settings")
+    back = IconButton("arrow-left", tr("Back (Esc)"), edge=28, name="leave_settings")
     back.clicked.connect(lambda: perform(back, OpenSettings()))
     return back
 

@@ -12,15 +12,15 @@ from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
+from helix_desktop.ui.shell.command_list import CommandList
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.shell.panes import LayoutStore
-from helix_desktop.ui.shell.switcher.commands import CommandList
 from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:
     from helix_desktop.ui.help.guide import GuideDialog
-    from helix_desktop.ui.shell.switcher.commands import CommandPalette
+    from helix_desktop.ui.shell.command_list import CommandPalette
 
 tr = Translator("Window")
 text = TextContext("Window")
@@ -68,7 +68,7 @@ class HelpWindows:
 
     @handles(ShowCommands)
     def show_commands(self) -> None:
-        from helix_desktop.ui.shell.switcher.commands import CommandPalette
+        from helix_desktop.ui.shell.command_list import CommandPalette
 
         self._offer_topics()
         if self.command_palette is None:

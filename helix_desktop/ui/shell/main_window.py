@@ -71,15 +71,13 @@ from helix_desktop.ui.shell.commands import (
     fill_menu_bar,
 )
 from helix_desktop.ui.shell.help_windows import HelpWindows
-from helix_desktop.ui.shell.jobs import JobLines
-from helix_desktop.ui.shell.key_bindings import KeyBindings
-from helix_desktop.ui.shell.keyboard import focus_pane, press_key
+from helix_desktop.ui.shell.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
+from helix_desktop.ui.shell.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.shell.top_bar import TopBar
-from helix_desktop.ui.shell.waiting_sessions import WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
@@ -94,7 +92,7 @@ if TYPE_CHECKING:
         NoSessionPage,
         WelcomePage,
     )
-    from helix_desktop.ui.shell.switcher.panel import Switcher
+    from helix_desktop.ui.shell.switcher import Switcher
     from helix_desktop.ui.timeline.view import Timeline
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
@@ -280,7 +278,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
-        self.rail.workspace_selected.connect(self.leave_settings)
         self.commands.meet(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self.help_windows)
@@ -302,7 +299,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             NoSessionPage,
             WelcomePage,
         )
-        from helix_desktop.ui.shell.switcher.panel import Switcher
+        from helix_desktop.ui.shell.switcher import Switcher
 
         self.welcome, self.no_session, self.missing_folder = (
             WelcomePage(self._center),
@@ -402,7 +399,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
 
     @handles(RenameSession)
-    def edit_title(self, title: str) -> None:
+    def edit_title(self, title: str, session_id: str) -> None:
         """Let the user edit the session's title in its place, unless it was typed already."""
         if not title:
             self.top_bar.title.edit()

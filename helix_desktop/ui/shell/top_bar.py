@@ -41,7 +41,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.commands import keep_tip
-from helix_desktop.ui.kit.intents import ShowPage, ShowWaiting, perform
+from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
 from helix_desktop.ui.shell.commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
@@ -259,9 +259,6 @@ class _StateLine(TextLine):
 
 
 class TopBar(Themed, QWidget):
-    renamed = Signal(str, str)
-    """Session id and new title."""
-
     def __init__(self, commands: WindowCommands) -> None:
         super().__init__()
         self.setObjectName("top_bar")
@@ -271,7 +268,7 @@ class TopBar(Themed, QWidget):
         self._is_demo = False
         self._added: QWidget | None = None
         self.title = EditableTitle()
-        self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
+        self.title.renamed.connect(lambda title: perform(self, RenameSession(title, self._session_id)))
         self._dot = Dot("seg_assistant")
         self._badge = Badge(translate(DEMO_BADGE))
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))

@@ -1,4 +1,4 @@
-"""What the timeline shows: plain facts, made by a presenter from events; no Qt."""
+"""What the timeline shows, made by from_events, and what it is called; no Qt."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ import msgspec
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.usage_gauge import CompactionTrigger
-from helix_desktop.domain.events.rewrite import FoldKind, Form, HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import Bullet, Section
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    Form,
+    HandoverTrigger,
+    PlacementReason,
+    SweepReason,
+)
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
+from helix_desktop.words.translation import Translator, translate
 
 Phase: TypeAlias = Literal["read", "summarize", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -32,46 +41,22 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 
 
 class HandoverCard(msgspec.Struct, frozen=True):
-    """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
+    """A handover; `before` and `after` are tokens of the window, as the next request shows them.
 
     One that `is_checkpoint` changed no request: `after` is what it would take.
     `messages` says how many messages and tool calls it covers.
-    `threshold` is the share of the context window at which it started, 0 where that is not known.
     """
 
     seq: int
     at_ms: int
+    event: HandoverMade
     title: str
     before: int
     after: int
     messages: str
-    trigger: HandoverTrigger
-    sections: tuple[Section, ...]
-    ledger: str = ""
-    index: str = ""
-    index_entries: int = 0
-    model: str = ""  # empty: made without a model, from ledger and extracts
-    demo: bool = False
-    fallback: str = ""
-    focus: str = ""
-    duration_ms: int = 0
     is_undone: bool = False
     inside: str = ""  # the later rewrite that covers it
-    calls: int = 1  # of models, that it took
-    prompt: str = ""  # the version of their instructions
-    is_edited: bool = False  # the user changed its text
-    threshold: float = 0.0
-    spent: int = 0  # tokens in and out of all its calls
-    cost: float = 0.0  # US dollars
-    is_estimated: bool = False  # what it took, as a provider reported nothing
-    unpriced: int | None = None  # tokens of it whose price is not known
-    refused: str = ""  # what a model before wrote that was not used
-    origin: str = ""  # the session that it is of, and its title; empty: this one
-    origin_title: str = ""
-    quotes: tuple[str, ...] = ()  # words of that session, verbatim
-    coverage: str = ""  # how much of what it covers it names, as text
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
-    is_revision: bool = False  # the user changed one that had been made
     replaced_by: str = ""  # the handover that was written in its place
     is_checkpoint: bool = False
     read: int = 0  # tokens, by its calls
@@ -103,75 +88,38 @@ class SweepCard(msgspec.Struct, frozen=True):
 
 
 class FoldCard(msgspec.Struct, frozen=True):
-    """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now.
+    """Steps that became a note; `before` and `after` are tokens of the window, `inside` covers it now.
 
-    `before` and `after` are tokens of the window, `tokens` those of the note, as the inspector lists it.
     `messages` says how many messages and tool calls it covers.
     """
 
     seq: int
     at_ms: int
-    kind: FoldKind
-    steps: int
+    event: FoldMade
     before: int
     after: int
-    tokens: int
-    first_seq: int
-    last_seq: int
-    text: str
-    index: str = ""
-    index_entries: int = 0
     is_undone: bool = False
     inside: str = ""
     messages: str = ""
     carries: str = ""  # what its undo restores too
 
 
-class ObservedFact(msgspec.Struct, frozen=True):
-    """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from.
-
-    `is_over`: a later one took it out of the context.
-    """
-
-    at_ms: int
-    priority: int
-    text: str
-    sources: tuple[int, ...] = ()
-    is_over: bool = False
-
-
 class ObservationsCard(msgspec.Struct, frozen=True):
     """Observations, or a reflection that refines them; `quotes` are the user's words kept with them.
 
+    Of the `over` ones a later one took them out of the context.
     `placed_seq` is the event that put them in place, 0 while they wait.
     """
 
     seq: int
     at_ms: int
-    is_reflection: bool
-    facts: tuple[ObservedFact, ...]
-    before: int
-    after: int
+    event: ObservationsMade
     messages: str  # and tool calls, in words
-    ledger: str = ""
+    over: tuple[Observation, ...] = ()
     quotes: tuple[Bullet, ...] = ()
-    index: str = ""
-    index_entries: int = 0
-    model: str = ""
-    demo: bool = False
-    fallback: str = ""
-    duration_ms: int = 0
-    calls: int = 1
-    prompt: str = ""
-    spent: int = 0
-    cost: float = 0.0
-    is_estimated: bool = False
-    unpriced: int | None = None  # tokens of `spent` whose price is not known
-    refused: str = ""
     placed_seq: int = 0
     is_undone: bool = False
     inside: str = ""
-    coverage: str = ""
     missing: MissingText = NOTHING_MISSING
     carries: str = ""  # what its undo restores too
 
@@ -303,14 +251,12 @@ class RunningCard(msgspec.Struct, frozen=True):
 class PreviewCard(msgspec.Struct, frozen=True):
     """The handover of the whole conversation as it would be now, made without a model and not stored.
 
-    `coverage` and `missing` say what of the `messages` it names and what not, all as text; `markdown` is all
-    of it.
+    `missing` says what of the `messages` it does not name, all as text; `markdown` is all of it.
     """
 
     messages: str
     sections: tuple[Section, ...]
     ledger: str = ""
-    coverage: str = ""
     missing: MissingText = NOTHING_MISSING
     markdown: str = ""
 
@@ -382,3 +328,143 @@ def card_groups(card: TimelineCard) -> tuple[Group, ...]:
             return ("yours",)
         case FailureCard():
             return ()
+
+
+tr = Translator("Timeline")
+
+
+def card_title(card: TimelineCard) -> str:
+    match card:
+        case HandoverCard():
+            title = card.title
+        case FoldCard():
+            title = fold_card_text(card)
+        case ObservationsCard():
+            title = _observations_title(card)
+        case PlacedCard():
+            title = tr("{messages} compacted", messages=card.messages or tr("Older messages"))
+        case SweepCard():
+            title = masked_contents_text(card.outputs, card.steps, card.image_messages)
+        case UndoCard():
+            title = _undo_title(card)
+        case ManualActionCard():
+            title = card.text
+        case FormCard():
+            title = _form_title(card)
+        case _:
+            title = translate(card.what)
+    return title
+
+
+def _undo_title(card: UndoCard) -> str:
+    if card.kind == "undo":
+        return tr("Undone: {title}", title=card.name)
+    return tr("Redone: {title}", title=card.name)
+
+
+def _form_title(card: FormCard) -> str:
+    match card.form:
+        case "full":
+            return tr("Full output sent: {output}", output=card.output)
+        case "preview" | "compact":
+            return tr("Part of the output sent: {output}", output=card.output)
+
+
+def send_form_text(form: Form) -> str:
+    match form:
+        case "full":
+            return tr("Send full output")
+        case "preview":
+            return tr("Send preview")
+        case "compact":
+            return tr("Send extract…")
+
+
+def chooser_text(card: FormCard) -> str:
+    """Return who chose the form of a large output, and why it is not another one."""
+    if card.has_failed and card.instructions:
+        return tr("Preview instead of the requested extract")
+    if card.has_failed and card.chooser == "rule":
+        return tr("No choice was made")
+    match card.chooser:
+        case "rule":
+            return tr("By the policy: over the size limit")
+        case "agent":
+            return tr("Chosen by the agent")
+        case "timeout":
+            return tr("Not chosen in time")
+        case "user":
+            return tr("Chosen by you")
+
+
+def _observations_title(card: ObservationsCard) -> str:
+    count = len(card.event.observations)
+    if card.event.reflection:
+        return tr.plural(
+            count, "%n fact about older messages, merged", "%n facts about older messages, merged"
+        )
+    return tr.plural(count, "%n fact about older messages", "%n facts about older messages")
+
+
+def fold_card_text(card: FoldCard) -> str:
+    match card.event.how:
+        case "condense":
+            return tr.plural(card.event.steps, "%n step compacted further", "%n steps compacted further")
+        case "truncate":
+            return tr("Context full: {messages} compacted", messages=card.messages)
+    return tr.plural(card.event.steps, "%n step compacted", "%n steps compacted")
+
+
+def running_text(what: Attempt) -> str:
+    return tr("Compacting") if what == "handover" else tr("Writing down facts")
+
+
+def phase_text(phase: Phase) -> str:
+    match phase:
+        case "read":
+            return tr("Read", "phase of a compaction: the history is read")
+        case "summarize":
+            return tr("Write")
+        case "check":
+            return tr("Check")
+        case "write":
+            return tr("Save", "phase of a compaction: the handover is recorded")
+
+
+def card_group_text(group: Group | None) -> str:
+    """Return what the filter calls a kind of cards; None: all."""
+    texts: dict[Group | None, str] = {
+        None: tr("All"),
+        "handovers": tr("Handovers"),
+        "compacted": translate(STATE_WORDS["handed_over"].label),
+        "cached": translate(STATE_WORDS["cached"].label),
+        "yours": tr("Yours"),
+    }
+    return texts[group]
+
+
+def explain_group(group: Group | None) -> str:
+    """Return what the cards of a kind are about; empty where the name says it."""
+    texts: dict[Group | None, str] = {
+        "handovers": tr("Handovers, and those prepared for the next compaction."),
+        "compacted": tr("Notes, facts and handovers that replaced older messages."),
+        "cached": tr("Outputs and arguments that became markers, and large outputs sent in part."),
+        "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
+    }
+    return texts.get(group, "")
+
+
+def point_kind_text(kind: PointKind) -> str:
+    """Return what a point of the chart follows; empty for a step of the conversation."""
+    texts: dict[PointKind, str] = {
+        "sweep": tr("after outputs were cached"),
+        "fold": tr("after steps were compacted"),
+        "observations": tr("after messages were compacted as facts"),
+        "handover": tr("after messages were compacted as a handover"),
+        "form": tr("after you sent an output in another form"),
+        "exclude": tr("after you left something out"),
+        "undo": tr("after an undo"),
+        "redo": tr("after a redo"),
+        "failure": tr("after a failed attempt"),
+    }
+    return texts.get(kind, "")

@@ -45,10 +45,12 @@ from helix_desktop.ui.timeline.card_data import (
     PlacedCard,
     SweepCard,
     UndoCard,
+    card_title,
+    chooser_text,
+    send_form_text,
 )
-from helix_desktop.ui.timeline.card_texts import card_title, chooser_text, send_form_text
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.models import writer_name
+from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
@@ -130,19 +132,21 @@ class TimeLabel(TextLine):
 
 def model_pill(card: HandoverCard | ObservationsCard) -> Pill:
     """Who wrote it, in how many calls; why it was not done as usual, and by which instructions, on top."""
-    parts = [writer_name(card.model, card.demo)]
-    if card.calls > 1:
-        parts.append(tr.plural(card.calls, "%n call", "%n calls"))
-    is_written = bool(card.model or card.demo)
-    pill = Pill(" · ".join(parts), "warn" if card.fallback else "neutral", "bot" if is_written else "list")
-    version = tr("Prompt version: {version}", version=card.prompt) if card.prompt else ""
-    pill.setToolTip("\n".join(filter(None, (translate(card.fallback), version))))
+    event, model = card.event, recorded_writer(card.event.model)
+    parts = [writer_name(model, event.demo)]
+    if event.calls > 1:
+        parts.append(tr.plural(event.calls, "%n call", "%n calls"))
+    is_written = bool(model or event.demo)
+    pill = Pill(" · ".join(parts), "warn" if event.fallback else "neutral", "bot" if is_written else "list")
+    version = tr("Prompt version: {version}", version=event.prompt) if event.prompt else ""
+    pill.setToolTip("\n".join(filter(None, (translate(event.fallback), version))))
     return pill
 
 
 def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
     """Return what all its model calls took, in tokens and money; none where no model was asked."""
-    text = cost_text(card.spent, card.cost, card.demo, card.is_estimated, card.unpriced)
+    event = card.event
+    text = cost_text(event.spent, event.cost, event.demo, event.estimated, event.unpriced)
     if not text:
         return []
     pill = Pill(tr("Used {amount}", amount=text))
@@ -150,15 +154,16 @@ def cost_pills(card: HandoverCard | ObservationsCard) -> list[Pill]:
     return [pill]
 
 
-def index_pill(digest: str, entries: int) -> Pill:
-    pill = Pill(
-        tr.plural(entries, "List of %n cached output", "List of %n cached outputs"),
-        icon_name="database",
-        clickable=True,
-    )
+def index_pills(card: HandoverCard | ObservationsCard | FoldCard) -> list[Pill]:
+    """Return the way to the index entry of what it covers, if it has one."""
+    digest = card.event.index
+    if not digest:
+        return []
+    words = tr.plural(card.event.index_entries, "List of %n cached output", "List of %n cached outputs")
+    pill = Pill(words, icon_name="database", clickable=True)
     pill.setToolTip(f"{tr('Open in cache')}: {digest[:8]}")
     pill.clicked.connect(lambda: perform(pill, OpenCacheEntry(digest)))
-    return pill
+    return [pill]
 
 
 def session_pill(text: str, session_id: str) -> Pill:

@@ -8,7 +8,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy import policy_from_event
@@ -56,20 +55,19 @@ from helix_desktop.ui.timeline.card_data import (
     HandoverCard,
     ManualActionCard,
     ObservationsCard,
-    ObservedFact,
     PlacedCard,
     Retry,
     SweepCard,
     TimelineCard,
     UndoCard,
     UsagePoint,
+    card_title,
 )
-from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
-from helix_desktop.words.models import recorded_writer, slow_model_text
+from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
@@ -252,7 +250,14 @@ class _CardReducer:
             case HandoverDiscarded(prepared=HandoverPrepared() as prepared):
                 return self._checkpoint(recorded, prepared)
             case FoldMade():
-                return _fold(recorded, event, self._transcript, *(self._size(recorded.seq) or (0, 0)))
+                return FoldCard(
+                    recorded.seq,
+                    recorded.at,
+                    event,
+                    *(self._size(recorded.seq) or (0, 0)),
+                    self._undone(recorded.seq),
+                    messages=translate(self._transcript.messages.counts(event.after, event.upto).text),
+                )
             case ObservationsMade():
                 return self._observations(recorded, event)
         return None
@@ -398,42 +403,17 @@ class _CardReducer:
         placed = self._placed.get(recorded.seq, 0)
         quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
         return ObservationsCard(
-            seq=recorded.seq,
-            at_ms=recorded.at,
-            is_reflection=event.reflection,
-            facts=tuple(
-                ObservedFact(
-                    observation.at,
-                    observation.priority,
-                    observation.text,
-                    observation.sources,
-                    observation in self._ended,
-                )
-                for observation in event.observations
-            ),
-            before=event.before,
-            after=event.tokens,
-            messages=translate(self._transcript.messages.counts(event.after, event.upto).text),
-            ledger=event.ledger,
-            quotes=tuple(
+            recorded.seq,
+            recorded.at,
+            event,
+            translate(self._transcript.messages.counts(event.after, event.upto).text),
+            tuple(observation for observation in event.observations if observation in self._ended),
+            tuple(
                 Bullet(quote.event.text, (quote.seq,))
                 for quote in quoted
                 if isinstance(quote.event, UserSpoke)
             ),
-            index=event.index,
-            index_entries=event.index_entries,
-            model=recorded_writer(event.model),
-            demo=event.demo,
-            fallback=event.fallback,
-            duration_ms=event.duration_ms,
-            calls=event.calls,
-            prompt=event.prompt,
-            spent=event.spent,
-            cost=event.cost,
-            is_estimated=event.estimated,
-            unpriced=event.unpriced,
-            refused=event.refused,
-            placed_seq=placed,
+            placed,
             is_undone=bool(placed) and self._undone(placed),
             missing=missing_rules_text(event.coverage),
         )
@@ -443,58 +423,15 @@ def _handover(
     recorded: RecordedEvent, event: HandoverMade, titles: Mapping[int, str], transcript: Transcript
 ) -> HandoverCard:
     return HandoverCard(
-        seq=recorded.seq,
-        at_ms=recorded.at,
-        title=titles[recorded.seq],
-        before=event.before,
-        after=event.after,
-        messages=translate(handover_counts(transcript, event).text),
-        trigger=event.trigger,
-        sections=event.sections,
-        ledger=event.ledger,
-        index=event.index,
-        index_entries=event.index_entries,
-        model=recorded_writer(event.model),
-        demo=event.demo,
-        fallback=event.fallback,
-        focus=event.focus,
-        duration_ms=event.duration_ms,
+        recorded.seq,
+        recorded.at,
+        event,
+        titles[recorded.seq],
+        event.before,
+        event.after,
+        translate(handover_counts(transcript, event).text),
         is_undone=transcript.can_redo(recorded.seq),
-        calls=event.calls,
-        prompt=event.prompt,
-        is_edited=event.edited,
-        threshold=event.threshold,
-        read=event.read,
-        spent=event.spent,
-        cost=event.cost,
-        is_estimated=event.estimated,
-        unpriced=event.unpriced,
-        refused=event.refused,
-        origin=event.origin,
-        origin_title=event.origin_title,
-        quotes=tuple(quote.text for quote in event.quotes),
         missing=missing_rules_text(event.coverage),
-        is_revision=bool(event.revises),
+        read=event.read,
         checkpoint=titles.get(event.checkpoint, ""),
-    )
-
-
-def _fold(
-    recorded: RecordedEvent, event: FoldMade, transcript: Transcript, before: int, after: int
-) -> FoldCard:
-    return FoldCard(
-        seq=recorded.seq,
-        at_ms=recorded.at,
-        kind=event.how,
-        steps=event.steps,
-        before=before,
-        after=after,
-        tokens=event.tokens + FRAMING_TOKENS,
-        first_seq=event.after + 1,
-        last_seq=event.upto,
-        text=event.text,
-        index=event.index,
-        index_entries=event.index_entries,
-        is_undone=not transcript.rewrites.is_active(recorded.seq),
-        messages=translate(transcript.messages.counts(event.after, event.upto).text),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.domain.events.summary import Bullet, Observation
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import Card
@@ -26,13 +26,12 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView, source_pill
-from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact, Unfolded
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_data import ObservationsCard, Unfolded, card_title
 from helix_desktop.ui.timeline.cards import (
     TimeLabel,
     cost_pills,
     icon_line,
-    index_pill,
+    index_pills,
     inside_pill,
     model_pill,
     undo_button,
@@ -76,9 +75,9 @@ class ObservationsView(Card):
         super().__init__((14, 9, 12, 11), 6)
         self._card = card
         self._text_role: TextRole = "faint" if card.is_undone else "text"
-        size, self._state = format_token_count(card.after), _state_pill(card)
+        size, self._state = format_token_count(card.event.tokens), _state_pill(card)
         self.setAccessibleName(" · ".join((card_title(card), size, self._state.text())))
-        self.setToolTip(explain_merged_observations() if card.is_reflection else explain_observations())
+        self.setToolTip(explain_merged_observations() if card.event.reflection else explain_observations())
         self.body.addWidget(self._heading(now_ms))
         self.parts = self._make_parts()
         self.body.addWidget(self.parts[0])
@@ -91,7 +90,7 @@ class ObservationsView(Card):
 
     def _heading(self, now_ms: int) -> QWidget:
         card = self._card
-        icon = IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted")
+        icon = IconLabel("sparkles" if card.event.reflection else "eye", px=15, color_token="muted")
         title = TextLine(card_title(card), 14, 600, self._text_role)
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.placed_seq:
@@ -104,33 +103,31 @@ class ObservationsView(Card):
         for part in self.parts[1:]:
             inside.addWidget(part)
         inside.addWidget(FlowBox(self._pills()))
-        if card.coverage or card.missing.lines:
-            inside.addWidget(SummaryCoverageView(card.coverage, card.missing, is_folded=True))
+        if card.missing.lines:
+            inside.addWidget(SummaryCoverageView(card.missing, is_folded=True))
         rest.setLayout(inside)
         return rest
 
     def _pills(self) -> list[QWidget]:
         card = self._card
         pills: list[QWidget] = [
-            Pill(format_token_count(card.after), "neutral" if card.is_undone else "accent", "gauge"),
+            Pill(format_token_count(card.event.tokens), "neutral" if card.is_undone else "accent", "gauge"),
             Pill(card.messages, icon_name="message-square"),
             model_pill(card),
             *cost_pills(card),
-            Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
+            Pill(format_exact_duration(card.event.duration_ms), icon_name="clock"),
         ]
-        if card.index:
-            pills.append(index_pill(card.index, card.index_entries))
-        return pills
+        return [*pills, *index_pills(card)]
 
     def _make_parts(self) -> list[Disclosure]:
         card = self._card
         parts = [Disclosure(DisclosureHead(tr("Details"), "", self._text_role), self._facts)]
         if card.quotes:
             parts.append(self._part(tr("Your messages, word for word"), len(card.quotes), self._quotes))
-        if card.ledger:
-            parts.append(ledger_disclosure(card.ledger, self._text_role))
-        if card.refused:
-            parts.append(refused_disclosure(card.refused))
+        if card.event.ledger:
+            parts.append(ledger_disclosure(card.event.ledger, self._text_role))
+        if card.event.refused:
+            parts.append(refused_disclosure(card.event.refused))
         return parts
 
     def _part(self, title: str, count: int, build: Callable[[], QWidget]) -> Disclosure:
@@ -139,15 +136,15 @@ class ObservationsView(Card):
     def _facts(self) -> QWidget:
         body, lines = _column()
         day = ""
-        for fact in self._card.facts:
-            if (this := utc_day(fact.at_ms)) != day:
+        for fact in self._card.event.observations:
+            if (this := utc_day(fact.at)) != day:
                 day = this
                 lines.addSpacing(2 if lines.count() else 0)
                 lines.addWidget(TextLine(day, 12, 600, "muted"))
             lines.addLayout(self._fact(fact))
         return body
 
-    def _fact(self, fact: ObservedFact) -> QHBoxLayout:
+    def _fact(self, fact: Observation) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
         holder = QWidget()
@@ -155,7 +152,7 @@ class ObservationsView(Card):
         holder.setFixedWidth(scaled(_PRIORITY_PX))
         inside = QHBoxLayout(holder)
         inside.setContentsMargins(0, 2, 0, 0)
-        if fact.is_over:
+        if fact in self._card.over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
             pill.setToolTip(tr("A later fact says that it is no longer true. It left the context."))
             inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)

@@ -16,8 +16,7 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.intents import CancelCompaction, perform
-from helix_desktop.ui.timeline.card_data import PHASES, Phase, RunningCard
-from helix_desktop.ui.timeline.card_texts import phase_text, running_text
+from helix_desktop.ui.timeline.card_data import PHASES, Phase, RunningCard, phase_text, running_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

@@ -1,4 +1,4 @@
-"""How much a summary names of what it covers, and what it does not, a line for each kind of fact."""
+"""What a summary does not name of what it covers, a line for each kind of fact."""
 
 from __future__ import annotations
 
@@ -16,33 +16,28 @@ _PX = 12  # of its texts at 100 %
 
 
 class SummaryCoverageView(Themed, QWidget):
-    """Shows the counts of a coverage check, and below them what is missing; hidden without either.
+    """Shows what is missing in a summary; hidden without any.
 
-    `is_folded`: what is missing stands behind its heading until that is opened.
+    `is_folded`: it stands behind its heading until that is opened.
     """
 
-    def __init__(
-        self, coverage: str = "", missing: MissingText = NOTHING_MISSING, *, is_folded: bool = False
-    ) -> None:
+    def __init__(self, missing: MissingText = NOTHING_MISSING, *, is_folded: bool = False) -> None:
         super().__init__()
         self._is_folded = is_folded
         self._is_open = False
         self._parts = column(gap=4)
         self.setLayout(self._parts)
-        self.show_coverage(coverage, missing)
+        self.show_missing(missing)
 
-    def show_coverage(self, coverage: str, missing: MissingText) -> None:
-        """Show others; what is open stays open."""
+    def show_missing(self, missing: MissingText) -> None:
+        """Show another; what is open stays open."""
         clear_layout(self._parts)
-        if coverage:
-            self._parts.addWidget(SelectableText(coverage, _PX, "muted"))
         if missing.lines:
             self._parts.addWidget(self._disclosure(missing) if self._is_folded else _with_heading(missing))
         retint(self, self._theme)
-        self.setAccessibleName("\n".join(filter(None, (coverage, missing.text))))
-        is_shown = bool(coverage or missing.lines)
-        if self.parentWidget() is not None or not is_shown:  # shown before, it is a window of its own
-            self.setVisible(is_shown)
+        self.setAccessibleName(missing.text)
+        if self.parentWidget() is not None or not missing.lines:  # shown before, it is a window of its own
+            self.setVisible(bool(missing.lines))
 
     def _disclosure(self, missing: MissingText) -> QWidget:
         kinds = dotted(kind for kind, _ in missing.lines)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.context.log.steps import Step
-from helix_desktop.context.summaries.summary_task import FallbackRate
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.steps import Step, read_steps
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.handover_revision import (
+    HandoverPreview,
+    HandoverPreviewWriter,
+    to_markdown,
+)
+from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -34,9 +47,20 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.kit.commands import add_shortcut
-from helix_desktop.ui.kit.intents import FocusComposer, LookAtStep, RedoLast, ShowEvent, UndoLast, perform
+from helix_desktop.ui.kit.intents import (
+    FocusComposer,
+    LookAtStep,
+    RedoLast,
+    ShowEvent,
+    ShowInTimeline,
+    UndoLast,
+    handles,
+    perform,
+)
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
+    Continuation,
     FailureCard,
     FoldCard,
     FormCard,
@@ -45,20 +69,19 @@ from helix_desktop.ui.timeline.card_data import (
     ManualActionCard,
     ObservationsCard,
     PlacedCard,
+    PreviewCard,
     RunningCard,
     SweepCard,
     TimelineCard,
     TimelineState,
     UndoCard,
     Unfolded,
-    card_groups,
-)
-from helix_desktop.ui.timeline.card_list import CardList
-from helix_desktop.ui.timeline.card_texts import (
     card_group_text,
+    card_groups,
     card_title,
     explain_group,
 )
+from helix_desktop.ui.timeline.card_list import CardList, TimelineRow
 from helix_desktop.ui.timeline.cards import (
     FailureView,
     FormView,
@@ -67,16 +90,15 @@ from helix_desktop.ui.timeline.cards import (
     SweepView,
     TimeLabel,
     UndoView,
-    index_pill,
+    index_pills,
     rewrite_row,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
-from helix_desktop.ui.timeline.chart.usage_points import with_current_usage
-from helix_desktop.ui.timeline.handover_view import HandoverView
+from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.handover_view import HandoverView, PreviewView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
-from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import (
     format_token_count,
@@ -86,12 +108,13 @@ from helix_desktop.words.numbers import (
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.rewrites import context_change_text
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
+from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-LineCard: TypeAlias = SweepCard | PlacedCard | ManualActionCard | FormCard | FailureCard | UndoCard
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 _CAPTION_ROLES: tuple[TextRole, TextRole] = ("muted", "faint")  # what the chart's figure is of, and a note
 
@@ -158,10 +181,10 @@ class FoldView(Card):
         elif card.inside:
             parts.append(tr("Compacted later"))
         self.setAccessibleName(" · ".join(parts))
-        if card.kind != "truncate":
+        if card.event.how != "truncate":
             self.setToolTip(translate(STATE_WORDS["folded"].tooltip))
         self.body.addWidget(self._heading(now_ms, color))
-        size = format_token_count(card.tokens)
+        size = format_token_count(card.event.tokens + FRAMING_TOKENS)
         self.note = Disclosure(DisclosureHead(tr("Sent in their place"), size, color), self._note)
         self.note.head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
         self.body.addWidget(self.note)
@@ -170,24 +193,21 @@ class FoldView(Card):
 
     def _heading(self, now_ms: int, role: TextRole) -> QWidget:
         card = self._card
-        tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
-        icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)
+        tone = "faint" if card.is_undone else "warn" if card.event.how == "truncate" else "muted"
+        icon = IconLabel(_GLYPHS[card.event.how], px=15, color_token=tone)
         words = f"{card_title(card)} · {context_change_text(card.before, card.after)}"
         title = SelectableText(words, 13, role, weight=500)
         return rewrite_row(icon, title, card, now_ms)
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        covers = Pill(f"e{card.first_seq}–e{card.last_seq}", mono=True, clickable=True)
+        covers = Pill(f"e{card.event.after + 1}–e{card.event.upto}", mono=True, clickable=True)
         covers.setToolTip(tr("Show first step in chat"))
-        covers.clicked.connect(lambda: perform(self, ShowEvent(card.first_seq)))
-        pills: list[QWidget] = [covers]
-        if card.index:
-            pills.append(index_pill(card.index, card.index_entries))
-        return pills
+        covers.clicked.connect(lambda: perform(self, ShowEvent(card.event.after + 1)))
+        return [covers, *index_pills(card)]
 
     def _note(self) -> QWidget:
-        text = self._card.text
+        text = self._card.event.text
         if len(text) > _AT_ONCE:
             frame = ContentViewer()
             frame.show_data(text.encode("utf-8", "surrogatepass"))
@@ -233,7 +253,7 @@ def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
 
 def _what_keeps(state: TimelineState, used: str) -> str:
     handovers = [card for card in state.cards if isinstance(card, HandoverCard)]
-    if any(not (card.origin or card.is_checkpoint) for card in handovers):  # or undone
+    if any(not (card.event.origin or card.is_checkpoint) for card in handovers):  # or undone
         return tr("The context is {used} full.", used=used)
     changed = [card for card in state.cards if isinstance(card, PlacedCard | FoldCard | SweepCard)]
     holding = [card for card in changed if not card.is_undone]
@@ -252,11 +272,22 @@ def _what_keeps(state: TimelineState, used: str) -> str:
 
 class Timeline(Themed, QWidget):
     scrolled = Signal()
+    _session: Session
 
     def __init__(self, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._clock = clock
         self._state = TimelineState()
+        self._workspace_id = ""  # that the fallbacks were counted in
+        self._conversation: Conversation | None = None  # whose cards are shown
+        self._fallback_rate = NO_SUMMARIES
+        self._writer: tuple[Conversation, HandoverPreviewWriter] | None = None
+        self._present_lock = asyncio.Lock()
+        self._preview: PreviewCard | None = None
+        self._present_for: tuple[str, int, ContextPolicy, int] | None = None  # what it was written for
+        self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
+        self._is_loaded = False  # whether it shows this conversation, and not the previous one
+        self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
         self._past_step: Step | None = None
         self._unfolded: Unfolded = {}
         self.chart = UsageChart()
@@ -291,7 +322,7 @@ class Timeline(Themed, QWidget):
 
     def show_usage(self, gauge: UsageGauge, seq: int, at_ms: int) -> None:
         """Show how full the context is after event `seq`, before the rest of the log has been read again."""
-        state = msgspec.structs.replace(
+        state = replace(
             self._state,
             points=with_current_usage(self._state.points, seq, gauge, at_ms),
             used=gauge.used,
@@ -318,6 +349,7 @@ class Timeline(Themed, QWidget):
 
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
+        self._state = replace(self._state, running=card)
         self._running_row.setVisible(card is not None)
         if card is not None:
             self.running.show_card(card)
@@ -468,27 +500,173 @@ class Timeline(Themed, QWidget):
 
     def _create_view(self, card: TimelineCard) -> QWidget:
         now = self._clock()
-        match card:
-            case HandoverCard():
-                return HandoverView(card, now, self._unfolded)
-            case FoldCard():
-                return FoldView(card, now, self._unfolded)
-            case ObservationsCard():
-                return ObservationsView(card, now, self._unfolded)
-            case _:
-                return self._create_line_view(card, now)
+        if isinstance(card, HandoverCard | FoldCard | ObservationsCard):
+            return _FOLDED_VIEWS[type(card)](card, now, self._unfolded)
+        return _LINE_VIEWS[type(card)](card, now)
 
-    def _create_line_view(self, card: LineCard, now_ms: int) -> QWidget:
-        match card:
-            case SweepCard():
-                return SweepView(card, now_ms)
-            case PlacedCard():
-                return PlacedView(card, now_ms)
-            case ManualActionCard():
-                return ManualActionView(card, now_ms)
-            case FormCard():
-                return FormView(card, now_ms)
-            case FailureCard():
-                return FailureView(card, now_ms)
-            case UndoCard():
-                return UndoView(card, now_ms)
+    def follow(self, session: Session) -> None:
+        """Show what happened to the context of the session on screen, from the next `refresh` on."""
+        self._session = session
+        session.changed.connect(self._leave)
+        session.on_refresh_page("timeline", self.refresh)
+
+    def _leave(self) -> None:
+        """Show another session, or none, from the next `refresh` on."""
+        if self._session.workspace_id != self._workspace_id:
+            self._workspace_id, self._fallback_rate = self._session.workspace_id, NO_SUMMARIES
+        conversation = self._session.find_conversation()
+        if conversation is not self._conversation:
+            self.clear()
+        self._conversation = conversation
+        self._first_card, self._is_loaded = 0, False
+
+    async def refresh(self) -> None:
+        """Show the log as it is now. Reads it in a thread: a long log takes longer than a frame."""
+        if not self._session.has_conversation:
+            return
+        workspace, conversation = self._session.workspace, self._session.conversation
+        self._last_begun += 1
+        number = self._last_begun
+        transcript = conversation.session.transcript
+        log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
+        last = transcript.messages.items[-1].seq if transcript.messages.items else 0
+        at_ms = log[-1].at if log else 0
+        if self._is_loaded:  # what follows may take a second on a busy machine
+            self.show_usage(gauge, last, at_ms)
+        sent = _handover_as_sent(conversation.window.items())
+        policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
+        points = await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens)
+        cards = await asyncio.to_thread(build_cards, log, transcript, sent, points)
+        points = with_current_usage(points, last, gauge, at_ms)
+        steps = await asyncio.to_thread(read_steps, log)
+        preview = await self._preview_card(conversation)
+        continuations = await self._continuations(workspace, conversation.session.id)
+        if not self._session.shows(conversation) or number < self._last_shown:
+            return
+        self._last_shown = number
+        policy = conversation.window.policy
+        left_out = max(0, transcript.messages.full_total_tokens - sum(window.entry_tokens))
+        self.set_state(
+            TimelineState(
+                cards,
+                points,
+                gauge.used,
+                gauge.window,
+                gauge.trigger,
+                self._state.running,
+                policy.enabled,
+                round(left_out * gauge.ratio),
+                preview,
+                continuations,
+                self._fallback_rate,
+                steps,
+                is_estimated=not gauge.is_reported,
+            )
+        )
+        self.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
+        self._pending_reveal = self._first_card = 0
+        self._is_loaded = True
+        await self._show_fallbacks(workspace)  # may read many sessions: last
+
+    async def _show_fallbacks(self, workspace: OpenWorkspace) -> None:
+        with suppress(StoreError):  # it was closed meanwhile, or has damage that is reported elsewhere
+            rate = await workspace.fallbacks.count()
+            if self._session.shows(workspace):
+                self._fallback_rate = rate
+                self.show_fallbacks(rate)
+
+    @staticmethod
+    async def _continuations(workspace: OpenWorkspace, session_id: str) -> tuple[Continuation, ...]:
+        """Return the sessions that continue one; none while the store cannot be read."""
+        with suppress(StoreError):
+            others = await workspace.sessions()
+            return tuple(
+                Continuation(other.id, session_title(other.title))
+                for other in others
+                if other.origin == session_id
+            )
+        return ()
+
+    async def _preview_card(self, conversation: Conversation) -> PreviewCard | None:
+        """Return the handover as it would be now; written again only where the log went on."""
+        transcript, policy = conversation.session.transcript, conversation.window.policy
+        window_size = conversation.window.frame.info.window
+        async with self._present_lock:
+            if self._writer is None or self._writer[0] is not conversation:
+                self._writer = conversation, HandoverPreviewWriter()
+            made_for = (conversation.session.id, transcript.last_seq, policy, window_size)
+            if made_for != self._present_for:
+                writer = self._writer[1]
+                self._preview = await asyncio.to_thread(
+                    build_preview_card, writer, transcript.fork(), policy, window_size
+                )
+                self._present_for = made_for
+            return self._preview
+
+    @handles(ShowInTimeline)
+    def reveal_soon(self, seq: int, is_handover: bool = False) -> None:
+        """Show the card of an event; one that is not made yet, as soon as it is."""
+        self._pending_reveal = seq
+        self._session.show_page("timeline")
+
+    @property
+    def is_reading(self) -> bool:
+        """Return True while a refresh is under way: what is shown may be older than the log."""
+        return self._last_shown < self._last_begun
+
+    @property
+    def is_revealing(self) -> bool:
+        """Return True while a card is still to come into sight."""
+        return bool(self._pending_reveal)
+
+    def set_first_card(self, seq: int) -> None:
+        """Let the list begin at the card of an event at the next `refresh`."""
+        self._first_card = seq
+
+    @property
+    def first_card(self) -> int | None:
+        """Return the event of the first card in sight, 0 at the top; None before the first `refresh`."""
+        return self.first_visible_seq if self._is_loaded else None
+
+
+_FOLDED_VIEWS: dict[type, Callable[[Any, int, Unfolded], QWidget]] = {
+    HandoverCard: HandoverView,
+    FoldCard: FoldView,
+    ObservationsCard: ObservationsView,
+}
+_LINE_VIEWS: dict[type, Callable[[Any, int], QWidget]] = {
+    SweepCard: SweepView,
+    PlacedCard: PlacedView,
+    ManualActionCard: ManualActionView,
+    FormCard: FormView,
+    FailureCard: FailureView,
+    UndoCard: UndoView,
+}
+
+
+def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:
+    """Return the tokens of the handover in the next request, by its event, as the inspector lists them."""
+    return {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}
+
+
+def build_preview_card(
+    writer: HandoverPreviewWriter, transcript: Transcript, policy: ContextPolicy, window_size: int
+) -> PreviewCard | None:
+    """Return the card; None without messages. Its time grows with the log: call it in a thread."""
+    if not transcript.messages.items:
+        return None
+    preview = writer.write(transcript, policy, window_size)
+    return PreviewCard(
+        translate(preview.counts.text),
+        preview.sections,
+        preview.ledger,
+        missing=missing_rules_text(preview.coverage),
+        markdown=_markdown(preview),
+    )
+
+
+def _markdown(preview: HandoverPreview) -> str:
+    parts = [f"# {tr('Handover')}", to_markdown(preview.sections)]
+    if preview.ledger:
+        parts += [f"## {tr('Files, commands and errors')}", f"```\n{preview.ledger}\n```"]
+    return "\n\n".join(part.strip() for part in parts) + "\n"

@@ -13,7 +13,7 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
-from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
+from helix_desktop.ui.design.dialogs import confirm, exec_async
 from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
@@ -142,8 +142,7 @@ class CleanupController(QObject):
     async def _agrees_to_trash(self, count: int) -> bool:
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
         why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
-        choices = (DialogChoice("", tr("Cancel")), DialogChoice("trash", tr("Move to trash"), "danger"))
-        return await ask(self._window, what, why, choices) == "trash"
+        return await confirm(self._window, what, why, "trash", tr("Move to trash"))
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
@@ -205,8 +204,7 @@ class CleanupController(QObject):
         versions = await history.plan_deletion(plan.sessions)
         what = tr.plural(count, "Permanently delete %n item?", "Permanently delete %n items?")
         why = " ".join((*deletion_lines(plan, versions), tr("This can't be undone.")))
-        choices = (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Delete permanently"), "danger"))
-        if await ask(dialog, what, why, choices) != "delete":
+        if not await confirm(dialog, what, why, "delete", tr("Delete permanently")):
             return
         done = await retention.delete_permanently(digests, sessions)
         await history.clean_up()

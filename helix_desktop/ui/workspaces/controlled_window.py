@@ -8,7 +8,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -20,24 +19,17 @@ from helix_desktop.ui.session.drafts.attachments import RecallController
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.figures import SessionFigures
 from helix_desktop.ui.session.inspector import InspectorPresenter
-from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.session.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.session.notices import follow_session
 from helix_desktop.ui.session.past import PastController
-from helix_desktop.ui.session.reverts import ChangesController, RevertFlow
+from helix_desktop.ui.session.reverts import RevertFlow
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.turn import (
-    ApprovalController,
-    ModeController,
-    NextMessagesController,
-    TurnCommands,
-)
-from helix_desktop.ui.session.view_state import ViewStateController
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -84,17 +76,17 @@ class ControlledWindow:
         SessionFigures(window, session)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
-        self.timeline = TimelinePresenter(pages.timeline, session)
+        pages.timeline.follow(session)
         pages.changes.follow(session)
-        for page in (self.timeline, pages.changes):
+        for page in (pages.timeline, pages.changes):
             window.intents.add(page)
         others = self.windows.windows  # the first one has heard all that runs
-        self.jobs = SessionJobs(window, session, self.timeline, others[0].background_jobs if others else {})
-        window.intents.add(CachePresenter(pages.cache, session))
+        self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
+        pages.cache.follow(session)
+        window.intents.add(pages.cache)
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
-        self.next_messages = NextMessagesController(pages.chat.next_messages, session, self.composer)
-        window.intents.add(self.next_messages)
+        self.turn = TurnController(window, session, self.composer)
         InspectorPresenter(window, session, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
@@ -105,24 +97,20 @@ class ControlledWindow:
         self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
         self.trust = TrustController(window, session, windows, self.sidebar)
         self.workspace_controller = WorkspaceController(
-            window, session, windows, self.composer, self.next_messages, self.sidebar, self.trust
+            window, session, windows, self.composer, self.turn, self.sidebar, self.trust
         )
 
     def _add_session_actions(self) -> None:
         window, session, workspaces = self.window, self.session, self.workspace_controller
-        ViewStateController(window, session, self.past, self.timeline)
+        ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
-        ChangesController(window, session, self._reverts)
         ToolCardController(window, session, self.chat)
-        TurnCommands(window, session)
-        ApprovalController(window, session)
         follow_session(session)
-        mode = ModeController(window, session)
-        workspaces.on(ApprovalGiven, mode.follow_approval)
-        workspaces.on(ModeChanged, mode.follow_mode)
+        workspaces.on(ApprovalGiven, self.turn.follow_approval)
+        workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
         PromptFileActions(window, session)
 

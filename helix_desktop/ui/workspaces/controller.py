@@ -18,15 +18,21 @@ from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissin
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.file_history import WorkspaceHistoryStorage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import FocusComposer, NewSession, OpenFolder, ShowWaiting, handles
-from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeArea
+from helix_desktop.ui.kit.intents import (
+    FocusComposer,
+    NewSession,
+    OpenFolder,
+    ShowWaiting,
+    ShowWorkspace,
+    handles,
+)
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
-from helix_desktop.ui.session.turn import NextMessagesController
+from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_opener import SessionOpener
@@ -38,67 +44,10 @@ from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
-changes_tr = Translator("Changes")
 T = TypeVar("T")
 
 _CLOSED_NOTICE = "workspace-closed"
 _SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
-
-
-async def watch_store_health(workspace: OpenWorkspace, notices: NoticeArea) -> None:
-    """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
-    health = workspace.store.health
-    health.listen(lambda error: _show(error, workspace, notices))
-    report = health.report
-    if report is not None:
-        _show(repair_notice(report), workspace, notices)
-        await health.acknowledge()
-
-
-async def report_history_damage(
-    workspace: OpenWorkspace, history: WorkspaceHistoryStorage, notices: NoticeArea
-) -> None:
-    """Show, once, that a file history was damaged and replaced by a new one. Raises StoreError."""
-    damage = await history.notice()
-    if damage is not None:
-        _show(damage, workspace, notices)
-
-
-async def report_undone_changes(
-    workspace: OpenWorkspace, notices: NoticeArea, put: Callable[[PutAutoRun], object]
-) -> None:
-    """Show what was taken back because a command was cut off when the app ended; `put` restores it."""
-    store = workspace.services.auto_run
-    changes = await store.unreported() if store is not None else ()
-    if not changes:
-        return
-    change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
-    restore = Answer(
-        changes_tr("Restore"), lambda: put(PutAutoRun(change_ids, restore=True)), ",".join(change_ids)
-    )
-    notices.notify(
-        Notice(
-            UNDONE_CHANGES,
-            changes_tr("A command was cut off before its changes were reported."),
-            "\n".join(auto_run_texts(changes)),
-            answers=(restore,) if change_ids else (),
-            level="warning",
-            workspace_id=workspace.id,
-        )
-    )
-
-
-def _show(error: HelixError, workspace: OpenWorkspace, notices: NoticeArea) -> None:
-    notices.notify(
-        Notice(
-            error.what,
-            translate(error.what),
-            translate(error.why),
-            translate(error.fix),
-            level="warning",
-            workspace_id=workspace.id,
-        )
-    )
 
 
 class WorkspaceController(QObject):
@@ -115,13 +64,13 @@ class WorkspaceController(QObject):
         session: Session,
         windows: WindowGroup,
         composer: ComposerController,
-        next_messages: NextMessagesController,
+        turn: TurnController,
         sidebar: SidebarPresenter,
         trust: TrustController,
     ) -> None:
         super().__init__(window)
         self._window, self._services = window, session.app
-        self.session, self.sidebar, self._next_messages = session, sidebar, next_messages
+        self.session, self.sidebar, self._turn = session, sidebar, turn
         self.session_opener = SessionOpener(window, session, windows, composer, sidebar)
         self.session_opener.session_opened.connect(self._end_opening)
         self._trust, self._windows = trust, windows
@@ -139,8 +88,9 @@ class WorkspaceController(QObject):
             self._listen(workspace)
         start = session.start
         window.intents.add(self)
-        for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
-            selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
+        window.switcher.workspace_selected.connect(
+            lambda identity: start(self.open_workspace(identity), "switch")
+        )
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
@@ -194,6 +144,11 @@ class WorkspaceController(QObject):
         record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
+
+    @handles(ShowWorkspace)
+    async def _switch(self, workspace_id: str) -> None:
+        self._window.leave_settings()
+        await self.open_workspace(workspace_id)
 
     @handles(OpenFolder)
     async def pick_folder(self) -> None:
@@ -299,7 +254,7 @@ class WorkspaceController(QObject):
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         except HelixError as error:  # it can be used nevertheless
             self.session.actions.show_error(error)
-        self._next_messages.sample_messages = await self._services.sample_messages(workspace_id)
+        self._turn.sample_messages = await self._services.sample_messages(workspace_id)
         if session_id is None:
             await self.session_opener.new_session(workspace)
             return
@@ -315,9 +270,8 @@ class WorkspaceController(QObject):
         self._opened_here.add(workspace)
         self._windows.workspace_opened.emit(workspace)
         self.workspace_opened.emit(workspace.id)
-        await watch_store_health(workspace, self._window.notices)
-        put = self._window.perform
-        await report_undone_changes(workspace, self._window.notices, put)
+        await self._watch_health(workspace)
+        await self._report_undone_changes(workspace)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)
@@ -325,6 +279,36 @@ class WorkspaceController(QObject):
         start, rule = self.session.start, RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
+
+    async def _watch_health(self, workspace: OpenWorkspace) -> None:
+        """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
+        health = workspace.store.health
+        health.listen(lambda error: self._report(error, workspace))
+        if health.report is not None:
+            self._report(repair_notice(health.report), workspace)
+            await health.acknowledge()
+
+    def _report(self, error: HelixError, workspace: OpenWorkspace) -> None:
+        what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
+        self.session.notify(Notice(error.what, what, why, fix, level="warning", workspace_id=workspace.id))
+
+    async def _report_undone_changes(self, workspace: OpenWorkspace) -> None:
+        """Show what was taken back because a command was cut off when the app ended; it can be restored."""
+        store = workspace.services.auto_run
+        changes = await store.unreported() if store is not None else ()
+        change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
+        put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
+        if changes:
+            self.session.notify(
+                Notice(
+                    UNDONE_CHANGES,
+                    tr("A command was cut off before its changes were reported."),
+                    "\n".join(auto_run_texts(changes)),
+                    answers=(Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else (),
+                    level="warning",
+                    workspace_id=workspace.id,
+                )
+            )
 
     def _listen(self, workspace: OpenWorkspace) -> None:
         """Follow the sessions of a workspace, whichever window shows it."""
@@ -346,7 +330,8 @@ class WorkspaceController(QObject):
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
             await run_housekeeping(workspace, rule)
             history = self._services.history_storage(workspace.id)
-            await report_history_damage(workspace, history, self._window.notices)
+            if (damage := await history.notice()) is not None:
+                self._report(damage, workspace)
             await history.clean_up()
 
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:

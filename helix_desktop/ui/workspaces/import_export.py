@@ -62,19 +62,16 @@ class ImportExportController(QObject):
         super().__init__(window)
         self._window, self._windows, self._services = window, windows, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        start, rail = session.start, window.rail
-        self._start = start
-        rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
-        rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
-        window.sidebar.session_list.export_requested.connect(
-            lambda session_id: start(self._export_session(session_id), "export")
-        )
+        self._start = session.start
         self._entry_actions = window.pages.cache.entry_actions
         window.intents.add(self)
 
     @handles(Export)
-    async def _export_any(self) -> None:
-        """Ask what to export of what is on screen, and do that. Raises HelixError."""
+    async def _export_any(self, workspace_id: str, session_id: str) -> None:
+        """Export what is named; else ask what to export of what is on screen. Raises HelixError."""
+        if workspace_id or session_id:
+            await (self.export(workspace_id) if workspace_id else self._export_session(session_id))
+            return
         workspace = self._session.opened
         digests = self._entry_actions.digests_of(is_readable) if self._window.page() == "cache" else []
         choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
@@ -100,9 +97,9 @@ class ImportExportController(QObject):
                 await _back_up(self._window, self._session)
 
     @handles(ImportFile)
-    async def _import_active(self) -> None:
-        if self._session.opened is not None:
-            await self.import_file(self._session.workspace_id)
+    async def _import(self, workspace_id: str) -> None:
+        if workspace_id or self._session.opened is not None:
+            await self.import_file(workspace_id or self._session.workspace_id)
         elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
             self.file_chosen.emit(path)
 
@@ -372,13 +369,14 @@ class ImportExportController(QObject):
         workspace = self._services.open_workspaces.get(workspace_id)
         if workspace is None or not any(conversation.is_running for conversation in workspace.conversations):
             return True
-        answer = await dialogs.ask(
+        return await dialogs.confirm(
             self._window,
             tr("Stop running tasks to import?"),
             tr("The workspace closes during the import. Messages so far are kept."),
-            (DialogChoice("", tr("Cancel")), DialogChoice("stop", tr("Stop and import"), "primary")),
+            "stop",
+            tr("Stop and import"),
+            "primary",
         )
-        return answer == "stop"
 
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
         path = Path(result.path)

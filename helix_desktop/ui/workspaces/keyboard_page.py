@@ -22,6 +22,7 @@ from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column
+from helix_desktop.ui.shell.command_list import without_mnemonic
 from helix_desktop.ui.shell.commands import MENUS, WindowCommands
 from helix_desktop.ui.shell.key_bindings import (
     COMMANDS,
@@ -31,7 +32,6 @@ from helix_desktop.ui.shell.key_bindings import (
     command_title,
     why_reserved,
 )
-from helix_desktop.ui.shell.switcher.commands import without_mnemonic
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Keyboard")
@@ -166,10 +166,8 @@ class _Notice(QFrame):
         super().__init__(page)
         self.setProperty("role", "card")
         self.text = label("", wrap=True)
-        self.replace = PushButton(tr("Replace"), "primary", name="replace_keys")
-        self.replace.clicked.connect(page.replace)
-        self.cancel = PushButton(tr("Cancel"), name="cancel_keys")
-        self.cancel.clicked.connect(page.cancel)
+        self.replace = PushButton(tr("Replace"), "primary", name="replace_keys", on_click=page.replace)
+        self.cancel = PushButton(tr("Cancel"), name="cancel_keys", on_click=page.cancel)
         self.setLayout(column(ResponsiveRow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8)))
         self.hide()
 
@@ -194,8 +192,7 @@ class KeyboardPage(QWidget):
         self._groups: list[tuple[QWidget, list[_CommandLine]]] = []
         self.filter = SearchField(tr("Find a command or a key"))
         self.filter.textChanged.connect(self._apply_filter)
-        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys")
-        self.reset_all.clicked.connect(self._reset_all)
+        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys", on_click=self._reset_all)
         self._undo_line = UndoLine(self._undo, "undo_keys")
         self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
         self._nothing.hide()

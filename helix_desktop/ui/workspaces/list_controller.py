@@ -11,8 +11,14 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import OpenSwitcher, handles
+from helix_desktop.ui.kit.intents import (
+    LocateWorkspace,
+    OpenSwitcher,
+    RemoveWorkspace,
+    RenameWorkspace,
+    ShowFolder,
+    handles,
+)
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
@@ -32,11 +38,7 @@ class WorkspaceListController(QObject):
         super().__init__(window)
         self._window, self._services = window, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        start, rail, missing = session.start, window.rail, window.missing_folder
-        rail.folder_requested.connect(self._show_folder)
-        rail.rename_requested.connect(lambda identity: start(self._rename(identity), "rename"))
-        rail.locate_requested.connect(lambda identity: start(self._locate(identity), "locate"))
-        rail.remove_requested.connect(lambda identity: start(self._remove(identity), "remove"))
+        start, missing = session.start, window.missing_folder
         missing.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
         missing.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
         self._git = session.app.git
@@ -46,10 +48,12 @@ class WorkspaceListController(QObject):
         window.intents.add(self)
         window.activated.connect(self._refresh_open)
 
+    @handles(ShowFolder)
     def _show_folder(self, workspace_id: str) -> None:
         path = self._services.registry.get(workspace_id).path
         QDesktopServices.openUrl(QUrl.fromLocalFile(path))
 
+    @handles(RenameWorkspace)
     async def _rename(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         name = await dialogs.get_text(self._window, tr("Rename workspace"), record.name, tr("Rename"))
@@ -57,6 +61,7 @@ class WorkspaceListController(QObject):
             self._services.registry.change(workspace_id, name=name)
             await self._workspace_controller.sidebar.refresh()
 
+    @handles(LocateWorkspace)
     async def _locate(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         path = await dialogs.pick_folder(
@@ -68,15 +73,16 @@ class WorkspaceListController(QObject):
             self._services.registry.relocate(workspace_id, path)  # may refuse: then what runs goes on
             await self._workspace_controller.reopen(workspace_id)
 
+    @handles(RemoveWorkspace)
     async def _remove(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
-        answer = await dialogs.ask(
+        if not await dialogs.confirm(
             self._window,
             tr("Remove {workspace} from Helix?", workspace=record.name),
             tr("Running tasks stop. Files, sessions and cache are kept."),
-            (DialogChoice("", tr("Cancel")), DialogChoice("remove", tr("Remove"), "danger")),
-        )
-        if answer != "remove":
+            "remove",
+            tr("Remove"),
+        ):
             return
         await self._workspace_controller.close_workspace(workspace_id)
         self._services.registry.remove(workspace_id)

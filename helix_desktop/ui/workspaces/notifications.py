@@ -22,8 +22,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.timeline.card_data import Attempt
-from helix_desktop.ui.timeline.card_texts import running_text
+from helix_desktop.ui.timeline.card_data import Attempt, running_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Workspaces")

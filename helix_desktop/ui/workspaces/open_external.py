@@ -20,7 +20,7 @@ from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.cache.entry_actions import CopyEntryLinks
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import handles
+from helix_desktop.ui.kit.intents import CopyLink, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -57,13 +57,12 @@ class ExternalOpenController:
         start = session.start
         import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
         self._window.drops.archive_dropped.connect(lambda path: start(self.import_file(Path(path)), "import"))
-        window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
-        window.sidebar.session_list.link_requested.connect(self._copy_session_link)
         window.intents.add(self)
 
-    def _copy_session_link(self, session_id: str) -> None:
-        if self._session.workspace_id:
-            _copy_link(Link(self._session.workspace_id, session_id=session_id))
+    @handles(CopyLink)
+    def copy_link(self, workspace_id: str, session_id: str) -> None:
+        if place := workspace_id or self._session.workspace_id:
+            QGuiApplication.clipboard().setText(Link(place, session_id=session_id).text)
 
     @handles(CopyEntryLinks)
     def copy_entry_links(self, digests: Sequence[str]) -> None:
@@ -189,10 +188,6 @@ class ExternalOpenController:
             return await dialogs.ask(self._window, what, why, choices)
         finally:
             self._is_asking = False
-
-
-def _copy_link(link: Link) -> None:
-    QGuiApplication.clipboard().setText(link.text)
 
 
 def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:

@@ -11,7 +11,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.kit.intents import Quit, handles
+from helix_desktop.ui.kit.intents import Export, Quit, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -59,7 +59,7 @@ class QuitController(QObject):
                 # Drafts that can't be saved wait in the other windows.
                 app_window = self._windows.find(self._window)
                 pages = app_window.unsaved_settings()
-                if not pages or await self._ask_about_settings(pages, is_quit=False) == _QUIT:
+                if not pages or await self._may_lose_settings(pages, is_quit=False):
                     await self._windows.close_window(app_window)
             finally:
                 self._is_asking = False
@@ -97,10 +97,10 @@ class QuitController(QObject):
             if not await self._may_lose_workspace(workspace_id, error):
                 return False
         drafts = [draft for draft in by_session.values() if draft.workspace.id not in missing]
-        if drafts and await self._ask_about(drafts) != _QUIT:
+        if drafts and not await self._may_lose_texts(drafts):
             return False
         pages = [page for app_window in self._windows.open_windows for page in app_window.unsaved_settings()]
-        return not pages or await self._ask_about_settings(pages, is_quit=True) == _QUIT
+        return not pages or await self._may_lose_settings(pages, is_quit=True)
 
     async def _missing_files(self) -> dict[str, StoreWriteFailed]:
         """Return why nothing can be saved, by workspace, for those whose files are gone."""
@@ -136,7 +136,7 @@ class QuitController(QObject):
             choices,
         )
 
-    async def _ask_about(self, unsaved: list[UnsavedDraft]) -> str:
+    async def _may_lose_texts(self, unsaved: list[UnsavedDraft]) -> bool:
         if len(unsaved) == 1:
             what = tr("Quit without what you wrote in “{session}”?", session=unsaved[0].title)
         else:
@@ -147,7 +147,7 @@ class QuitController(QObject):
             )
         error = unsaved[0].error
         why = translate(join_sentences(error.what, error.why, error.fix))
-        return await self._ask_to_lose(what, why, is_quit=True)
+        return await self._may_lose(what, why, is_quit=True)
 
     async def _may_lose_workspace(self, workspace_id: str, error: StoreWriteFailed) -> bool:
         """Return True if the user quits without a workspace whose files are gone; it can be exported."""
@@ -166,20 +166,19 @@ class QuitController(QObject):
             choices,
         )
         if answer == _EXPORT:
-            self._window.rail.export_requested.emit(workspace_id)
+            self._window.perform(Export(workspace_id))
         return answer == _QUIT
 
-    async def _ask_about_settings(self, pages: list[str], is_quit: bool) -> str:
+    async def _may_lose_settings(self, pages: list[str], is_quit: bool) -> bool:
         why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))
         if is_quit:
-            return await self._ask_to_lose(tr("Quit without saving your settings?"), why, is_quit)
-        return await self._ask_to_lose(tr("Close the window without saving your settings?"), why, is_quit)
+            return await self._may_lose(tr("Quit without saving your settings?"), why, is_quit)
+        return await self._may_lose(tr("Close the window without saving your settings?"), why, is_quit)
 
-    async def _ask_to_lose(self, what: str, why: str, is_quit: bool) -> str:
-        answer = tr("Quit without saving") if is_quit else tr("Close without saving")
-        choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, answer, "danger")]
+    async def _may_lose(self, what: str, why: str, is_quit: bool) -> bool:
+        words = tr("Quit without saving") if is_quit else tr("Close without saving")
         self._windows.show()
-        return await dialogs.ask(self._window, what, why, choices)
+        return await dialogs.confirm(self._window, what, why, _QUIT, words)
 
 
 def _bring_dialog_to_front(window: MainWindow) -> None:

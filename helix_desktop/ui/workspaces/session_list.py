@@ -12,9 +12,8 @@ from helix_desktop.domain.retention import TRASH_DAYS
 from helix_desktop.domain.store import ListPlace, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.commands import set_action_words
-from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, handles
+from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, RestoreSession, TrashSession, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
@@ -57,19 +56,10 @@ class SessionListController(QObject):
         self._sidebar, self._commands = workspace_controller.sidebar, window.commands
         self._moved: _ListMove | None = None  # what the notice is about
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
-        start, sidebar = session.start, window.sidebar
-        sidebar.session_pin_requested.connect(
-            lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
-        )
-        sidebar.session_archive_requested.connect(
-            lambda identity, archived: start(self._move(identity, archived=archived), "archive session")
-        )
         window.intents.add(self)
         session.changed.connect(self._show_actions)
         workspace_controller.on(EventRecorded, self._on_event)
-        sidebar.session_deleted.connect(lambda session_id: start(self._delete(session_id), "delete session"))
-        sidebar.session_list.undo_requested.connect(lambda: start(self._undo_last(), "undo delete"))
-        self._start = start
+        self._start = session.start
 
     def _on_event(self, workspace: OpenWorkspace, session_id: str, _: EventRecorded) -> None:
         """Follow the events of a session; a notice that is not true any more goes."""
@@ -90,14 +80,18 @@ class SessionListController(QObject):
         set_action_words(self._commands.archive_session, archive)
 
     @handles(PinSession)
-    async def _toggle_pin(self) -> None:
-        shown = self._session.conversation.session
-        await self._move(shown.id, pinned=not shown.transcript.place.pinned)
+    async def _pin(self, session_id: str, is_on: bool) -> None:
+        if not session_id:
+            shown = self._session.conversation.session
+            session_id, is_on = shown.id, not shown.transcript.place.pinned
+        await self._move(session_id, pinned=is_on)
 
     @handles(ArchiveSession)
-    async def _toggle_archive(self) -> None:
-        shown = self._session.conversation.session
-        await self._move(shown.id, archived=not shown.transcript.place.archived)
+    async def _archive(self, session_id: str, is_on: bool) -> None:
+        if not session_id:
+            shown = self._session.conversation.session
+            session_id, is_on = shown.id, not shown.transcript.place.archived
+        await self._move(session_id, archived=is_on)
 
     async def _move(
         self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
@@ -136,6 +130,7 @@ class SessionListController(QObject):
             await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
             await self._sidebar.refresh()
 
+    @handles(TrashSession)
     async def _delete(self, session_id: str) -> None:
         if self._moved is not None and session_id == self._moved.session_id:
             self._session.notices.end(_MOVED)
@@ -147,7 +142,13 @@ class SessionListController(QObject):
             for conversation in workspace.conversations
             if conversation.session.id in versions
         )
-        if running and not await self._confirm():
+        if running and not await dialogs.confirm(
+            self._window,
+            tr("Stop the agent and move this session to the trash?"),
+            tr("You can restore the session."),
+            "delete",
+            tr("Stop and move to trash"),
+        ):
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
         titles = {info.id: info.title for info in listed}
@@ -185,15 +186,7 @@ class SessionListController(QObject):
         if has_keyboard:
             self._window.sidebar.session_list.setFocus()
 
-    async def _confirm(self) -> bool:
-        answer = await dialogs.ask(
-            self._window,
-            tr("Stop the agent and move this session to the trash?"),
-            tr("You can restore the session."),
-            (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Stop and move to trash"), "danger")),
-        )
-        return answer == "delete"
-
+    @handles(RestoreSession)
     async def _undo_last(self) -> None:
         """Restore the session of the workspace on screen that was deleted last in this run."""
         here = self._session.workspace_id

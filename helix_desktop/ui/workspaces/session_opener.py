@@ -14,11 +14,14 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
     FocusComposer,
     NewWindow,
+    OpenInNewWindow,
+    OpenListedSession,
     OpenSession,
     RenameSession,
     ShowInTimeline,
@@ -52,20 +55,8 @@ class SessionOpener(QObject):
         self._composer, self._sidebar = composer, sidebar
         self.requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
-        start = session.start
-        window.sidebar.session_selected.connect(
-            lambda session_id: start(self._open_chosen(session_id), "open session")
-        )
         composer.switched.connect(self.take_keyboard)
         window.intents.add(self)
-        window.sidebar.session_list.window_requested.connect(
-            lambda session_id: start(self.open_in_new_window(session_id), "new window")
-        )
-        for renamed in (window.sidebar.session_renamed, window.top_bar.renamed):
-            renamed.connect(lambda *names: start(self._rename_session(*names), "rename"))
-        window.pages.cache.handover_requested.connect(
-            lambda session_id, seq: start(self.show_handover(session_id, seq), "show handover")
-        )
 
     async def show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
         """Show a session of a workspace, or the page of one without sessions if there is no id.
@@ -126,8 +117,11 @@ class SessionOpener(QObject):
         if workspace is not None:
             await self.show_session(workspace, session_id)
 
-    async def _open_chosen(self, session_id: str) -> None:
+    @handles(OpenListedSession)
+    async def _open_chosen(self, session_id: str, seq: int) -> None:
         """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
+        if seq:
+            return  # who found the message shows it
         try:
             await self.open_session(session_id)
         finally:
@@ -142,6 +136,7 @@ class SessionOpener(QObject):
         if page == "chat":
             self._composer.widget.editor.type_text(typed)
 
+    @handles(OpenHandover)
     async def show_handover(self, session_id: str, seq: int) -> None:
         if session_id != self._session.id:
             await self.open_session(session_id)
@@ -154,6 +149,7 @@ class SessionOpener(QObject):
         workspace = self._session.opened
         await self._windows.open_window(workspace.id if workspace is not None else "")
 
+    @handles(OpenInNewWindow)
     async def open_in_new_window(self, session_id: str) -> None:
         """Show a session in another window; if it is on screen here, this one goes on with a new session."""
         workspace = self._session.workspace
@@ -223,11 +219,8 @@ class SessionOpener(QObject):
         await self.open_session(session_id)
 
     @handles(RenameSession)
-    async def rename(self, title: str) -> None:
-        if title:
-            await self._rename_session(self._session.conversation.session.id, title)
-
-    async def _rename_session(self, session_id: str, title: str) -> None:
+    async def rename(self, title: str, session_id: str) -> None:
         if title.strip():
+            session_id = session_id or self._session.conversation.session.id
             await self._session.workspace.rename(session_id, title.strip())
             await self._sidebar.refresh()

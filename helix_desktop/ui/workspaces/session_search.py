@@ -18,13 +18,14 @@ from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_search import ExcerptSize, parse_query, word_spans
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.kit.intents import OpenListedSession, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import FoundMessage
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceBadge
-from helix_desktop.ui.shell.switcher.panel import MessageRow, SessionRow
+from helix_desktop.ui.shell.switcher import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.sidebar_presenter import unused_sessions
 from helix_desktop.words.direction import dotted
@@ -159,10 +160,8 @@ class SessionSearchPresenter(QObject):
         )
         self._show_timer = QTimer(self, singleShot=True, interval=_SHOW_MS)
         self._show_timer.timeout.connect(self._show)
-        start = session.start
         self._sidebar.messages_requested.connect(self._request)
-        self._sidebar.message_selected.connect(lambda *where: start(self._open(*where), "show message"))
-        self._sidebar.session_selected.connect(lambda _: self._search.forget())
+        window.intents.add(self)
 
     def _request(self, query: str) -> None:
         """Search for words, in place of what is searched for now; forget all when the filter is empty."""
@@ -218,8 +217,12 @@ class SessionSearchPresenter(QObject):
             )
         return " ".join(notes)
 
+    @handles(OpenListedSession)
     async def _open(self, session_id: str, seq: int) -> None:
+        """Forget what was searched, and show the message that was found, if it is one."""
         self._search.forget()
+        if not seq:
+            return
         place = (self._session.workspace_id, session_id, seq)
         try:
             await show_message(self._workspace_controller, self._navigation, place, self._search.terms)

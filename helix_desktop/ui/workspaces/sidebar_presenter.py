@@ -30,10 +30,12 @@ from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.kit.intents import LocateWorkspace
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.window_group import WindowGroup
+from helix_desktop.ui.shell.jobs import WaitingSession
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
@@ -42,7 +44,6 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     disambiguate,
     distinct_colors,
 )
-from helix_desktop.ui.shell.waiting_sessions import WaitingSession
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
@@ -174,7 +175,7 @@ class SidebarPresenter(QObject):
         if row.badge != "missing" or opened is None or opened.is_read_only:
             notices.end(MISSING_FOLDER, row.id)
         elif MISSING_FOLDER not in notices.names():
-            locate = partial(self._window.rail.locate_requested.emit, row.id)
+            locate = partial(self._window.perform, LocateWorkspace(row.id))
             notices.notify(
                 Notice(
                     MISSING_FOLDER,

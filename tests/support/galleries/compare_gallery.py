@@ -63,9 +63,6 @@ def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -
     dialog, original = EditDialog(parent), to_fields(_BEFORE)
     fields = [EditedField(title, text, original[title]) for title, text in to_fields(_AFTER).items()]
     dialog.show_handover("Handover 3, edited", fields)
-    coverage = (
-        "Named in text and lists: 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
-    )
     missing = MissingText(
         "Added below it",
         (
@@ -74,7 +71,7 @@ def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -
             ("Commands", "make bench"),
         ),
     )
-    dialog.show_check(RevisionCheck("1.4k tokens (+212)", coverage, missing))
+    dialog.show_check(RevisionCheck("1.4k tokens (+212)", missing))
     if reason:
         dialog.show_refusal(EditRefusal(reason, "redo", 210, "Redo"))
     if comparing:

@@ -37,15 +37,15 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
-from helix_desktop.ui.trust.dialog import TrustDialog
 from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.redaction import RedactDialog, confirmation_word
+from helix_desktop.ui.workspaces.trust import TrustDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.default_settings import NothingOnScreen

@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -78,7 +78,7 @@ async def cache_wide(scope: TaskScope, theme: Theme) -> QWidget:
     pane.resize(1440, 900)
     text = b"".join(b"line %d: StreamFlush was seen at src/helix/stream.py\n" % n for n in range(3_512))
     pane.show_preview(PreviewState(cache_row(2), b"x" * 9_000 + b"\n" + text))
-    pane.set_progress(CacheProgress(1_204, 5_000))
+    pane.filter_bar.progress_row.show_progress(CacheProgress(1_204, 5_000))
     pane.preview.content.open_find()
     pane.preview.content.find_bar.field.setText("streamflush")
     await settle(120)

@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.summary import Bullet, Section
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverMade,
+    Observation,
+    ObservationsMade,
+    Quote,
+    Section,
+)
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
@@ -43,7 +53,6 @@ from helix_desktop.ui.timeline.card_data import (
     HandoverCard,
     ManualActionCard,
     ObservationsCard,
-    ObservedFact,
     PlacedCard,
     PointKind,
     PreviewCard,
@@ -244,6 +253,19 @@ numbers   33 ms, 500 tokens/s, 38 ms
 cached    9f3ac21e  6b86b273  d4735e3a"""
 
 
+_HANDOVER = HandoverMade(400, 0, _SECTIONS, _LEDGER, "", 31, 0, 0, 0, 46, "demo", HandoverTrigger.THRESHOLD)
+_FOLD = FoldMade(11, 148, "", 790, "", 31, 28, 0)
+_OBSERVATIONS = ObservationsMade(0, 400, (), (), _LEDGER, "", 31, 1_240, 24_100, 46, "gpt-oss:20b")
+C = TypeVar("C", bound=msgspec.Struct)
+
+
+def _card(kind: type[C], event: Event, values: dict[str, object]) -> C:
+    """Return a card with these values; what it has no field for is of its event."""
+    own = {name: value for name, value in values.items() if name in kind.__struct_fields__}
+    of_event = {name: value for name, value in values.items() if name not in own}
+    return kind(**own, event=replace(event, **of_event))
+
+
 def handover_card(number: int, seq: int, undone: bool = False, **changes: object) -> HandoverCard:
     """A handover of a session that works on a renderer."""
     values: dict[str, object] = {
@@ -253,13 +275,11 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "is_undone": undone,
-        "coverage": "Named in text and lists: 2 of 5 instructions, 3 kept word for word · 1 of 3 "
-        "conclusions, 1 kept word for word · 41 of 44 files",
         "missing": MissingText(
             "Added below it", (("Files", "docs/plan.md · src/helix/margin.py"), ("Numbers", "#4711"))
         ),
     }  # fmt: skip
-    return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+    return _card(HandoverCard, _HANDOVER, values | changes)
 
 
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
@@ -267,7 +287,7 @@ def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     values: dict[str, object] = {
         "title": f"Prepared handover {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
-        "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0, "coverage": "",
+        "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
         "missing": NOTHING_MISSING,
     }  # fmt: skip
     return handover_card(number, seq, False, **(values | changes))
@@ -279,7 +299,6 @@ def preview_card() -> PreviewCard:
         "8 messages, 88 tool calls",
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
-        "Named in text and lists: 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
         MissingText("Not in it, but can be recalled:", (("Files", "docs/DESIGN.md · tests/test_stream.py"),)),
         "# Handover",
     )
@@ -291,7 +310,8 @@ def quiet_timeline_state() -> TimelineState:
         1, 2, trigger=HandoverTrigger.CONTINUED, origin="s-1", origin_title="Flush the stream",
         sections=tuple(Section(section.title, tuple(Bullet(b.text) for b in section.bullets))
                        for section in _SECTIONS),
-        quotes=("Long answers stall the chat view.", "The renderer was the reason."),
+        quotes=(Quote("user", "Long answers stall the chat view.", 9),
+                Quote("user", "The renderer was the reason.", 7)),
     )  # fmt: skip
     first = checkpoint_card(1, 118)
     second = checkpoint_card(2, 431, checkpoint=first.title)
@@ -339,34 +359,34 @@ did e27-e29: edit_file src/helix/stream.py; run_command pytest -q tests/test_str
 def fold_card(seq: int, **changes: object) -> FoldCard:
     """A fold of a session that works on a renderer."""
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "kind": "fold", "steps": 28,
-        "before": 23_900, "after": 14_790, "tokens": 790, "first_seq": 12, "last_seq": 148,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "how": "fold",
+        "before": 23_900, "after": 14_790, "tokens": 790 - FRAMING_TOKENS,
         "text": _FOLD_NOTE, "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
         "messages": "9 messages",
     }  # fmt: skip
-    return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+    return _card(FoldCard, _FOLD, values | changes)
 
 
 def observations_card(seq: int, **changes: object) -> ObservationsCard:
     """Observations of the same session."""
     facts = (
-        ObservedFact(NOW_MS - 90_000_000, 1,
+        Observation(NOW_MS - 90_000_000, 1,
                      "Tests must stay green; `pytest -q` is the check that counts.", (4,)),
-        ObservedFact(NOW_MS - 90_000_000, 2,
+        Observation(NOW_MS - 90_000_000, 2,
                      "`setMarkdown()` once per token cost 38 ms at 16 KB and grew with the "
              "length of the message, which is why long answers stalled the view.", (14, 17)),
-        ObservedFact(NOW_MS - 4_000_000, 2,
+        Observation(NOW_MS - 4_000_000, 2,
                      "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
-        ObservedFact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", (), is_over=True),
+        Observation(NOW_MS - 4_000_000, 3, "The sidecar index is gone."),
     )  # fmt: skip
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "is_reflection": False,
-        "facts": facts, "before": 24_100, "after": 1_240, "messages": "46 messages", "ledger": _LEDGER,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "observations": facts, "over": facts[3:],
+        "messages": "46 messages",
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
-        "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
+        "duration_ms": 3_400,
     }  # fmt: skip
-    return ObservationsCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+    return _card(ObservationsCard, _OBSERVATIONS, values | changes)
 
 
 def long_timeline_state() -> TimelineState:
@@ -383,10 +403,10 @@ def long_timeline_state() -> TimelineState:
                          "You sent run_command pytest -q in full · 12.4k tokens", 31),
         *short.cards[:2],
         PlacedCard(468, at, "9 messages, 31 tool calls", 42_000, 19_100, PlacementReason.THRESHOLD),
-        observations_card(466, placed_seq=468, is_reflection=True, before=4_100, after=1_900),
-        fold_card(464, kind="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
+        observations_card(466, placed_seq=468, reflection=True, before=4_100, tokens=1_900),
+        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
         fold_card(462, is_undone=True, steps=11),
-        fold_card(460, kind="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
+        fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
         FormCard(459, at, "run_command make test", "preview", "timeout", 66_900, 532, "ef" * 32, "",
                  "The agent didn't choose in time."),
         FormCard(454, at, "read_file build.log", "compact", "agent", 41_200, 1_310, "01" * 32,

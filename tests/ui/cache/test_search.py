@@ -17,9 +17,8 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS
-from helix_desktop.ui.cache.entry_actions import PinEntries
-from helix_desktop.ui.cache.filter_bar import CacheFilterBar
-from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, filter_menu, tool_option
+from helix_desktop.ui.cache.entry_actions import OpenHandover, PinEntries
+from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, tool_option
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
@@ -138,10 +137,10 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
 
 
 def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) -> None:
-    parent = QWidget()
-    qtbot.addWidget(parent)
-    menu = filter_menu(parent, {}, ["fold", "handover", "read_file"], [], 0, lambda _: None)
-    tools = menu.actions()[1].menu()
+    bar = CacheFilterBar()
+    qtbot.addWidget(bar)
+    bar.set_available(["fold", "handover", "read_file"], [])
+    tools = bar.filter_menu().actions()[1].menu()
     assert isinstance(tools, QMenu)
     assert [action.text() for action in tools.actions()] == ["Handover", "read_file", "Steps"]
 
@@ -292,10 +291,9 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(pane.handover_hits.isVisible)
     assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
-    opened: list[tuple[str, int]] = []
-    pane.handover_requested.connect(lambda session_id, seq: opened.append((session_id, seq)))
-    pane.handover_hits.chips._chips[0].click()
-    await wait_until(lambda: opened == [("s-1", 41)])
+    with performed(pane) as intents:
+        pane.handover_hits.chips._chips[0].click()
+        await wait_until(lambda: intents == [OpenHandover("s-1", 41)])
     pane.filter_bar.clear()
     await wait_until(lambda: not pane.handover_hits.isVisible())
 

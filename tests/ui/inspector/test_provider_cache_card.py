@@ -11,10 +11,11 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import Usage
-from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text, provider_cache_state
-from helix_desktop.ui.inspector.view import ProviderCacheCard
+from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cache_state
+from helix_desktop.ui.inspector.view import ProviderCacheCard, ShowCacheUses
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
+from tests.support.intents import performed
 from tests.support.window.buttons import find_button
 
 POLICY = PROFILES["balanced"]
@@ -65,8 +66,9 @@ def test_all_requests_can_be_read(qtbot: QtBot) -> None:
     """A paragraph each, with its moment and its reason."""
     card = ProviderCacheCard()
     qtbot.addWidget(card)
-    with qtbot.waitSignal(card.requests_requested):
+    with performed(card) as intents:
         find_button(card, "show_requests").click()
+    assert intents == [ShowCacheUses()]
     newest, middle, first = cache_uses_text(LOG, POLICY).split("\n\n")
     assert " ".join(newest.splitlines()[2:]) == miss_text(MissCause("idle", 480, 300))
     assert middle.splitlines()[1:] == ["4k read · 11.7k written · 300 new", "Outputs were cached."]

@@ -19,7 +19,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     RowKind,
     StatusPart,
 )
-from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
+from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
 from helix_desktop.ui.inspector.view import Inspector, KeyValue
 from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -170,20 +170,23 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
     others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
     for kind in outputs:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
-        with qtbot.waitSignal(pane.action_triggered) as blocker:
+        with performed(pane) as intents:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
-        assert (blocker.args[0], blocker.args[1].kind) == ("unpin" if kind == "pinned" else "pin", kind)
+        assert intents == [
+            ActOnRow("unpin" if kind == "pinned" else "pin", inspector_state().rows[rows[kind]])
+        ]
     for kind in others:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
-        with qtbot.assertNotEmitted(pane.action_triggered):
+        with performed(pane) as intents:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
+        assert not intents
     pane.keys.use({"context_pin": ("Ctrl+J",), "context_text": ("P",)})
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["output"], 0))
-    with qtbot.waitSignal(pane.action_triggered) as blocker:
+    row = pane.requests.currentIndex().data(ROW_ROLE)
+    with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
-    assert blocker.args[0] == "pin"
-    with qtbot.waitSignal(pane.row_text_requested):
         QTest.keyClick(pane.requests, Qt.Key.Key_P)
+    assert intents == [ActOnRow("pin", row), ShowRowText(row)]
 
 
 def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspector) -> None:
@@ -242,12 +245,13 @@ def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
     index = pane.requests.model().index(2, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    with qtbot.waitSignal(pane.action_triggered) as activated:
+    row = window_rows(5)[2]
+    with performed(pane) as intents:
         QTest.mouseClick(view, left, none, at)
-    assert activated.args == ["show", window_rows(5)[2]]
-    with qtbot.waitSignal(pane.row_text_requested) as blocker:
+    assert intents == [ActOnRow("show", row)]
+    with performed(pane) as intents:
         QTest.mouseDClick(view, left, none, at)
-    assert blocker.args == [window_rows(5)[2]]
+    assert ShowRowText(row) in intents
 
 
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
@@ -261,9 +265,9 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     current = pane.requests.currentIndex()
     assert current.row() == 40
     assert pane._scroll.verticalScrollBar().value() > 0
-    with qtbot.waitSignal(pane.row_text_requested) as blocker:
+    with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
-    assert blocker.args == [current.data(ROW_ROLE)]
+    assert intents == [ShowRowText(current.data(ROW_ROLE))]
 
 
 def test_the_selection_goes_with_its_row(pane: Inspector) -> None:

@@ -10,9 +10,9 @@ from helix_desktop.ui.settings.policy.slider import StopTrack
 
 
 def test_slider_is_mirrored_where_texts_begin_at_the_right(qtbot: QtBot) -> None:
-    track, selected = StopTrack(), list[int]()
+    selected = list[int]()
+    track = StopTrack(selected.append)
     qtbot.addWidget(track)
-    track.stop_selected.connect(selected.append)
     track.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     track.resize(400, 26)
     track.set_stop(5, 1, is_changed=False, value_text="Plain")

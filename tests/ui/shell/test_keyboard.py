@@ -16,7 +16,7 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.shell.keyboard import focus_pane
+from helix_desktop.ui.shell.key_bindings import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow

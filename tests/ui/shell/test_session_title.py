@@ -8,11 +8,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextEdit
-from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.shell_data import TopBarState
+from helix_desktop.ui.kit.intents import RenameSession
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from tests.support.intents import performed
 from tests.support.window.keyboard_focus import focused_widget
 
 HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
@@ -28,15 +29,15 @@ def _session(window: MainWindow) -> None:
     window.show_center_page("work")
 
 
-def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_double_click_renames_the_session(window: MainWindow) -> None:
     title = window.top_bar.title
     QTest.mouseDClick(title, Qt.MouseButton.LeftButton)
     field = focused_widget()
 
     QTest.keyClicks(field, "New name")
-    with qtbot.waitSignal(window.top_bar.renamed) as renamed:
+    with performed(window) as intents:
         QTest.keyClick(field, Qt.Key.Key_Return)
-    assert renamed.args == ["s1", "New name"]
+    assert intents == [RenameSession("New name", "s1")]
     assert title.title() == "New name"
 
 
@@ -53,14 +54,15 @@ def test_f2_renames_the_row_in_focus_else_the_open_session(window: MainWindow) -
     assert window.top_bar.title.isAncestorOf(focused)
 
 
-def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) -> None:
+def test_esc_leaves_a_rename_without_a_change(window: MainWindow) -> None:
     message = window.findChildren(QTextEdit)[0]
     message.setFocus()
     window.top_bar.title.edit()
     field = focused_widget()
     QTest.keyClicks(field, "Other")
 
-    with qtbot.assertNotEmitted(window.top_bar.renamed):
+    with performed(window) as intents:
         QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert not intents
     assert QApplication.focusWidget() is message
     assert window.top_bar.title.title() == HEADER.title

@@ -13,7 +13,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import HandoverCard, SweepCard, TimelineCard, TimelineState, UndoCard
-from helix_desktop.ui.timeline.timeline_row import TimelineRow
+from helix_desktop.ui.timeline.card_list import TimelineRow
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import (
     NOW_MS,

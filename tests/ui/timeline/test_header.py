@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
@@ -52,7 +51,7 @@ def test_how_full_the_context_is_shows_before_the_log_has_been_read(qtbot: QtBot
     ],
 )
 def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, heading: str) -> None:
-    card = replace(fold_card(497), kind=kind, messages="9 messages")
+    card = fold_card(497, how=kind, messages="9 messages")
     view = FoldView(card, NOW_MS, {})
     qtbot.addWidget(view)
     words = [words.text() for words in view.findChildren(SelectableText)]

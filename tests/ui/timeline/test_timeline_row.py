@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.timeline.timeline_row import TimelineRow
+from helix_desktop.ui.timeline.card_list import TimelineRow
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, timeline_state
 

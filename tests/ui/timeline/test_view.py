@@ -104,7 +104,7 @@ def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
 
 
 def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Timeline) -> None:
-    """How many of each kind it names, and what was added below it; "Undone" in words, not by color alone."""
+    """What was added below it; "Undone" in words, not by color alone."""
     missing = handover_card(3, 492).missing
     newest = card(pane, 492)
     assert isinstance(newest, HandoverView)
@@ -114,7 +114,7 @@ def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Tim
     ]
     head.click()
     texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
-    assert {handover_card(3, 492).coverage, *chain(*missing.lines)} <= {*texts}
+    assert {*chain(*missing.lines)} <= {*texts}
     assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]
     assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "Undone"]
     assert card(pane, 440).accessibleName().endswith("Undone")
@@ -135,7 +135,7 @@ def test_a_handover_shows_what_is_open_first_and_sources_link_to_events(qtbot: Q
         source_link(view, 31).click()
     assert source == [ShowEvent(31)]
     assert chip(view, "No source")
-    index = handover_card(3, 492).index
+    index = handover_card(3, 492).event.index
     with performed(pane) as digest:
         chip(view, "List of").click()
     assert digest == [OpenCacheEntry(index)]
@@ -298,12 +298,12 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     view = card(pane, 497)
     assert isinstance(view, FoldView)
     assert view.accessibleName().startswith("28 steps compacted · Context: 23.9k → 14.8k")
-    assert fold_card(497).text not in [label.text() for label in view.findChildren(SelectableText)]
+    assert fold_card(497).event.text not in [label.text() for label in view.findChildren(SelectableText)]
     view.note.head.click()
-    assert [label.text() for label in view.findChildren(SelectableText)][1:] == [fold_card(497).text]
+    assert [label.text() for label in view.findChildren(SelectableText)][1:] == [fold_card(497).event.text]
     with performed(pane) as digest:
         chip(view, "List of 31 cached outputs").click()
-    assert digest == [OpenCacheEntry(fold_card(497).index)]
+    assert digest == [OpenCacheEntry(fold_card(497).event.index)]
     with performed(pane) as source:
         chip(view, "e12–e148").click()
     assert source == [ShowEvent(12)]
@@ -475,9 +475,7 @@ def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
 
 def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     """Calls, instructions, the user's own changes; the reason for a fallback."""
-    card_5 = handover_card(
-        1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", is_edited=True
-    )
+    card_5 = handover_card(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", edited=True)
     card_9 = observations_card(9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
     pane.set_state(TimelineState((card_9, card_5), usage_points(), 14_600, 24_000))
     newest = card(pane, 5)

@@ -76,6 +76,6 @@ async def test_all_is_written_without_a_question_and_by_the_model(qapp: QApplica
             if isinstance(card, HandoverCard)
         ]
         assert {card.is_checkpoint for card in cards} == {True, False}
-        assert all(card.sections for card in cards)
-        assert all(0 < card.read < card.spent for card in cards if card.calls)
+        assert all(card.event.sections for card in cards)
+        assert all(0 < card.read < card.event.spent for card in cards if card.event.calls)
         assert await rig.stored_events() == rig.conversation.session.log

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, TurnFooterRow, UserRow
-from helix_desktop.ui.kit.intents import BranchSession
+from helix_desktop.ui.kit.intents import BranchSession, RestoreSession, TrashSession
 from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import click_area
@@ -133,13 +133,13 @@ async def _check_a_retry(rig: WindowRig) -> None:
         rig.perform(OpenVersion(original))
         await until(lambda: rig.app_window.shown_session.session_id == original, "the original")
         await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
-        rig.window.sidebar.session_deleted.emit(original)
+        rig.window.perform(TrashSession(original))
         await until(
             lambda: "with its 2 versions moved to the trash" in rig.banner_text(), "both in the trash"
         )
         trash = await rig.workspace.store.retention.trash()
         assert {session.id for session in trash.sessions} == {original, branch}
-        rig.window.sidebar.session_list.undo_requested.emit()
+        rig.window.perform(RestoreSession())
         await until(lambda: rig.app_window.shown_session.session_id == original, "it is back")
         await until(lambda: [bool(row.versions) for row in rig.rows(TurnFooterRow)] == [True], "both answers")
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.kit.intents import OpenSession
+from helix_desktop.ui.kit.intents import OpenSession, TrashSession
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
@@ -134,7 +134,7 @@ async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
     await rig.run_turn("Which port?")
     old = rig.conversation.session.id
     await rig.wiring.workspace_controller.session_opener.continue_session(0)
-    rig.window.sidebar.session_deleted.emit(old)
+    rig.window.perform(TrashSession(old))
     await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
     await rig.run_turn("And now?")
     await act(lambda: rig.perform(OpenSession(old)))

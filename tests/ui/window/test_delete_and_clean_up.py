@@ -21,11 +21,11 @@ from helix_desktop.domain.store import Commit, Content
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.ui.cache.entry_actions import TrashEntries
-from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.filter_bar import state_option
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.kit.intents import RemoveSecret
-from helix_desktop.ui.redaction.dialog import confirmation_word
+from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
 from helix_desktop.ui.settings.data_page import DataPage
+from helix_desktop.ui.workspaces.redaction import confirmation_word
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -105,7 +105,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         await until(lambda: "moved to the trash" not in rig.banner_text(), "no banner")
         await add_unsaved_draft(rig, first, "kept")
         assert "could not be saved" in rig.banner_text()
-        rig.window.sidebar.session_deleted.emit(first)
+        rig.window.perform(TrashSession(first))
         await until(lambda: "moved to the trash" in rig.banner_text(), "the banner")
         assert "could not be saved" not in rig.banner_text(), "there is nothing to go back to"
         press(rig.window.notices, first)
@@ -121,7 +121,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
 async def _check_the_only_session(rig: WindowRig) -> None:
     """The only session can be deleted too."""
     await rig.open_folder("one")
-    rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
+    rig.window.perform(TrashSession(rig.conversation.session.id))
     await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
     await until(rig.window.no_session.isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()

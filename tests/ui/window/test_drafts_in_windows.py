@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, AttachText
+from helix_desktop.ui.kit.intents import OpenListedSession
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -28,7 +29,7 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     await rig.wiring.workspace_controller.new_session()
     loaded: list[str] = []
     second.session.loaded.connect(lambda: loaded.append(second.shown_session.session_id))
-    second.window.sidebar.session_selected.emit(session_id)
+    second.window.perform(OpenListedSession(session_id))
     await until(lambda: session_id in loaded, "the session with its draft")
 
 

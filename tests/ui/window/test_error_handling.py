@@ -19,6 +19,7 @@ from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.intents import RemoveWorkspace
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -142,7 +143,7 @@ async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothi
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
         assert "Provider gone not found" not in rig.banner_text()
 
-        rig.window.rail.remove_requested.emit(rig.workspace.id)
+        rig.window.perform(RemoveWorkspace(rig.workspace.id))
         await until(lambda: rig.window.findChildren(QuestionDialog), "a question")
         press(rig.window.findChildren(QuestionDialog)[0], "remove")
         await until(rig.window.welcome.isVisible, "the welcome page")

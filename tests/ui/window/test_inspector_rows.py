@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Redone, SweepMade
-from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.inspector_data import WindowRow
@@ -259,5 +258,5 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
 
 def entry_menu_item(rig: WindowRig) -> QAction:
     """What the menu of the selected entry has to recall it into the context."""
-    menu = row_menu(rig.views.cache.entry_actions, rig.views.cache.filter_bar)
+    menu = rig.views.cache.entry_actions.menu(rig.views.cache.filter_bar)
     return next(item for item in menu.actions() if item.objectName() == "cache-recall-context")

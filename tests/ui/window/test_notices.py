@@ -12,6 +12,7 @@ from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.kit.intents import TrashSession
 from helix_desktop.ui.kit.notices import Notice
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -81,7 +82,7 @@ async def _check_events(rig: WindowRig) -> None:
     first = await rig.open_folder("quiet")
     await rig.run_turn("Hello")
     other = await rig.open_folder("deleted")
-    rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
+    rig.window.perform(TrashSession(rig.conversation.session.id))
     await until(lambda: "moved to the trash" in rig.banner_text(), "the notice")
     await rig.wiring.workspace_controller.open_workspace(first)
     assert "moved to the trash" not in rig.banner_text()
@@ -107,7 +108,7 @@ async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
         await rig.wiring.workspace_controller.session_opener.open_session(original)
         await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")
 
-        rig.window.sidebar.session_deleted.emit(original)
+        rig.window.perform(TrashSession(original))
         await until(lambda: "moved to the trash" in rig.banner_text(), "the newest notice")
         assert find_button(rig.window.notices, original).isVisible()
         assert "Editing" not in rig.banner_text()

@@ -15,7 +15,6 @@ from helix_desktop.app.file_open_events import FileOpenEvents, open_target
 from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.shell.commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
@@ -186,7 +185,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     rig.wiring.navigation.show_cache_entry(digest)
     cache = rig.views.cache
     await until(lambda: cache.table.current_row() is not None, "the entry")
-    entry(row_menu(cache.entry_actions, cache.filter_bar), "cache-copy-link")
+    entry(cache.entry_actions.menu(cache.filter_bar), "cache-copy-link")
     to_content = clipboard.text()
     entry(
         rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session_id)),

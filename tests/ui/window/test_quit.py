@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.kit.intents import Quit
+from helix_desktop.ui.kit.intents import Export, Quit
 from helix_desktop.ui.shell.tray import Tray
+from tests.support.intents import performed
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -164,11 +165,9 @@ async def test_a_deleted_data_folder_is_said_and_asked_about(qapp: QApplication,
         rig.window.perform(Quit())
         await until(lambda: question(rig), "the question")
         assert texts(question(rig)[0], "was deleted or moved")
-        exports: list[str] = []
-        rig.window.rail.export_requested.disconnect()
-        rig.window.rail.export_requested.connect(exports.append)
-        press(question(rig)[0], "export")
-        await until(lambda: exports == [rig.workspace.id], "the way to save it")
+        with performed(rig.window) as intents:
+            press(question(rig)[0], "export")
+            await until(lambda: intents == [Export(rig.workspace.id)], "the way to save it")
         assert not agreed
 
         (tmp_path / "away").rename(tmp_path / "data")

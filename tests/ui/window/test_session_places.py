@@ -14,6 +14,7 @@ from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store import ListPlace, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.kit.intents import ArchiveSession
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -94,7 +95,7 @@ async def _check_a_session_that_waits(rig: WindowRig) -> None:
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await until(lambda: not rig.conversation.session.transcript.place.archived, "it came back")
         await until(lambda: "archived." not in rig.banner_text(), "the banner gone with it")
-        rig.window.sidebar.session_archive_requested.emit(session_id, True)
+        rig.window.perform(ArchiveSession(session_id))
         await until(lambda: "It is waiting for you." in rig.banner_text(), "a refusal")
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()

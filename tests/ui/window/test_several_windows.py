@@ -20,7 +20,13 @@ from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.composer.attachment_chips import AttachText
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.kit.intents import Quit
+from helix_desktop.ui.kit.intents import (
+    OpenInNewWindow,
+    OpenListedSession,
+    Quit,
+    RestoreSession,
+    TrashSession,
+)
 from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import (
@@ -61,7 +67,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     await until(lambda: row_of(second, first_session) == "Say hello.", "the title in the other window")
     await until(lambda: rig.window.windowTitle().startswith("Say hello. ·"), "the title of this window")
     await until(lambda: "(2)" not in second.window.windowTitle(), "no number: the titles differ")
-    await act(lambda: second.window.sidebar.session_selected.emit(first_session))
+    await act(lambda: second.window.perform(OpenListedSession(first_session)))
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert second.shown_session[1] == second_session
     second.composer.widget.editor.setPlainText("A draft.")
@@ -69,7 +75,7 @@ async def _check_two_sessions(rig: WindowRig) -> None:
     assert not second.window.isVisible()
     assert rig.window.isVisible()
     assert rig.window.windowTitle() == "project — Helix Desktop"
-    await act(lambda: rig.window.sidebar.session_selected.emit(second_session))
+    await act(lambda: rig.window.perform(OpenListedSession(second_session)))
     await until(lambda: first.shown_session[1] == second_session, "its session in the first window")
     await until(lambda: rig.composer.editor.toPlainText() == "A draft.", "its draft")
 
@@ -77,10 +83,10 @@ async def _check_two_sessions(rig: WindowRig) -> None:
 async def _check_the_session_on_screen_elsewhere(rig: WindowRig) -> None:
     """A session with messages moves to another window, the one that was closed; this one gets a new one."""
     first, windows = rig.app_window, rig.wiring.windows
-    await act(lambda: rig.window.sidebar.session_selected.emit(_session_titled(rig, "Say hello.")))
+    await act(lambda: rig.window.perform(OpenListedSession(_session_titled(rig, "Say hello."))))
     await until(lambda: first.shown_session[1] == _session_titled(rig, "Say hello."), "the first session")
     moved = first.shown_session[1]
-    await act(lambda: rig.window.sidebar.session_list.window_requested.emit(moved))
+    await act(lambda: rig.window.perform(OpenInNewWindow(moved)))
     await until(lambda: not windows.is_only_one(rig.window), "a window of its own")
     await until(lambda: windows.current.shown_session[1] == moved, "the session there")
     assert windows.current.window is not rig.window
@@ -98,7 +104,7 @@ async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) ->
     other = rig.wiring.windows.other_with(rig.window, *rig.wiring.windows.current.shown_session)
     assert other is not None
     deleted = other.shown_session[1]
-    await act(lambda: rig.window.sidebar.session_deleted.emit(deleted))
+    await act(lambda: rig.window.perform(TrashSession(deleted)))
     await until(lambda: not row_of(rig.app_window, deleted), "the session out of the list")
     await until(lambda: other.shown_session[1] != deleted, "another session in its window")
     assert rig.app_window.shown_session[1] not in {deleted, other.shown_session[1]}
@@ -217,11 +223,11 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow
     """The other window lists a session that is deleted and restored as this one does."""
     session_id = rig.app_window.shown_session.session_id
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
-    await act(lambda: rig.window.sidebar.session_deleted.emit(session_id))
+    await act(lambda: rig.window.perform(TrashSession(session_id)))
     await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
     assert rig.window.no_session.isVisible()
     assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
-    await act(rig.window.sidebar.session_list.undo_requested.emit)
+    await act(lambda: rig.window.perform(RestoreSession()))
     await until(lambda: row_of(second, session_id), "the session back in both lists")
 
 
@@ -279,7 +285,7 @@ async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_pa
         await until(lambda: not second.window.isVisible(), "the second window closed")
         moved = rig.app_window.shown_session.session_id
         await rig.run_turn("Say hello.")
-        await act(lambda: rig.window.sidebar.session_list.window_requested.emit(moved))
+        await act(lambda: rig.window.perform(OpenInNewWindow(moved)))
         await until(lambda: second.shown_session.session_id == moved, "the session in the window")
         assert not second.window.notices.names()
         assert second.window.sidebar.search.text() == ""
@@ -430,7 +436,7 @@ async def test_canceling_an_edit_of_a_session_that_another_window_shows(
         await until(lambda: rig.app_window.shown_session.session_id != original, "the branch")
         branch = rig.app_window.shown_session.session_id
         await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
-        await act(lambda: rig.window.sidebar.session_list.window_requested.emit(original))
+        await act(lambda: rig.window.perform(OpenInNewWindow(original)))
         await until(lambda: not rig.wiring.windows.is_only_one(rig.window), "another window")
         second = rig.wiring.windows.current
         await until(lambda: second.shown_session.session_id == original, "the original there")
@@ -448,7 +454,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         workspace_id = await rig.open_folder("project")
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
-        await act(lambda: rig.window.sidebar.session_deleted.emit(rig.app_window.shown_session.session_id))
+        await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
         await until(rig.window.no_session.isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
@@ -522,7 +528,7 @@ async def _show(app_window: ControlledWindow, session_id: str) -> None:
         await other.workspace_controller.new_session()
     loaded: list[str] = []
     app_window.session.loaded.connect(lambda: loaded.append(app_window.shown_session.session_id))
-    await act(lambda: app_window.window.sidebar.session_selected.emit(session_id))
+    await act(lambda: app_window.window.perform(OpenListedSession(session_id)))
     await until(lambda: session_id in loaded, "the session with its draft")
 
 

@@ -375,7 +375,7 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
     """An older reading of the timeline never replaces a newer one."""
     await rig.open_folder("timeline", {"a.txt": "words"})
     await rig.run_turn("What is here?")
-    slow, timeline = _SlowFirst(rig.workspace), rig.wiring.timeline
+    slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rig.workspace, "sessions", slow.sessions)
         async with asyncio.TaskGroup() as group:

@@ -13,7 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.shell.switcher.panel import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
+from helix_desktop.ui.kit.intents import OpenListedSession
+from helix_desktop.ui.shell.switcher import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
@@ -167,7 +168,7 @@ async def test_a_session_opened_while_messages_are_searched_does_not_end_the_sea
         sidebar.search.setText("fixed")
         sidebar.messages_requested.emit("fixed")
         for _ in range(50):
-            sidebar.session_selected.emit(open_id)
+            rig.window.perform(OpenListedSession(open_id))
             await asyncio.sleep(0.001)
         note = "Titles and messages of this workspace."
         await until(

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.file_history.diff import FileDiff
@@ -18,13 +18,13 @@ from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import target_name, tokens_text, tool_name
-from helix_desktop.ui.cache.recall_selection import RecallSelection
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.boxes import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
@@ -44,6 +44,42 @@ from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
+
+MAX_RECALLED = 20
+"""Contents that are recalled whole without a question."""
+
+
+class RecallSelection(msgspec.Struct, frozen=True):
+    """How many of the selected entries can be recalled, and their tokens (None: not all are known yet)."""
+
+    count: int
+    tokens: int | None = None
+
+    @property
+    def asks_first(self) -> bool:
+        """Return True if they are so many that the user is asked which part of them to recall."""
+        return self.count > MAX_RECALLED
+
+    @property
+    def words(self) -> str:
+        """Return what recalling them is called."""
+        if self.asks_first:
+            return tr.plural(self.count, "Recall %n entry into message…", "Recall %n entries into message…")
+        return tr.plural(self.count, "Recall %n entry into message", "Recall %n entries into message")
+
+    @property
+    def short_words(self) -> str:
+        if self.asks_first:
+            return tr.plural(self.count, "Recall %n entry…", "Recall %n entries…")
+        return tr.plural(self.count, "Recall %n entry", "Recall %n entries")
+
+    @property
+    def cost(self) -> str:
+        """Return what they cost in a message; empty while that is not known."""
+        if self.tokens is None:
+            return ""
+        return tr("≈ {tokens}", tokens=format_token_count(self.tokens))
+
 
 _COPIED_MS = 1_200  # how long a button says that it has copied
 _MARGINS_PX = (18, 10, 14, 14)
@@ -73,8 +109,6 @@ class EntryContent(ContentViewer):
 
     diff_requested = Signal(str, str)
     """The digests of a previous version and of the entry on show: `show_diff` is to show their diff."""
-
-    """A part that takes keys was built, when its view was first needed."""
 
     min_facts_px = 44  # a word of them
 
@@ -326,12 +360,12 @@ class Preview(Themed, QWidget):
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
         content = QWidget(self)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(*_MARGINS_PX)
-        column.setSpacing(7)
-        column.addLayout(self._heading())
-        column.addLayout(self._address())
-        column.addWidget(self.content, 1)
+        buttons = (self.verify_button, self.export_button, self.recall_button)
+        self._head = row_of(self._tool_icon, self._target, self._tool, None, *buttons, gap=9)
+        address = row_of(self._sha, self.copy_hash_button, None, self._shield, self.verified, gap=5)
+        body = column(self._head, address, self.content, margins=_MARGINS_PX, gap=7)
+        body.setStretch(2, 1)
+        content.setLayout(body)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(content)
         self.content.text.lines_selected.connect(self._on_lines_selected)
@@ -448,27 +482,6 @@ class Preview(Themed, QWidget):
         self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
         self.content.find_bar.found.connect(self._on_found)
         self.copy_hash_button.clicked.connect(self.copy_digest)
-
-    def _heading(self) -> QHBoxLayout:
-        row = self._head = QHBoxLayout()
-        row.setSpacing(9)
-        row.addWidget(self._tool_icon)
-        row.addWidget(self._target)
-        row.addWidget(self._tool)
-        row.addStretch(1)
-        for button in (self.verify_button, self.export_button, self.recall_button):
-            row.addWidget(button)
-        return row
-
-    def _address(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(5)
-        row.addWidget(self._sha)
-        row.addWidget(self.copy_hash_button)
-        row.addStretch(1)
-        row.addWidget(self._shield)
-        row.addWidget(self.verified)
-        return row
 
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")

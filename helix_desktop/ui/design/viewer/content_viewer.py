@@ -395,8 +395,7 @@ class ContentViewer(Card):
         head = self.head = QHBoxLayout()
         head.setContentsMargins(13, 3, 5, 3)
         head.setSpacing(4)
-        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28)
-        self._find_button.clicked.connect(self.open_find)
+        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
         head.addWidget(self.meta)
         head.addStretch(1)
         for part in (

@@ -59,14 +59,9 @@ class FindBar(QWidget):
         self.field = SearchField(tr("Find in this content"))
         self.count = TextLine("", 12, role="muted")
         self.count.setMinimumWidth(96)
-        before, after = (
-            IconButton("chevron-up", tr("Previous result (Shift+F3)")),
-            IconButton("chevron-down", tr("Next result (F3)")),
-        )
-        leave = IconButton("x", tr("Close (Esc)"))
-        before.clicked.connect(lambda: self.step(-1))
-        after.clicked.connect(lambda: self.step(1))
-        leave.clicked.connect(self.close_bar)
+        before = IconButton("chevron-up", tr("Previous result (Shift+F3)"), on_click=lambda: self.step(-1))
+        after = IconButton("chevron-down", tr("Next result (F3)"), on_click=lambda: self.step(1))
+        leave = IconButton("x", tr("Close (Esc)"), on_click=self.close_bar)
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 6, 8, 6)
         row.setSpacing(4)

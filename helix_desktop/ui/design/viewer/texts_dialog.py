@@ -11,7 +11,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed
@@ -65,8 +65,7 @@ class TextsDialog(Themed, SizedDialog):
             item.setData(0, TEXT_NAME, name)
             item.setToolTip(0, name)
             self.list.addTopLevelItem(item)
-        names = QWidget()
-        names.setLayout(column(self.field, self.list, gap=6))
+        names = pane(column(self.field, self.list, gap=6))
         names.setVisible(len(texts) > 1)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(names)
@@ -75,8 +74,7 @@ class TextsDialog(Themed, SizedDialog):
         split.setHandleWidth(12)
         split.setSizes([_LIST_PX, _TEXT_PX])
         split.setStretchFactor(1, 1)
-        close = PushButton(tr("Close"), "" if buttons else "primary", name="close")
-        close.clicked.connect(self.reject)
+        close = PushButton(tr("Close"), "" if buttons else "primary", name="close", on_click=self.reject)
         words = [label(title, "title"), *(label(note, "muted", wrap=True) for note in notes)]
         foot = FlowBox([close, *buttons], right_from=0)
         body = column(*words, split, *below, foot, margins=DIALOG_MARGINS, gap=10)

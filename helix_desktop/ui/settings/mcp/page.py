@@ -65,10 +65,8 @@ class SharingCard(QFrame):
         self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
         self._url = label("", "mono")
         self._error = label("", "error", wrap=True)
-        self._copy_http, renew = (
-            PushButton(copy_http_text, "", "copy", px=13, name="copy_http"),
-            PushButton(tr("New token"), name="renew_token"),
-        )
+        self._copy_http = PushButton(copy_http_text, "", "copy", px=13, name="copy_http")
+        renew = PushButton(tr("New token"), name="renew_token")
         self._endpoint_row = QFrame()
         self._endpoint_row.setLayout(row(ResponsiveRow(self._url, [renew, self._copy_http])))
         http_note = label(
@@ -128,11 +126,8 @@ class AddServerBox(Themed, QFrame):
         self._drafts: tuple[ServerDraft, ...] = ()
         self.used_names: tuple[str, ...] = ()
         self._secret_storage = ""
-        self.paste = TextArea()
-        self.paste.setPlaceholderText(_EXAMPLES)
-        self.paste.setAccessibleName(tr("Command line, URL or JSON block"))
-        self.paste.setFixedHeight(_PASTE_PX)
-        self.paste.setTabChangesFocus(True)
+        words = tr("Command line, URL or JSON block")
+        self.paste = TextArea(words=words, placeholder=_EXAMPLES, height_px=_PASTE_PX)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
         self.editor = ServerEditor(
@@ -140,16 +135,11 @@ class AddServerBox(Themed, QFrame):
         )
         self._multiple, self._list = QWidget(), QVBoxLayout()
         self._list.setSpacing(8)
-        self._add_all, cancel = (
-            PushButton("", "primary", name="add_all"),
-            PushButton(tr("Cancel"), name="cancel_add_all"),
-        )
-        self._add_all.clicked.connect(lambda: page.add(self._drafts))
-        cancel.clicked.connect(page.close_add)
+        self._add_all = PushButton("", "primary", name="add_all", on_click=lambda: page.add(self._drafts))
+        cancel = PushButton(tr("Cancel"), name="cancel_add_all", on_click=page.close_add)
         self._multiple.setLayout(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
         self._empty = QWidget()
-        other = PushButton(tr("Cancel"), name="cancel_add")
-        other.clicked.connect(page.close_add)
+        other = PushButton(tr("Cancel"), name="cancel_add", on_click=page.close_add)
         self._empty.setLayout(row(None, other))
         advice = tr("Paste a command line, a URL, or the JSON configuration of another program.")
         what = label(advice, "note", wrap=True)
@@ -242,10 +232,8 @@ class ServerCard(QFrame):
             "log": self._toggle(tr("Log", "noun"), tr("Log of {name}", name=name), self.log),
             "edit": self._toggle(tr("Edit"), tr("Edit {name}", name=name), self.editor),
         }
-        self._restart, remove = (
-            PushButton(tr("Restart"), "link", name="restart"),
-            PushButton(tr("Remove"), "link", name="remove"),
-        )
+        self._restart = PushButton(tr("Restart"), "link", name="restart")
+        remove = PushButton(tr("Remove"), "link", name="remove")
         self._restart.clicked.connect(lambda: self._change(self._servers.restart, "restart"))
         remove.clicked.connect(lambda: page.change(lambda: page.remove(name), "remove"))
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
@@ -258,8 +246,7 @@ class ServerCard(QFrame):
         )  # fmt: skip
 
     def _consent_box(self) -> QFrame:
-        allow = PushButton(tr("Allow and start"), name="allow")
-        allow.clicked.connect(self._give_consent)
+        allow = PushButton(tr("Allow and start"), name="allow", on_click=self._give_consent)
         box = card(
             column(
                 self._consent_reason,
@@ -370,8 +357,7 @@ class McpPage(Themed, QWidget):
         """Those of the workspace on screen, by server."""
         self._all_cards: dict[tuple[str, str], ServerCard] = {}  # with edits of others, by folder and server
         self.add_box = AddServerBox(self)
-        self._add_button = PushButton(tr("Add server"), "", "plus", name="add_server")
-        self._add_button.clicked.connect(self.open_add)
+        self._add_button = PushButton(tr("Add server"), "", "plus", name="add_server", on_click=self.open_add)
         self._total = label("", "faint")
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)

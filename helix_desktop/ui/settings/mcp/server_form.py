@@ -305,14 +305,10 @@ class ServerEditor(QWidget):
         self._testing: asyncio.Task[None] | None = None
         self.has_edits = False
         """Whether the user changed something since it was filled."""
-        cancel, self.test = (
-            PushButton(tr("Cancel"), name="cancel"),
-            PushButton(tr("Test", "verb: button"), "", "zap", name="test_server"),
-        )
-        save_button = PushButton(save_text, "primary", name="save_server")
-        cancel.clicked.connect(close)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=close)
+        self.test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_server")
+        save_button = PushButton(save_text, "primary", name="save_server", on_click=self._save_valid)
         self.test.clicked.connect(self._test_or_stop)
-        save_button.clicked.connect(self._save_valid)
         self.form.edited.connect(lambda _: self._on_edited())
         buttons = FlowBox([cancel, self.test, save_button], right_from=0)
         self.setLayout(column(self.form, buttons, self.status, gap=10))

@@ -48,8 +48,7 @@ class ApplyBar(QWidget):
         self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy")
         self.use_workspace.setToolTip(tr("This session follows the workspace again"))
         self.use_workspace.clicked.connect(lambda: page.set_session_policy(None))
-        self.discard = PushButton(tr("Discard"), name="discard_policy")
-        self.discard.clicked.connect(lambda: page.replace(None))
+        self.discard = PushButton(tr("Discard"), name="discard_policy", on_click=lambda: page.replace(None))
         self.workspace = PushButton(tr("Apply to workspace"), name="apply_to_workspace")
         self.workspace.clicked.connect(page.apply_to_workspace)
         self.session = PushButton(tr("Apply to this session"), "primary", name="apply_to_session")
@@ -142,10 +141,8 @@ class PolicyPage(Themed, QWidget):
         session.changed.connect(self._follow_session)
 
     def _error_card(self) -> QFrame:
-        open_file, replace = (
-            PushButton(tr("Open file"), name="open_file"),
-            PushButton(tr("Replace file"), name="replace_file"),
-        )
+        open_file = PushButton(tr("Open file"), name="open_file")
+        replace = PushButton(tr("Replace file"), name="replace_file")
         open_file.clicked.connect(self._files.open)
         replace.clicked.connect(self._files.replace)
         replace.setToolTip(tr("Overwrite the file with the policy in use. A copy of the file is kept."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
@@ -62,10 +62,9 @@ def _stop_x(widget: QWidget, stops: int, stop: float) -> float:
 class StopTrack(Themed, QWidget):
     """The line with its stops and its knob; arrow keys, Home, End, click and drag move the knob."""
 
-    stop_selected = Signal(int)
-
-    def __init__(self) -> None:
+    def __init__(self, select: Callable[[int], object]) -> None:
         super().__init__()
+        self._select_stop = select
         self._stops, self._stop, self._is_changed = 1, 0, False
         self.value_text = ""
         self.setObjectName("policy_slider")
@@ -94,7 +93,7 @@ class StopTrack(Themed, QWidget):
     def _select(self, stop: int) -> None:
         stop = min(max(stop, 0), self._stops - 1)
         if stop != self._stop or self._is_changed:
-            self.stop_selected.emit(stop)
+            self._select_stop(stop)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         left, right = Qt.Key.Key_Left, Qt.Key.Key_Right
@@ -166,10 +165,9 @@ class _StopName(PushButton):
 class _StopNames(QWidget):
     """The names below the stops; in two rows where one is too narrow."""
 
-    stop_selected = Signal(int)
-
-    def __init__(self) -> None:
+    def __init__(self, select: Callable[[int], object]) -> None:
         super().__init__()
+        self._select = select
         self.buttons = list[PushButton]()
 
     def set_names(self, profiles: Sequence[Profile]) -> None:
@@ -180,7 +178,7 @@ class _StopNames(QWidget):
         for stop, profile in enumerate(profiles):
             button = _StopName(profile)
             button.setParent(self)
-            button.clicked.connect(lambda _=False, stop=stop: self.stop_selected.emit(stop))
+            button.clicked.connect(lambda _=False, stop=stop: self._select(stop))
             button.show()
             self.buttons.append(button)
         self._place()
@@ -219,14 +217,12 @@ class PolicySlider(Themed, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.track = StopTrack()
+        self.track = StopTrack(self._on_selected)
         self.track.setAccessibleName(tr("Context policy, from keep more to send less"))
-        self._names = _StopNames()
+        self._names = _StopNames(self._on_selected)
         self._title, self._description = label("", "strong", wrap=True), label("", "faint", wrap=True)
         self._title.setObjectName("policy_title")
         self._stops: tuple[Profile, ...] = ()
-        self.track.stop_selected.connect(self._on_selected)
-        self._names.stop_selected.connect(self._on_selected)
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
         title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
         parts = (ends, self.track, self._names, title, self._description)

@@ -132,8 +132,7 @@ class ProviderCheckView(Themed, QWidget):
         self._steps = pane(column(*self._rows.values(), gap=3))
         self._notices = QVBoxLayout()
         self._notices.setSpacing(4)
-        self._close = IconButton("x", tr("Hide result"), px=13, edge=22)
-        self._close.clicked.connect(self.clear)
+        self._close = IconButton("x", tr("Hide result"), px=13, edge=22, on_click=self.clear)
         self._content = _ScrollContent()
         self._content.laid_out.connect(self._fit)
         self._content.setObjectName("page")
@@ -202,8 +201,7 @@ class ProviderCheckView(Themed, QWidget):
 class _Key(Line, frozen=True, kw_only=True):
     def beside(self, form: Form) -> QWidget:
         reveal = IconButton("eye", tr("Show key"))
-        remove = IconButton("trash-2", tr("Remove the key when you save"))
-        remove.setObjectName("remove_key")
+        remove = IconButton("trash-2", tr("Remove the key when you save"), name="remove_key")
         for button in (reveal, remove):
             button.setCheckable(True)
 
@@ -264,17 +262,13 @@ class ProviderEditor(QWidget):
         self._remove_key.toggled.connect(lambda _: self._show_key_state())
         self._remove_key.clicked.connect(lambda: self._on_edited("key"))
         self._key_source: KeySource = "none"
-        self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
+        self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
-        self._test, self._save = (
-            PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider"),
-            PushButton(tr("Save"), "primary", name="save_provider"),
-        )
-        self._use, self._discard, self._remove = (
-            PushButton("", name="use_provider"),
-            PushButton(tr("Discard"), name="discard_provider"),
-            PushButton(tr("Remove"), "danger", name="remove_provider"),
-        )
+        self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
+        self._save = PushButton(tr("Save"), "primary", name="save_provider")
+        self._use = PushButton("", name="use_provider")
+        self._discard = PushButton(tr("Discard"), name="discard_provider")
+        self._remove = PushButton(tr("Remove"), "danger", name="remove_provider")
         self.conflict = EditConflict("provider")
         self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
         self.footer = QFrame()

@@ -37,8 +37,7 @@ class _HeaderRow(Themed, QWidget):
         self.secret = IconButton("lock", tr("Keep secret: in the system's keychain only"))
         self.secret.setObjectName("header_secret")
         self.secret.setCheckable(True)
-        remove = IconButton("trash-2", tr("Remove header"))
-        remove.setObjectName("remove_header")
+        remove = IconButton("trash-2", tr("Remove header"), name="remove_header")
         fields = row(self.name, self.value, self.secret, remove, gap=6)
         fields.setStretch(0, 2)
         fields.setStretch(1, 3)
@@ -77,12 +76,9 @@ class ExtrasForm(Themed, QWidget):
         self._column = QVBoxLayout()
         self._column.setSpacing(5)
         self._add_button = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
-        self.body_field = TextArea()
+        example = '{"service_tier": "flex"}'
+        self.body_field = TextArea(words=tr("Extra body fields"), placeholder=example, height_px=_BODY_PX)
         self.body_field.setObjectName(f"{name}_body")
-        self.body_field.setTabChangesFocus(True)
-        self.body_field.setFixedHeight(_BODY_PX)
-        self.body_field.setPlaceholderText('{"service_tier": "flex"}')
-        self.body_field.setAccessibleName(tr("Extra body fields"))
         self._body_row = FieldRow("", self.body_field, room=2, is_labeled=False)
         self._content = pane(
             column(

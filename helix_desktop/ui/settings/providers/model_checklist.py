@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QHeaderView,
     QTreeWidget,
@@ -35,10 +35,8 @@ _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 class ModelChecklist(Themed, QWidget):
-    added = Signal(list)
-    """The names of the checked models, in the order of the list."""
-
-    def __init__(self) -> None:
+    def __init__(self, add_models: Callable[[list[str]], object]) -> None:
+        """`add_models` gets the names of the checked models, in the order of the list."""
         super().__init__()
         self.filter = SearchField(tr("Filter models"))
         self.filter.textChanged.connect(self._filter)
@@ -63,15 +61,10 @@ class ModelChecklist(Themed, QWidget):
             head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
             self.list.setColumnWidth(place, max(width, head.sectionSizeHint(place)))
         self._no_match = label(tr("No matching models"), "muted")
-        self.add, self._all, self._close = (
-            PushButton("", "primary"),
-            PushButton("", "link", name="check_all"),
-            PushButton(tr("Cancel"), name="cancel"),
-        )
+        self.add = PushButton("", "primary", on_click=lambda: add_models(self.checked()))
+        self._all = PushButton("", "link", name="check_all", on_click=self._check_all)
+        self._close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
         self.add.setObjectName("add_checked_models")
-        self.add.clicked.connect(lambda: self.added.emit(self.checked()))
-        self._all.clicked.connect(self._check_all)
-        self._close.clicked.connect(self.hide)
         buttons = row(self._all, None, self._close, self.add, gap=8)
         body = column(self.filter, self.list, self._no_match, buttons, margins=(12, 12, 12, 12), gap=8)
         self.setLayout(column(card(body)))

@@ -97,8 +97,6 @@ class ModelSpecForm(QWidget):
     changed = Signal(object)  # ModelEntry
     invalid_changed = Signal(str, dict)
     """A model, and its figures that can't be used, as they are typed."""
-    removed = Signal(str)
-    default_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,20 +104,16 @@ class ModelSpecForm(QWidget):
         self._invalid: dict[str, str] = {}
         self._known_window, self._shown_window = 0, ""
         self._name = ElidedLabel(role="strong")
-        self._default_button = IconButton("star", tr("Make default"), px=15, edge=26)
+        self.default_button = IconButton("star", tr("Make default"), px=15, edge=26, name="use_by_default")
         self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
-        self._remove = IconButton("trash-2", tr("Remove model"), px=15, edge=26)
-        self._default_button.setObjectName("use_by_default")
+        self.remove_button = IconButton("trash-2", tr("Remove model"), px=15, edge=26, name="remove_model")
         self._reset_button.setObjectName("forget_figures")
-        self._remove.setObjectName("remove_model")
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, ComboBox] = {}
         self._sources: dict[str, QLabel] = {}
-        head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4, stretch=0)
+        head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
         self.setLayout(column(card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")))
-        self._default_button.clicked.connect(lambda: self.default_requested.emit(self._entry.name))
         self._reset_button.clicked.connect(self._reset)
-        self._remove.clicked.connect(lambda: self.removed.emit(self._entry.name))
 
     def _grid(self) -> QGridLayout:
         grid = QGridLayout()
@@ -174,7 +168,7 @@ class ModelSpecForm(QWidget):
         self._entry, self._invalid = entry, dict(invalid)
         self._known_window = int(defaults.number("window"))
         self._name.set_full_text(entry.name)
-        self._default_button.setVisible(not is_default)
+        self.default_button.setVisible(not is_default)
         is_changed = entry.user_spec != ModelSpec() or entry.learned is not None
         self._reset_button.setVisible(is_changed or bool(invalid))
         for name, field in self._fields.items():

@@ -92,11 +92,9 @@ class _ModelTableModel(QAbstractTableModel):
 class ModelTable(Themed, QTableView):
     """One row per model; a click on the star, or Enter, makes a model the default."""
 
-    model_selected = Signal(str)
-    default_requested = Signal(str)
-
-    def __init__(self) -> None:
+    def __init__(self, show_chosen: Callable[[], object], set_default: Callable[[str], object]) -> None:
         super().__init__()
+        self._show_chosen, self._set_default = show_chosen, set_default
         FocusRing(self)
         self._model = _ModelTableModel()
         self.setModel(self._model)
@@ -118,11 +116,9 @@ class ModelTable(Themed, QTableView):
         head.setMinimumSectionSize(40)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self._fit()
-        self.selectionModel().currentRowChanged.connect(
-            lambda now, _: self.model_selected.emit(self._name(now))
-        )
+        self.selectionModel().currentRowChanged.connect(lambda *_: show_chosen())
         self.clicked.connect(self._on_clicked)
-        self.activated.connect(lambda index: self.default_requested.emit(self._name(index)))
+        self.activated.connect(lambda index: set_default(self._name(index)))
 
     def show_rows(self, rows: Sequence[ModelRow]) -> None:
         """Show these models; the chosen one stays chosen, else the first is."""
@@ -138,7 +134,7 @@ class ModelTable(Themed, QTableView):
         names = [row.name for row in self._model.rows]
         if names:
             self.selectRow(names.index(name) if name in names else 0)
-        self.model_selected.emit(self.current_name())
+        self._show_chosen()
 
     def current_name(self) -> str:
         """Return the name of the chosen model; empty when there is none."""
@@ -176,7 +172,7 @@ class ModelTable(Themed, QTableView):
     def _on_clicked(self, index: QModelIndex) -> None:
         star = self.visualRect(index).left() + 30
         if index.column() == 0 and self.viewport().mapFromGlobal(self.cursor().pos()).x() < star:
-            self.default_requested.emit(self._name(index))
+            self._set_default(self._name(index))
 
 
 def _accessible_text(row: ModelRow, column: int) -> str:
@@ -195,7 +191,6 @@ class ProviderModels(QWidget):
     """Emits nothing while it is filled; `changed` when the models are others than before."""
 
     changed = Signal()
-    listing_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -205,7 +200,11 @@ class ProviderModels(QWidget):
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
         self.invalid_figures: dict[str, dict[str, str]] = {}
         """Figures that can't be used as they are typed, by model and name."""
-        self.table, self.spec_form = ModelTable(), ModelSpecForm()
+        self.spec_form, self.table = ModelSpecForm(), ModelTable(self._show_spec, self._set_default)
+        self.spec_form.changed.connect(self._change)
+        self.spec_form.invalid_changed.connect(self._keep_invalid)
+        self.spec_form.default_button.clicked.connect(lambda: self._set_default(self.selected_model))
+        self.spec_form.remove_button.clicked.connect(lambda: self._remove(self.selected_model))
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model = label(no_model, "muted", wrap=True)
         self.name_field = ComboBox()
@@ -222,13 +221,11 @@ class ProviderModels(QWidget):
         assert completer is not None  # as an editable one does
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        self._add_button, self._list_button = (
-            PushButton(tr("Add"), "", "plus", name="add_model"),
-            PushButton(tr("List models"), "", "list", name="list_models"),
-        )
-        buttons = pane(row(self._add_button, self._list_button, gap=6))
+        self._add_button = PushButton(tr("Add"), "", "plus", name="add_model", on_click=self.add_typed)
+        self.list_button = PushButton(tr("List models"), "", "list", name="list_models")
+        buttons = pane(row(self._add_button, self.list_button, gap=6))
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
-        self.checklist = ModelChecklist()
+        self.checklist = ModelChecklist(self._add_checked)
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
         self.setLayout(
             column(
@@ -241,19 +238,7 @@ class ProviderModels(QWidget):
                 gap=6,
             )
         )
-        self._add_button.clicked.connect(self.add_typed)
-        self._list_button.clicked.connect(self.listing_requested)
-        self.checklist.added.connect(self._add_checked)
-        self._connect_parts()
         self._refresh()
-
-    def _connect_parts(self) -> None:
-        self.table.model_selected.connect(lambda _: self._show_spec())
-        self.table.default_requested.connect(self._set_default)
-        self.spec_form.default_requested.connect(self._set_default)
-        self.spec_form.changed.connect(self._change)
-        self.spec_form.invalid_changed.connect(self._keep_invalid)
-        self.spec_form.removed.connect(self._remove)
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:

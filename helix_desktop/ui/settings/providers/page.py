@@ -76,10 +76,8 @@ class ProvidersPage(Themed, QWidget):
         self.editor.conflict.stored_chosen.connect(self._discard)
         self.editor.conflict.edit_kept.connect(self._keep_edit)
         self.found_servers = FoundServerList()
-        self._add_button, self._scan_button = (
-            PushButton(tr("Add provider"), "", "plus", name="add_provider"),
-            PushButton(tr("Find local servers"), "", "search", name="find_servers"),
-        )
+        self._add_button = PushButton(tr("Add provider"), "", "plus", name="add_provider")
+        self._scan_button = PushButton(tr("Find local servers"), "", "search", name="find_servers")
         self._menu = QMenu(self)
         self._add_button.setMenu(self._menu)
         self._scan_button.clicked.connect(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QPainter,
@@ -23,7 +23,18 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.commands import keep_tip
-from helix_desktop.ui.kit.intents import ToggleTheme, perform
+from helix_desktop.ui.kit.intents import (
+    CopyLink,
+    Export,
+    ImportFile,
+    LocateWorkspace,
+    RemoveWorkspace,
+    RenameWorkspace,
+    ShowFolder,
+    ShowWorkspace,
+    ToggleTheme,
+    perform,
+)
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     BADGE_COLOR_TOKENS,
@@ -37,8 +48,6 @@ tr = Translator("Window")
 
 _TILE_PX, _ICON_PX, _MARGIN_PX = 38, 19, 13
 """Edges of a workspace's square and of an icon at 100 %; the room on both sides of a square, in pixels."""
-_MENU_NAMES = ("show_folder", "rename", "locate", "copy_link", "export", "import", "remove_from_list")
-"""Object names of the entries of a workspace's menu, in their order."""
 
 
 class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
@@ -92,15 +101,6 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
 
 
 class Rail(Themed, QFrame):
-    workspace_selected = Signal(str)
-    folder_requested = Signal(str)
-    rename_requested = Signal(str)
-    locate_requested = Signal(str)
-    link_requested = Signal(str)
-    export_requested = Signal(str)
-    import_requested = Signal(str)
-    remove_requested = Signal(str)
-
     def __init__(self, commands: WindowCommands) -> None:
         super().__init__()
         self.setObjectName("rail")
@@ -170,21 +170,22 @@ class Rail(Themed, QFrame):
     def menu_for(self, workspace_id: str) -> QMenu:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        missing = self._buttons[workspace_id].workspace.badge == "missing"
-        menu.addAction(tr("Show folder"), lambda: self.folder_requested.emit(workspace_id)).setEnabled(
-            not missing
-        )
-        menu.addAction(tr("Rename…"), lambda: self.rename_requested.emit(workspace_id))
-        menu.addAction(tr("Locate…"), lambda: self.locate_requested.emit(workspace_id))
-        menu.addAction(tr("Copy link"), lambda: self.link_requested.emit(workspace_id))
-        menu.addSeparator()
-        menu.addAction(tr("Export…"), lambda: self.export_requested.emit(workspace_id))
-        menu.addAction(tr("Import…"), lambda: self.import_requested.emit(workspace_id))
-        menu.addSeparator()
-        menu.addAction(tr("Remove from list…"), lambda: self.remove_requested.emit(workspace_id))
-        entries = [action for action in menu.actions() if not action.isSeparator()]
-        for action, name in zip(entries, _MENU_NAMES, strict=True):
+        is_missing = self._buttons[workspace_id].workspace.badge == "missing"
+        for name, words, intent in (
+            ("show_folder", tr("Show folder"), ShowFolder(workspace_id)),
+            ("rename", tr("Rename…"), RenameWorkspace(workspace_id)),
+            ("locate", tr("Locate…"), LocateWorkspace(workspace_id)),
+            ("copy_link", tr("Copy link"), CopyLink(workspace_id)),
+            ("export", tr("Export…"), Export(workspace_id)),
+            ("import", tr("Import…"), ImportFile(workspace_id)),
+            ("remove_from_list", tr("Remove from list…"), RemoveWorkspace(workspace_id)),
+        ):
+            if name in {"export", "remove_from_list"}:
+                menu.addSeparator()
+            action = menu.addAction(words)
             action.setObjectName(name)
+            action.triggered.connect(lambda _=False, intent=intent: perform(self, intent))
+            action.setEnabled(name != "show_folder" or not is_missing)
         return menu
 
     def tint(self, theme: Theme) -> None:
@@ -195,7 +196,7 @@ class Rail(Themed, QFrame):
 
     def _make(self, workspace: WorkspaceRow) -> WorkspaceButton:
         button = WorkspaceButton(workspace)
-        button.clicked.connect(lambda: self.workspace_selected.emit(workspace.id))
+        button.clicked.connect(lambda: perform(self, ShowWorkspace(workspace.id)))
         button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         button.customContextMenuRequested.connect(lambda at: self._open_menu(button, at))
         retint(button, self._theme)

@@ -17,7 +17,6 @@ from PySide6.QtCore import (
     QSize,
     QSizeF,
     Qt,
-    Signal,
 )
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPen
 from PySide6.QtWidgets import (
@@ -40,6 +39,18 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.commands import PageKeys
+from helix_desktop.ui.kit.intents import (
+    ArchiveSession,
+    CopyLink,
+    Export,
+    Intent,
+    OpenInNewWindow,
+    OpenListedSession,
+    PinSession,
+    RestoreSession,
+    TrashSession,
+    perform,
+)
 from helix_desktop.ui.shell.commands import SessionCommands
 from helix_desktop.ui.shell.sidebar.session_rows import (
     FOLDED_ROLE,
@@ -225,29 +236,12 @@ class SessionList(Themed, QListView):
     Click, Enter, Space, Left and Right on the heading of the archive fold and unfold it.
     """
 
-    session_selected = Signal(str)
-    message_selected = Signal(str, int)
-    """Session and event."""
-    renamed = Signal(str, str)
-    """Session id and new title."""
-    pin_requested = Signal(str, bool)
-    """Session id, and False to unpin."""
-    archive_requested = Signal(str, bool)
-    """Session id, and False to unarchive."""
-    deleted = Signal(str)
-    undo_requested = Signal()
-    link_requested = Signal(str)
-    export_requested = Signal(str)
-    window_requested = Signal(str)
-    """The user wants a session in a window of its own."""
-
     def __init__(self) -> None:
         super().__init__()
         self.keys = PageKeys(SessionCommands, self)
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
         self._sessions_model = SessionModel(self)
-        self._sessions_model.renamed.connect(self.renamed)
         self._delegate = SessionDelegate(self)
         self.setModel(self._sessions_model)
         self.setItemDelegate(self._delegate)
@@ -339,28 +333,30 @@ class SessionList(Themed, QListView):
             self.setCurrentIndex(self.index_of(sessions[0].id) if sessions else archive)
 
     def menu_for(self, index: QModelIndex) -> QMenu:
+        """Make the menu of a session's row."""
+        item: SessionItem = index.data(ITEM_ROLE)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def add(words: str, intent: Intent, name: str = "") -> None:
+            action = menu.addAction(words, lambda: perform(self, intent))
+            action.setObjectName(name)
+
         menu.addAction(tr("Open", "verb"), lambda: self._select(index))
-        menu.addAction(tr("Open in new window"), lambda: self._request_window(index)).setObjectName(
-            "open_in_window"
-        )
+        add(tr("Open in new window"), OpenInNewWindow(item.id), "open_in_window")
         if self._sessions_model.flags(index) & Qt.ItemFlag.ItemIsEditable:
             menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
-        menu.addAction(tr("Copy link"), lambda: self._request_link(index)).setObjectName("copy_link")
-        menu.addAction(tr("Export…"), lambda: self._request_export(index)).setObjectName("export")
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
+        add(tr("Copy link"), CopyLink(session_id=item.id), "copy_link")
+        add(tr("Export…"), Export(session_id=item.id), "export")
+        if not item.parent:  # a subagent's place goes with the one that it works for
+            intents = _intents(item)
             menu.addSeparator()
             pin = tr("Unpin") if item.place.pinned else tr("Pin")
             archive = tr("Unarchive") if item.place.archived else tr("Archive")
-            trash = tr("Move to trash")
-            menu.addAction(self._with_key(pin, "session_pin"), lambda: self._pin(index)).setObjectName("pin")
-            menu.addAction(
-                self._with_key(archive, "session_archive"), lambda: self._archive(index)
-            ).setObjectName("archive")
+            add(self._with_key(pin, "session_pin"), intents["session_pin"], "pin")
+            add(self._with_key(archive, "session_archive"), intents["session_archive"], "archive")
             menu.addSeparator()
-            menu.addAction(self._with_key(trash, "session_trash"), lambda: self._delete(index))
+            add(self._with_key(tr("Move to trash"), "session_trash"), intents["session_trash"])
         return menu
 
     def _with_key(self, words: str, command: str) -> str:
@@ -379,22 +375,23 @@ class SessionList(Themed, QListView):
         index = self.currentIndex()
         is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
         if event.matches(QKeySequence.StandardKey.Undo) and not is_renaming:
-            self.undo_requested.emit()
+            perform(self, RestoreSession())
             return
         if is_renaming or not index.isValid() or not self._do(event, index):
             super().keyPressEvent(event)
 
     def _do(self, event: QKeyEvent, index: QModelIndex) -> bool:
         """Do what a key says with a row; return False if it says nothing."""
-        is_heading = isinstance(index.data(ITEM_ROLE), str)
+        item = index.data(ITEM_ROLE)
+        is_heading = isinstance(item, str)
         command, pressed = self.keys.command_of(event), pressed_key(event)
-        actions = {"session_pin": self._pin, "session_archive": self._archive, "session_trash": self._delete}
         if is_heading and pressed in ("Left", "Right"):
             self._fold(is_folded=pressed == "Left")
         elif pressed == "Return" or (is_heading and pressed == "Space"):
             self._select(index)
-        elif command and not is_heading:
-            actions[command](index)
+        elif command and isinstance(item, SessionItem):
+            if not item.parent:
+                perform(self, _intents(item)[command])
         else:
             return False
         return True
@@ -424,44 +421,14 @@ class SessionList(Themed, QListView):
     def _open(self, item: SessionItem) -> None:
         """Open a session, at the message that a search found in it."""
         if item.found is None:
-            self.session_selected.emit(item.id)
+            perform(self, OpenListedSession(item.id))
         else:
-            self.message_selected.emit(item.found.session_id or item.id, item.found.seq)
+            perform(self, OpenListedSession(item.found.session_id or item.id, item.found.seq))
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""
         self._sessions_model.fold_archive(is_folded)
         self.setCurrentIndex(self._sessions_model.index_of_archive())
-
-    def _request_link(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem):
-            self.link_requested.emit(item.id)
-
-    def _request_window(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem):
-            self.window_requested.emit(item.id)
-
-    def _request_export(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem):
-            self.export_requested.emit(item.id)
-
-    def _delete(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem) and not item.parent:
-            self.deleted.emit(item.id)
-
-    def _pin(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem) and not item.parent:
-            self.pin_requested.emit(item.id, not item.place.pinned)
-
-    def _archive(self, index: QModelIndex) -> None:
-        item = index.data(ITEM_ROLE)
-        if isinstance(item, SessionItem) and not item.parent:
-            self.archive_requested.emit(item.id, not item.place.archived)
 
     def _open_menu(self, position: QPoint) -> None:
         index = self.indexAt(position)
@@ -471,3 +438,12 @@ class SessionList(Themed, QListView):
 
 def _is_session(index: QModelIndex) -> bool:
     return isinstance(index.data(ITEM_ROLE), SessionItem)
+
+
+def _intents(item: SessionItem) -> dict[str, Intent]:
+    """Return what each command of the list wants with a session."""
+    return {
+        "session_pin": PinSession(item.id, not item.place.pinned),
+        "session_archive": ArchiveSession(item.id, not item.place.archived),
+        "session_trash": TrashSession(item.id),
+    }

@@ -9,11 +9,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.kit.intents import RenameSession, perform
 from helix_desktop.ui.shell.sidebar.workspace_rows import badge_label, matches_query
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
@@ -246,13 +247,10 @@ _NOWHERE = QModelIndex()
 
 
 class SessionModel(QAbstractListModel):
-    """Rows are either a group or a session; a changed title is emitted, never kept here.
+    """Rows are either a group or a session; a changed title is performed, never kept here.
 
     The group of archived sessions shows them when it is unfolded, and those that a search finds.
     """
-
-    renamed = Signal(str, str)
-    """Session id and new title."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -384,7 +382,7 @@ class SessionModel(QAbstractListModel):
         name = str(value).strip()
         if role != Qt.ItemDataRole.EditRole or isinstance(entry, str) or not name or name == entry.title:
             return False
-        self.renamed.emit(entry.id, name)
+        perform(self, RenameSession(name, entry.id))
         return True
 
     @staticmethod

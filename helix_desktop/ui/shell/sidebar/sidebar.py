@@ -11,7 +11,6 @@ from PySide6.QtGui import QAction, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
-    QHBoxLayout,
     QLayout,
     QStackedWidget,
     QStyle,
@@ -97,16 +96,6 @@ class _Footer(EnterActivates, QAbstractButton):
 
 
 class Sidebar(QFrame):
-    session_selected = Signal(str)
-    session_renamed = Signal(str, str)
-    """Session id and new title."""
-    session_pin_requested = Signal(str, bool)
-    """Session id, and False to unpin."""
-    session_archive_requested = Signal(str, bool)
-    """Session id, and False to unarchive."""
-    session_deleted = Signal(str)
-    message_selected = Signal(str, int)
-    """Session and event."""
     messages_requested = Signal(str)
     """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
 
@@ -135,8 +124,9 @@ class Sidebar(QFrame):
         self._footer = _Footer(
             row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8)
         )
-        head = self._make_header()
+        head = row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
         git = row(self._git, None, margins=(19, 0, 12, 0))
+        search = row(self.search, margins=(12, 10, 12, 4))
         self._workspace_name = ""
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(
@@ -144,9 +134,7 @@ class Sidebar(QFrame):
         )
         self._search_note = label("", "faint", wrap=True)
         self._search_bar = self._make_search_bar()
-        self.setLayout(
-            column(head, git, self._search_row(), self._stack, self._search_bar, self._footer, gap=0)
-        )
+        self.setLayout(column(head, git, search, self._stack, self._search_bar, self._footer, gap=0))
         self.show_workspace("")
         self._name.hide()  # not known yet
         self._footer.hide()
@@ -157,39 +145,20 @@ class Sidebar(QFrame):
 
         self.session_list = SessionList()
         mark_pane_stop(self.session_list)
-        self.session_list.session_selected.connect(self.session_selected)
-        self.session_list.message_selected.connect(self.message_selected)
-        self.session_list.renamed.connect(self.session_renamed)
-        self.session_list.pin_requested.connect(self.session_pin_requested)
-        self.session_list.archive_requested.connect(self.session_archive_requested)
-        self.session_list.deleted.connect(self.session_deleted)
         self.search.textChanged.connect(self._filter)
-        pages = (self.session_list, self._empty_page(), self._nothing_found_page(), self._closed_page())
-        unknown = QWidget()  # until the sessions are known
-        for page in (*pages, unknown):
-            self._stack.addWidget(page)
-        self._stack.setCurrentIndex(_UNKNOWN)
-
-    def _make_header(self) -> QHBoxLayout:
-        return row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
-
-    def _search_row(self) -> QHBoxLayout:
-        return row(self.search, margins=(12, 10, 12, 4))
-
-    def _empty_page(self) -> QWidget:
-        words = label(tr("Your sessions appear here."), "muted", wrap=True)
-        button = PushButton(tr("New session"), "", "plus", name="new_session")
-        button.clicked.connect(self.commands.new_session.trigger)
-        page = QWidget()
-        page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))
-        return page
-
-    def _nothing_found_page(self) -> QWidget:
+        empty = label(tr("Your sessions appear here."), "muted", wrap=True)
+        begin = PushButton(tr("New session"), "", "plus", name="new_session")
+        begin.clicked.connect(self.commands.new_session.trigger)
         clear = PushButton(tr("Clear search"), name="clear_search")
         clear.clicked.connect(self.search.clear)
-        page = QWidget()
-        page.setLayout(column(self._nothing, row(clear, None), None, margins=(20, 18, 20, 0), gap=10))
-        return page
+        self._stack.addWidget(self.session_list)
+        for words, button in ((empty, begin), (self._nothing, clear), (self._closed_reason, None)):
+            page = QWidget()
+            buttons = (row(button, None),) if button is not None else ()
+            page.setLayout(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10))
+            self._stack.addWidget(page)
+        self._stack.addWidget(QWidget())  # until the sessions are known
+        self._stack.setCurrentIndex(_UNKNOWN)
 
     def _make_search_bar(self) -> QWidget:
         messages = PushButton(tr("Search all messages"), "link", name="search_messages")
@@ -204,11 +173,6 @@ class Sidebar(QFrame):
         words = self.search.text().strip()
         self.search.clear()
         perform(self, SearchMessages(words))
-
-    def _closed_page(self) -> QWidget:
-        page = QWidget()
-        page.setLayout(column(self._closed_reason, None, margins=(20, 18, 20, 0)))
-        return page
 
     def show_workspace(self, name: str) -> None:
         """Show a workspace's name; empty when none is open."""

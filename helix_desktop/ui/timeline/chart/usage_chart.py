@@ -29,8 +29,7 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
-from helix_desktop.ui.timeline.card_texts import point_kind_text
+from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint, point_kind_text
 from helix_desktop.ui.timeline.chart import plot as plots
 from helix_desktop.ui.timeline.chart.plot import Plot
 from helix_desktop.words.numbers import format_tokens, format_whole_percent

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.store import SavedCondition
 from helix_desktop.ui.cache.columns import tool_name
-from helix_desktop.ui.cache.filter_options import restored_options
-from helix_desktop.ui.cache.rows import SAME_STATES, CacheState
-from helix_desktop.ui.cache.state_labels import STATE_LABELS, STATE_TIPS
+from helix_desktop.ui.cache.filter_bar import restored_options
+from helix_desktop.ui.cache.rows import SAME_STATES, STATE_LABELS, STATE_TIPS, CacheState
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from tests.support.galleries.panes_samples import cache_row
 

@@ -37,8 +37,7 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
 from helix_desktop.ui.inspector.request_text import request_sections, request_text
-from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard
-from helix_desktop.ui.timeline.card_texts import fold_card_text
+from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.numbers import format_token_change, format_tokens

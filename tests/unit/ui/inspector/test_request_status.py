@@ -9,8 +9,8 @@ from helix_desktop.context.rewrites.planner import RewriteStatus, rewrite_status
 from helix_desktop.context.rewrites.sweep import sweep_with_rewrite
 from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.inspector.from_window import with_rewrite_status
 from helix_desktop.ui.inspector.inspector_data import InspectorState
-from helix_desktop.ui.inspector.request_status import with_rewrite_status
 from tests.support.histories import SessionSimulator
 
 _GAUGE = UsageGauge(3_100, 20_000, 1_000, 17_000, True)

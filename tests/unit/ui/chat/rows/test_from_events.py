@@ -64,8 +64,8 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineCard,
     UndoCard,
+    card_title,
 )
-from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
@@ -504,9 +504,9 @@ def check_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
     for card in build_cards(simulator.log, simulator.transcript):
         if isinstance(card, FoldCard):
             fact = folds[card.seq]
-            assert card.tokens == listed.get(card.seq, card.tokens), "the inspector's figure"
-            assert (card.text, card.index, card.steps) == (fact.text, fact.index, fact.steps)
-            assert (card.first_seq, card.last_seq) == (fact.after + 1, fact.upto)
+            tokens = fact.tokens + FRAMING_TOKENS
+            assert tokens == listed.get(card.seq, tokens), "the inspector's figure"
+            assert card.event == fact
 
 
 def check_points_are_in_order_and_never_below_zero(simulator: SessionSimulator) -> None:

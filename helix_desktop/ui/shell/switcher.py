@@ -20,6 +20,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.kit.intents import OpenFolder, perform
+from helix_desktop.ui.shell.command_list import COMMAND_PX, CommandList, command_at, paint_command
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     BADGE_COLOR_TOKENS,
     WorkspaceBadge,
@@ -29,7 +30,6 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     message_query,
     paint_workspace_badge,
 )
-from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, CommandList, command_at, paint_command
 from helix_desktop.words.translation import Translator
 
 

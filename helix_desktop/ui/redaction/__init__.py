@@ -1,1 +1,0 @@
-"""Removing a secret: the dialog."""

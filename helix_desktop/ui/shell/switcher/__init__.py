@@ -1,1 +1,0 @@
-"""Ctrl+K: workspaces, sessions, messages and commands, found by a few letters."""

@@ -1,1 +1,0 @@
-"""The question whether a workspace's folder is trusted."""
