@@ -236,7 +236,10 @@ def _tool_name(row: ToolRow) -> str:
 
 def _ask_name(row: AskRow) -> str:
     if isinstance(row, QuestionRow):
-        return _question_name(row)
+        subagent, question = row.question.subagent_title, row.question.text
+        if subagent:
+            return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
+        return tr("Question: {question}", question=question)
     subagent, call = row.requester, row.summary
     if subagent and row.is_sandboxed:
         return tr("Approval needed by subagent {subagent}, sandboxed: {call}", subagent=subagent, call=call)
@@ -245,13 +248,6 @@ def _ask_name(row: AskRow) -> str:
     if row.is_sandboxed:
         return tr("Approval needed, sandboxed: {call}", call=call)
     return tr("Approval needed: {call}", call=call)
-
-
-def _question_name(row: QuestionRow) -> str:
-    subagent, question = row.question.subagent_title, row.question.text
-    if subagent:
-        return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
-    return tr("Question: {question}", question=question)
 
 
 def _join_lines(*parts: str) -> str:

@@ -303,22 +303,19 @@ def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript)
     )
 
 
-def _duration_ms(output: ToolAnswered) -> int | None:
-    """Return how long a call ran; None if it did not, or if a crash left nothing that says it."""
-    if output.outcome == "stopped":
-        return output.duration_ms or None
-    return output.duration_ms if output.outcome == "ran" else None
-
-
 def _with_outcome(row: ToolRow, output: ToolAnswered) -> ToolRow:
     """Return the row of a call that is over, although its output's form may still be chosen."""
     state: ToolState = "ok" if output.ok else "failed"
     outcome = output.delegated.how if output.delegated is not None else output.outcome
+    # It did not run, or a crash left nothing that says how long.
+    duration_ms = output.duration_ms if output.outcome == "ran" else None
+    if output.outcome == "stopped":
+        duration_ms = output.duration_ms or None
     return replace(
         row,
         state=_OUTCOMES.get(outcome, state),
         size_bytes=output.size,
-        duration_ms=_duration_ms(output),
+        duration_ms=duration_ms,
         exit_code=output.exit_code,
         digest=output.digest,
         running_output=None,

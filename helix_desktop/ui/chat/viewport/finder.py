@@ -246,7 +246,8 @@ class ChatFinder(QObject):
     def _search_slice(self) -> None:
         deadline = time.perf_counter() + _SLICE_S
         for index, beyond in self._pending_rows:
-            if self._row_matches(index) and self._go_to(index, beyond):
+            texts = source_texts(self._chat_viewport.model.row(index))
+            if any(self.query in to_lower(text) for text in texts) and self._go_to(index, beyond):
                 self.finished.emit(True)
                 return
             if time.perf_counter() > deadline:
@@ -254,10 +255,6 @@ class ChatFinder(QObject):
                 return
         self.current = None
         self.finished.emit(False)
-
-    def _row_matches(self, index: int) -> bool:
-        row = self._chat_viewport.model.row(index)
-        return any(self.query in to_lower(text) for text in source_texts(row))
 
     def _go_to(self, index: int, origin: TextPosition | None) -> bool:
         if origin is None and self._count_matches(index) < self.counter.count_in(index):
@@ -302,19 +299,14 @@ class ChatFinder(QObject):
                     return spot
         return None
 
-    def _expand_row(self, index: int) -> bool:
+    def _expand_row(self, index: int) -> None:
         """Open the sections of a row that may hide the words."""
         row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
         starts_open = isinstance(row, ToolRow) and row.starts_open
-        sections = [
-            section
-            for section in self._sections_of(row)
-            if items.is_open(row.key, section) == (starts_open and section == "card")
-        ]
-        for section in sections:
-            items.toggle(row.key, section)
-            self._opened.add((row.key, section))
-        return bool(sections)
+        for section in self._sections_of(row):
+            if items.is_open(row.key, section) == (starts_open and section == "card"):
+                items.toggle(row.key, section)
+                self._opened.add((row.key, section))
 
     def _close_rows(self) -> None:
         """Close the sections that hid hits, if the user has not; where the user reads stays open."""

@@ -140,7 +140,7 @@ class RowInteractions(QObject):
         self.focus, self.menu = FocusOrder(chat_viewport), ToolMenu(chat_viewport, mouse.viewport)
         self._copied: AreaId | None = None
         self._copied_timer = QTimer(self, singleShot=True, interval=_COPIED_MS)
-        self._copied_timer.timeout.connect(self._clear_copied)
+        self._copied_timer.timeout.connect(lambda: self._show_copied(None))
         pool = chat_viewport.widget_pool
         pool.paint_state = self._paint_state
         pool.focus_stepped.connect(self._step_focus)
@@ -155,12 +155,14 @@ class RowInteractions(QObject):
 
     def _paint_state(self, index: int, item: RowItem) -> PaintState:
         key = item.row.key
-        paint = PaintState(QRectF(), tick=self._chat_viewport.animation_tick)
-        paint.hovered = _name_in(key, self._mouse.hovered)
-        paint.pressed = _name_in(key, self._mouse.pressed)
-        paint.copied = _name_in(key, self._copied)
-        paint.marks = self._marks(index, item)
-        return paint
+        return PaintState(
+            QRectF(),
+            hovered=_name_in(key, self._mouse.hovered),
+            pressed=_name_in(key, self._mouse.pressed),
+            copied=_name_in(key, self._copied),
+            tick=self._chat_viewport.animation_tick,
+            marks=self._marks(index, item),
+        )
 
     def toggle(self, key: RowKey, section: RowSection) -> None:
         index = self._chat_viewport.model.index_of(key)
@@ -278,12 +280,11 @@ class RowInteractions(QObject):
     def _copy(self, key: RowKey, source: str | None, area: HitArea) -> None:
         if source is not None:
             QGuiApplication.clipboard().setText(source)
-            self._copied = (key, area.name)
             self._copied_timer.start()
-            self._chat_viewport.repaint()
+            self._show_copied((key, area.name))
 
-    def _clear_copied(self) -> None:
-        self._copied = None
+    def _show_copied(self, area: AreaId | None) -> None:
+        self._copied = area
         self._chat_viewport.repaint()
 
     def _marks(self, index: int, item: RowItem) -> dict[int, list[TextMark]]:
