@@ -160,7 +160,12 @@ class RemoveWorkspace(Intent, frozen=True):  # from the list
 class CopyLink(Intent, frozen=True):  # to a workspace, or to a session of the one on screen
     workspace_id: str = ""
     session_id: str = ""
-class NewSession(Intent, frozen=True): ...
+class NewSession(Intent, frozen=True):  # in a workspace by its id; none: the one on screen
+    workspace_id: str = ""
+class GoToSession(Intent, frozen=True):  # of any workspace, in the window that shows it; at an event
+    workspace_id: str
+    session_id: str
+    seq: int = 0
 class NewWindow(Intent, frozen=True): ...
 class OpenSwitcher(Intent, frozen=True): ...
 class SearchEverything(Intent, frozen=True):  # messages, outputs, handovers, file names of all workspaces
@@ -221,6 +226,9 @@ class Steer(Intent, frozen=True): ...  # send what is typed into the running tur
 class StopAndSend(Intent, frozen=True):
     seq: int = 0
 class ShowWaiting(Intent, frozen=True): ...  # the first card of the session that waits for the user
+class ShowWaitingSession(Intent, frozen=True):  # the same of another session, of any workspace
+    workspace_id: str
+    session_id: str
 class AnswerApproval(Intent, frozen=True):  # the first card that waits: once or deny
     answer: str
 class AskSideQuestion(Intent, frozen=True):  # nothing typed: let the user write it

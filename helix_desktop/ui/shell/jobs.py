@@ -24,6 +24,7 @@ from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.kit.intents import ShowWaitingSession, perform
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -267,9 +268,6 @@ class WaitingSession(NamedTuple):
 class WaitingSessionsLine(Themed, QWidget):
     """Says how many other sessions wait for the user; a click asks for the first. Hidden while none does."""
 
-    session_requested = Signal(str, str)
-    """Workspace and session that the user wants to see."""
-
     def __init__(self) -> None:
         super().__init__()
         self._sessions: tuple[WaitingSession, ...] = ()
@@ -293,7 +291,7 @@ class WaitingSessionsLine(Themed, QWidget):
 
     def _open_first(self) -> None:
         first = self._sessions[0]
-        self.session_requested.emit(first.workspace_id, first.session_id)
+        perform(self, ShowWaitingSession(first.workspace_id, first.session_id))
 
     def show_sessions(self, sessions: Sequence[WaitingSession]) -> None:
         """Show those that wait now; a screen reader announces when others do."""

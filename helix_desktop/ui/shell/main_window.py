@@ -327,7 +327,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for place in (self.welcome, self.missing_folder, self.closed_workspace, self.no_session):
             self._center.addWidget(place)
         self.inspector_pane.setLayout(column(pages.inspector))
-        self._connect_pages()
+        self.commands.new_session.changed.connect(
+            lambda: self.no_session.show_keys(action_shortcut(self.commands.new_session))
+        )
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
         self.set_theme(self._theme)
@@ -374,11 +376,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.leave_settings()
         self.intents.perform(intent)
 
-    def _connect_pages(self) -> None:
-        for chosen in (self.switcher.workspace_selected, self.switcher.session_selected):
-            chosen.connect(self.leave_settings)
-        self.commands.new_session.changed.connect(self._show_new_session_keys)
-
     @handles(WidenPanel)
     def widen_panel(self, is_wide: bool) -> None:
         """Give the panel room for a text, or what it had before."""
@@ -415,9 +412,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     @handles(SearchEverything)
     def search_everything(self, words: str) -> None:
         self.search_panel.open_with(words)
-
-    def _show_new_session_keys(self) -> None:
-        self.no_session.show_keys(action_shortcut(self.commands.new_session))
 
     def bind_appearance(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""

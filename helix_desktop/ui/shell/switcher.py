@@ -19,7 +19,7 @@ from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, head
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.kit.intents import OpenFolder, perform
+from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
 from helix_desktop.ui.shell.command_list import COMMAND_PX, CommandList, command_at, paint_command
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     BADGE_COLOR_TOKENS,
@@ -210,13 +210,6 @@ class SwitcherDelegate(LineDelegate):
 class Switcher(QuickPicker):
     """Lists what it knows at once; messages come from a presenter, a moment after the last letter."""
 
-    workspace_selected = Signal(str)
-    session_selected = Signal(str, str)
-    """Workspace and session."""
-    message_selected = Signal(str, str, int)
-    """Workspace, session and event."""
-    new_session_requested = Signal(str)
-    """The workspace to begin it in."""
     opened = Signal()
     closed = Signal()
     messages_requested = Signal(str)
@@ -391,11 +384,11 @@ class Switcher(QuickPicker):
             self.hide()
         match row:
             case WorkspaceRow(id=workspace_id):
-                self.workspace_selected.emit(workspace_id)
+                perform(self, ShowWorkspace(workspace_id))
             case SessionRow(workspace_id=workspace_id, id=session_id):
-                self.session_selected.emit(workspace_id, session_id)
+                perform(self, GoToSession(workspace_id, session_id))
             case MessageRow(workspace_id=workspace_id, session_id=session_id, seq=seq):
-                self.message_selected.emit(workspace_id, session_id, seq)
+                perform(self, GoToSession(workspace_id, session_id, seq))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
@@ -405,7 +398,7 @@ class Switcher(QuickPicker):
             super().keyPressEvent(event)
             return
         self.hide()
-        self.new_session_requested.emit(row.id if isinstance(row, WorkspaceRow) else row.workspace_id)
+        perform(self, NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
 
     def _workspace_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
         fitting = (row for row in self._workspaces if matches_query(needle, row.name, row.path, row.git.head))

@@ -121,9 +121,6 @@ class ControlledWindow:
         self.notifications = NotificationController(
             window, self.services, tray, is_current=lambda: windows.current.window is window
         )
-        window.waiting_sessions.session_requested.connect(
-            lambda *place: session.start(workspaces.show_waiting(*place), "go there")
-        )
         workspaces.on(NotifiedUpdate, self.notifications.on_update)
         window.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(windows.open_in_current)

@@ -26,6 +26,7 @@ from helix_desktop.ui.kit.intents import (
     NewSession,
     OpenFolder,
     ShowWaiting,
+    ShowWaitingSession,
     ShowWorkspace,
     handles,
 )
@@ -88,9 +89,6 @@ class WorkspaceController(QObject):
             self._listen(workspace)
         start = session.start
         window.intents.add(self)
-        window.switcher.workspace_selected.connect(
-            lambda identity: start(self.open_workspace(identity), "switch")
-        )
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
@@ -375,24 +373,21 @@ class WorkspaceController(QObject):
                 await self.session_opener.open_session(session_id)
             self._window.show_page("chat")
 
+    @handles(ShowWaitingSession)
     async def show_waiting(self, workspace_id: str, session_id: str) -> None:
         """Show what a session asks the user, in the window that shows it or in this one."""
         await self.open_in_front(workspace_id, session_id)
         other = self.other_window_with(workspace_id, session_id)
         (self._window if other is None else other.window).perform(ShowWaiting())
 
-    async def new_session_in(self, workspace_id: str) -> None:
-        self._window.leave_settings()
-        if self.session.workspace_id != workspace_id:
-            await self.open_workspace(workspace_id)
-        if self.session.workspace_id == workspace_id:
-            await self._begin_session()
-
     @handles(NewSession)
-    async def new_session(self) -> None:
-        """Begin a session in this workspace, which is opened first if it is not, and show it."""
+    async def new_session(self, workspace_id: str = "") -> None:
+        """Begin a session in a workspace, which is opened first if it is not, and show it."""
         self._window.leave_settings()
-        await self._begin_session()
+        if workspace_id not in {"", self.session.workspace_id}:
+            await self.open_workspace(workspace_id)
+        if workspace_id in {"", self.session.workspace_id}:
+            await self._begin_session()
 
     async def _begin_session(self) -> None:
         if not self.session.workspace_id:

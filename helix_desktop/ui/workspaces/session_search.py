@@ -18,7 +18,7 @@ from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_search import ExcerptSize, parse_query, word_spans
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.kit.intents import OpenListedSession, handles
+from helix_desktop.ui.kit.intents import GoToSession, OpenListedSession, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -245,7 +245,7 @@ class SwitcherPresenter(QObject):
         navigation: SessionNavigation,
     ) -> None:
         super().__init__(window)
-        self._services, self._switcher = session.app, window.switcher
+        self._window, self._services, self._switcher = window, session.app, window.switcher
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
         self._session, self._windows = session, windows
         self._search = RunningMessageSearch(session.actions, MessageSearch)
@@ -255,17 +255,18 @@ class SwitcherPresenter(QObject):
         switcher.closed.connect(self._forget)
         workspace_controller.workspace_opened.connect(lambda _: start(self._list_again(), "list sessions"))
         switcher.messages_requested.connect(self._request)
-        switcher.session_selected.connect(
-            lambda *where: start(workspace_controller.open_in_front(*where), "open session")
-        )
-        switcher.message_selected.connect(
-            lambda *place: start(
-                show_message(workspace_controller, navigation, place, self._search.terms), "show message"
-            )
-        )
-        switcher.new_session_requested.connect(
-            lambda identity: start(workspace_controller.new_session_in(identity), "new session")
-        )
+        self._workspace_controller, self._navigation = workspace_controller, navigation
+        window.intents.add(self)
+
+    @handles(GoToSession)
+    async def _go_to(self, workspace_id: str, session_id: str, seq: int) -> None:
+        """Show a session, or one of its messages that was found."""
+        place, terms = (workspace_id, session_id, seq), self._search.terms
+        if seq:
+            await show_message(self._workspace_controller, self._navigation, place, terms)
+        else:
+            self._window.leave_settings()
+            await self._workspace_controller.open_in_front(workspace_id, session_id)
 
     async def _show_sessions(self) -> None:
         """List the sessions of all workspaces: those of open ones at once, the others a moment later."""

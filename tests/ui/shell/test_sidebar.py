@@ -435,7 +435,7 @@ def test_removed_rows_remove_their_squares(rail: Rail) -> None:
         rail.button("w3")
 
 
-def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_switcher_finds_by_path_and_switches(window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
     QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     switcher = window.switcher
@@ -451,9 +451,9 @@ def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindo
     switcher.search.clear()
     QTest.keyClicks(switcher.search, "documents")
     assert [workspace.id for workspace in workspaces_in(switcher)] == ["w3"]
-    with qtbot.waitSignal(switcher.workspace_selected) as blocker:
+    with performed(switcher) as intents:
         QTest.keyClick(switcher.search, Qt.Key.Key_Return)
-    assert blocker.args == ["w3"]
+    assert intents == [ShowWorkspace("w3")]
     assert not switcher.isVisible()
 
 
@@ -469,18 +469,18 @@ def test_a_search_names_the_workspaces_that_cannot_be_read(window: MainWindow) -
     assert "searched" not in note.text()
 
 
-def test_enter_switches_the_workspace_and_arrows_move_the_selection(qtbot: QtBot, window: MainWindow) -> None:
+def test_enter_switches_the_workspace_and_arrows_move_the_selection(window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
     window.switcher.open()
     QTest.keyClick(window.switcher.search, Qt.Key.Key_Down)
-    with qtbot.waitSignal(window.switcher.workspace_selected) as blocker:
+    with performed(window.switcher) as intents:
         QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
-    assert blocker.args == ["w3"]
+    assert intents == [ShowWorkspace("w3")]
 
     window.switcher.open()
-    with qtbot.waitSignal(window.switcher.workspace_selected) as blocker:
+    with performed(window.switcher) as intents:
         QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
-    assert blocker.args == ["w2"]
+    assert intents == [ShowWorkspace("w2")]
 
 
 def test_esc_and_a_click_outside_close_the_switcher(window: MainWindow) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.kit.intents import GoToSession
 from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
@@ -193,7 +194,7 @@ async def test_what_is_not_saved_is_there_again_however_the_settings_were_left(
             QTest.keyClicks(field, "http://127.0.0.1:9/v1")
         await rig.wiring.settings.show("instructions")
         rig.settings.instructions.personal.text.setPlainText("Be brief.")
-        await act(lambda: rig.window.switcher.session_selected.emit(rig.workspace.id, session_id))
+        await act(lambda: rig.window.perform(GoToSession(rig.workspace.id, session_id)))
         assert rig.window.page() == "chat", "a session was chosen"
         assert "Policy not applied" in rig.banner_text()
         assert rig.app_window.unsaved_settings() == ["Providers", "Instructions"]
