@@ -283,7 +283,7 @@ class HandoverView(Card):
                 is_own and is_live and is_placed,
             ),
             (tr("Start new session"), lambda: perform(self, ContinueSession(seq)), True),
-            (tr("Export as Markdown…"), lambda: perform(self, ExportHandover(seq)), True),
+            (tr("Share document…"), lambda: perform(self, ExportHandover(seq)), True),
         ):
             action = QAction(words, menu)
             action.setEnabled(is_enabled)
