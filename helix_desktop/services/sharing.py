@@ -21,6 +21,9 @@ from helix_desktop.system.files import write_text_durably
 from helix_desktop.words.session_html import markdown_page
 from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Transcript")
 
 
 class SharedText(msgspec.Struct, frozen=True):
@@ -38,19 +41,33 @@ class SharingService:
     ) -> None:
         self._borrow_store, self._redaction = borrow_store, redaction
 
-    async def session_text(self, workspace_id: str, session_id: str, suffix: str) -> SharedText:
-        """Return a session with its versions in the format of a file's ending.
+    async def session_text(
+        self, workspace_id: str, session_id: str, suffix: str, upto: int = 0
+    ) -> SharedText:
+        """Return a session in the format of a file's ending: with its versions, or up to event `upto` alone.
 
         Keys, tokens, addresses and the home folder are removed as in a diagnostics bundle. Raises StoreError,
         WorkspaceMissing.
         """
         async with self._borrow_store(workspace_id) as store:
             listed = await store.sessions()
-            versions = SessionVersions(listed).ids_of(session_id)
+            versions = (session_id,) if upto else SessionVersions(listed).ids_of(session_id)
             logs = {version: await store.events(version) for version in versions}
+        if upto:
+            logs[session_id] = logs[session_id][:upto]
         title = next((summary.title for summary in listed if summary.id == session_id), "")
         redaction = await self._redaction()
         return await asyncio.to_thread(_document, title, session_id, logs, suffix, redaction)
+
+    async def handover_text(
+        self, session_id: str, recorded: RecordedEvent, markdown: str, suffix: str
+    ) -> SharedText:
+        """Return a handover, and what it says as Markdown, in the format of a file's ending; as above."""
+        redaction = await self._redaction()
+        if suffix == JSON_LINES_SUFFIX:
+            return await asyncio.to_thread(_json_lines, {session_id: [recorded]}, redaction)
+        shared = await asyncio.to_thread(_redacted, markdown, redaction)
+        return _page(tr("Handover"), shared) if suffix == HTML_SUFFIX else shared
 
     async def save(self, path: Path, shared: SharedText) -> int:
         """Write a document; return its size in bytes. Raises ArchiveWriteFailed."""
@@ -72,10 +89,11 @@ def _document(
         return _json_lines(logs, redaction)
     numbered = {number: log for number, log in enumerate(logs.values(), 1) if log is not logs[session_id]}
     shared = _redacted(session_markdown(title, logs[session_id], numbered), redaction)
-    if suffix != HTML_SUFFIX:
-        return shared
-    page = markdown_page(redaction.redact(session_title(title)), shared.text)
-    return SharedText(page, shared.removed)
+    return _page(redaction.redact(session_title(title)), shared) if suffix == HTML_SUFFIX else shared
+
+
+def _page(title: str, shared: SharedText) -> SharedText:
+    return SharedText(markdown_page(title, shared.text), shared.removed)
 
 
 def _redacted(text: str, redaction: ReportRedaction) -> SharedText:

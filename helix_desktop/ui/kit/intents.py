@@ -262,6 +262,8 @@ class ShowGuide(Intent, frozen=True):
     topic: str
 class BranchSession(Intent, frozen=True):  # from an event; 0: from the newest
     seq: int = 0
+class ShareSession(Intent, frozen=True):  # up to an event, as a document for others
+    seq: int
 class RewindTo(Intent, frozen=True):  # before a message of the user, by its event; 0: the last
     seq: int = 0
 class Undo(Intent, frozen=True):  # rewrites of the window, by their events
@@ -278,7 +280,7 @@ class EditHandover(Intent, frozen=True):
     seq: int
 class RunHandoverAgain(Intent, frozen=True):  # with a focus or another range
     seq: int
-class ExportHandover(Intent, frozen=True):  # as Markdown
+class ExportHandover(Intent, frozen=True):  # as a document for others
     seq: int
 # in a new one, from a handover; 0: from the one as it would be now
 class ContinueSession(Intent, frozen=True):

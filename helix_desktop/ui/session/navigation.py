@@ -19,18 +19,15 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store import SavedFilter
-from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
 from helix_desktop.ui.chat.actions import ControlTurn, OpenLink
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     Compact,
     CopyText,
-    ExportHandover,
     Find,
     FocusComposer,
     GoToOwnMessage,
@@ -53,7 +50,6 @@ from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
-text = TextContext("Session")
 
 
 class SessionNavigation(QObject):
@@ -181,25 +177,6 @@ class SessionNavigation(QObject):
         self._window.show_page("chat")
         self._views.chat.composer.editor.setFocus()
 
-    @handles(ExportHandover)
-    async def _export(self, seq: int) -> None:
-        transcript = self._session.transcript
-        handover = transcript.written_handovers.get(seq)
-        if handover is None:
-            return
-        place = await pick_save_file(self._window, tr("Save handover"), f"handover-e{seq}.md")
-        if place is None:
-            return
-        document = _handover_markdown(handover, transcript)
-        try:
-            await asyncio.to_thread(place.write_text, document, encoding="utf-8")
-        except OSError as error:
-            raise HelixError(
-                text("Couldn't save {file}.", file=str(place)),
-                text("{reason}.", reason=error.strerror or str(error)),
-                text("Choose another folder."),
-            ) from error
-
 
 def _event_digests(event: Event) -> tuple[str, ...]:
     match event:
@@ -212,7 +189,7 @@ def _event_digests(event: Event) -> tuple[str, ...]:
     return ()
 
 
-def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
+def handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
     change = tr("{before} → {after} tokens", before=handover.before, after=handover.after)
     parts = (
         translate(handover_counts(transcript, handover).text),

@@ -271,7 +271,7 @@ class HandoverView(Card):
         menu.add("edit", tr("Edit…"), EditHandover(seq), is_enabled=is_own)
         menu.add("run-again", tr("Run again…"), RunHandoverAgain(seq), is_enabled=can_run_again)
         menu.add("continue", tr("Start new session"), ContinueSession(seq))
-        menu.add("export", tr("Export as Markdown…"), ExportHandover(seq))
+        menu.add("share", tr("Share document…"), ExportHandover(seq))
         return menu
 
 

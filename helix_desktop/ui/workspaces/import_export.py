@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.open_workspace import delete_session
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import ExportResult, ImportResult
@@ -20,17 +20,26 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
+from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.cache.entry_actions import ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import Export, ImportFile, ImportSessions, handles
+from helix_desktop.ui.kit.intents import (
+    Export,
+    ExportHandover,
+    ImportFile,
+    ImportSessions,
+    ShareSession,
+    handles,
+)
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.session.navigation import handover_markdown
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_sessions import choose_foreign_sessions
-from helix_desktop.ui.workspaces.share_session import share_session
+from helix_desktop.ui.workspaces.share_session import share_documents
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
@@ -119,6 +128,46 @@ class ImportExportController(QObject):
             title = tr("Save cached outputs as a zip")
             if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
                 await self.save_as_zip(digests, path)
+
+    @handles(ShareSession)
+    async def _share_upto(self, seq: int) -> None:
+        """Share the session on screen up to an event. Raises HelixError."""
+        session_id = self._session.conversation.session.id
+        titles = {summary.id: summary.title for summary in await self._session.workspace.store.sessions()}
+        title = ellipsize_title(session_title(titles.get(session_id, "")))
+        await self._share_session(session_id, title, seq)
+
+    async def _share_session(self, session_id: str, title: str, upto: int = 0) -> None:
+        workspace_id, sharing = self._session.workspace.id, self._services.sharing
+        documents = {
+            suffix: await sharing.session_text(workspace_id, session_id, suffix, upto)
+            for suffix in SHARED_SUFFIXES
+        }
+        await self._share(workspace_id, documents, title)
+
+    @handles(ExportHandover)
+    async def _share_handover(self, seq: int) -> None:
+        """Share a handover of the session on screen. Raises HelixError."""
+        session, transcript = self._session.conversation.session, self._session.transcript
+        handover = transcript.written_handovers.get(seq)
+        if handover is None:
+            return
+        markdown = handover_markdown(handover, transcript)
+        recorded = session.log[seq - 1]
+        documents = {
+            suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
+            for suffix in SHARED_SUFFIXES
+        }
+        await self._share(self._session.workspace.id, documents, tr("Handover {event}", event=f"e{seq}"))
+
+    async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
+        saved = await share_documents(
+            self._window, self._window.theme, self._services, self._session.actions, documents, title
+        )
+        if saved is not None:
+            path, size = saved
+            what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
+            self._show_file(workspace_id, path, what)
 
     async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
         """Write entries into a folder. Raises HelixError."""
@@ -215,14 +264,7 @@ class ImportExportController(QObject):
         if not kind:
             return
         if kind == _DOCUMENT:
-            saved = await share_session(
-                self._window, self._window.theme, self._services, self._session.actions,
-                (workspace.id, session_id), title,
-            )  # fmt: skip
-            if saved is not None:
-                path, size = saved
-                what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
-                self._show_file(workspace.id, path, what)
+            await self._share_session(session_id, title)
             return
         place = await dialogs.pick_save_file(
             self._window,

@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.choices import SHARED_SUFFIXES
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.design import dialogs
@@ -73,19 +72,18 @@ class ShareDialog(TextsDialog):
         self._removed.setText(removed_text(count) if count else tr("Nothing had to be removed."))
 
 
-async def share_session(
+async def share_documents(
     parent: QWidget,
     theme: Theme,
     services: AppServices,
     actions: AsyncActions,
-    session: tuple[str, str],
+    documents: Mapping[str, SharedText],
     title: str,
 ) -> tuple[Path, int] | None:
-    """Let the user read a session's documents (`session`: of a workspace), and save one.
+    """Let the user read documents, which are by the endings of their files, and save one.
 
-    Returns its path and size in bytes; None: none was saved. Raises StoreError.
+    Returns its path and size in bytes; None: none was saved.
     """
-    documents = {suffix: await services.sharing.session_text(*session, suffix) for suffix in SHARED_SUFFIXES}
     name = Path(services.backup.session_file_name(title, ".md")).stem
     dialog = ShareDialog(parent, title, name, documents)
     retint(dialog, theme)

@@ -60,7 +60,7 @@ def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo
     menu: QMenu = view._menu()
     enabled = {action.text(): action.isEnabled() for action in menu.actions()}
     assert enabled["Start new session"]
-    assert enabled["Export as Markdown…"]
+    assert enabled["Share document…"]
     assert not enabled["Run again…"]
     menu.close()
 

@@ -12,6 +12,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
+from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.workspaces.share_session import ShareDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -262,6 +263,7 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         sharing = await wait_for_widget(rig, ShareDialog)
         assert isinstance(sharing, ShareDialog)
         assert sharing.document.text.startswith("# What is in this folder?\n")
+        text_of_all = sharing.document.text
         sharing.list.setCurrentItem(sharing.items()[1])
         shown = sharing.document.text
         assert sharing.viewer.text.toPlainText().startswith("<!doctype html>")
@@ -271,6 +273,12 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         assert (tmp_path / "read.html").read_text(encoding="utf-8") == shown
         assert "<h1>What is in this folder?</h1>" in shown
 
+        rig.window.perform(ShareSession(2))
+        sharing = await wait_for_widget(rig, ShareDialog)
+        assert isinstance(sharing, ShareDialog)
+        assert sharing.document.text.startswith("# What is in this folder?\n")
+        assert len(sharing.document.text) < len(text_of_all)
+        sharing.reject()
         rig.type_message("/export")
         press(await wait_for_widget(rig, ChoiceDialog), "session")
         press(await wait_for_widget(rig, QuestionDialog), "archive")

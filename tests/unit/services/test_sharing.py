@@ -52,7 +52,7 @@ class _Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-async def shared(suffix: str, *events: Event) -> SharedText:
+async def shared(suffix: str, *events: Event, upto: int = 0) -> SharedText:
     """Return a document of a session with these events."""
     store = MemoryStore()
     recorded = [RecordedEvent(seq, START_MS, event) for seq, event in enumerate(events, 1)]
@@ -65,7 +65,7 @@ async def shared(suffix: str, *events: Event) -> SharedText:
     async def redaction() -> ReportRedaction:
         return ReportRedaction("/home/ann", ("quietly-kept-word",))
 
-    return await SharingService(borrow, redaction).session_text("w", "s", suffix)
+    return await SharingService(borrow, redaction).session_text("w", "s", suffix, upto)
 
 
 @pytest.mark.parametrize("suffix", [".md", ".html", ".jsonl"])
@@ -75,6 +75,15 @@ async def test_no_secret_is_in_it(suffix: str) -> None:
         assert secret not in document.text
     assert document.removed >= 3
     assert "rest" in document.text
+
+
+@pytest.mark.parametrize("suffix", [".md", ".html", ".jsonl"])
+async def test_a_session_up_to_a_message_has_nothing_behind_it(suffix: str) -> None:
+    said = (UserSpoke("first", 1), AssistantSpoke("second", "p/m", 1), UserSpoke("third", 1))
+    document = await shared(suffix, *said, upto=2)
+    assert "first" in document.text
+    assert "second" in document.text
+    assert "third" not in document.text
 
 
 async def test_json_lines_have_every_event_whole() -> None:

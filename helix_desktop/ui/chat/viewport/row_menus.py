@@ -45,6 +45,7 @@ from helix_desktop.ui.kit.intents import (
     Pin,
     Recall,
     RewindTo,
+    ShareSession,
     Unpin,
     perform,
 )
@@ -119,7 +120,12 @@ def _branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
             branch = BranchSession(row.answer_seq if isinstance(row, ToolRow) else row.key.seq)
             retry = RetryAnswer(row.key.seq)
             entries = (
-                [MenuEntry("branch", branch, tr("Branch from here"), "git-branch")] if branch.seq else []
+                [
+                    MenuEntry("branch", branch, tr("Branch from here"), "git-branch"),
+                    MenuEntry("share", ShareSession(branch.seq), tr("Share up to here…"), "external-link"),
+                ]
+                if branch.seq
+                else []
             )
             return [*entries, MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw")]
         case _:
