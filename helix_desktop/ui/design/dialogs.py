@@ -165,7 +165,10 @@ class TextInputDialog(TabsInReadingOrder, QDialog):
 
 
 async def exec_async(dialog: QDialog) -> bool:
-    """Open a dialog and wait until it is closed; true when it was accepted. A canceled wait closes it."""
+    """Open a dialog, in the colors of its window, and wait until it is closed; true when it was accepted.
+
+    A canceled wait closes it.
+    """
     done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def settle(result: int) -> None:
@@ -174,6 +177,11 @@ async def exec_async(dialog: QDialog) -> bool:
 
     dialog.finished.connect(settle)
     keeper = _KeyboardSign(dialog)
+    around = dialog.parentWidget()
+    while around is not None and not isinstance(getattr(around, "theme", None), Theme):
+        around = around.parentWidget()
+    if around is not None:
+        retint(dialog, getattr(around, "theme"))  # noqa: B009 - of whichever kind of window
     try:
         dialog.open()
         return await done
@@ -235,18 +243,16 @@ def _close(dialog: QDialog) -> None:
         dialog.deleteLater()
 
 
-async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Sequence[DialogChoice]) -> str:
+async def ask(parent: QWidget, what: str, why: str, choices: Sequence[DialogChoice]) -> str:
     """Ask one question; returns the id of the answer, or an empty string when it was left with Esc."""
     dialog = QuestionDialog(parent, what, why, choices)
-    retint(dialog, theme)
     await exec_async(dialog)
     return dialog.answer
 
 
-async def choose(parent: QWidget, theme: Theme, title: str, choices: Sequence[tuple[str, str, str]]) -> str:
+async def choose(parent: QWidget, title: str, choices: Sequence[tuple[str, str, str]]) -> str:
     """Let the user choose one; returns its id, or an empty string when it was left with Esc."""
     dialog = ChoiceDialog(parent, title, choices)
-    retint(dialog, theme)
     await exec_async(dialog)
     return dialog.answer
 

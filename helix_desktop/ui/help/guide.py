@@ -138,9 +138,7 @@ class GuideDialog(Themed, SizedDialog):
             part.setAutoFillBackground(False)  # the frame around them has a color of its own
         head = row(label(tr("Guide"), "title"), None, self.back, self.forward, gap=2)
         side = page_side("page_list", head, 6, self.search, self.no_results, 10, self._names_area)
-        across = row(side, self.browser, gap=0)
-        across.setStretch(1, 1)
-        self.setLayout(column(across))
+        self.setLayout(column(row(side, self.browser, gap=0, stretch=1)))
         FindShortcut(self, self._focus_search)
         FindShortcut(self.browser, self._focus_search)
         self._show(self.topic)

@@ -20,7 +20,7 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import WrappedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.words.errors import error_text
@@ -265,8 +265,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         area.setFixedHeight(self.height_px)
         save = PushButton(translate(_text("Save")), name=f"save:{self.name}")
         reset = PushButton(translate(_text("Restore defaults")), "link", name=f"reset:{self.name}")
-        editor = QWidget()
-        editor.setLayout(column(area, _Below(translate(self.hint), 2), row(None, reset, save), gap=6))
+        editor = pane(column(area, _Below(translate(self.hint), 2), row(None, reset, save), gap=6))
         editor.hide()
         opener.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
 

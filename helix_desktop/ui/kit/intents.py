@@ -182,6 +182,9 @@ class ImportFile(Intent, frozen=True):  # into a workspace by its id; none: the 
 class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
+class ShowServer(Intent, frozen=True):  # an MCP server in the settings: its tools, or the secret it lacks
+    name: str
+    lacks_secret: bool = False
 class Quit(Intent, frozen=True): ...
 class PressKey(Intent, frozen=True):  # as portable text, on the widget in focus
     key: str

@@ -51,7 +51,7 @@ from helix_desktop.ui.design.async_actions import ReportOutcome
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
@@ -163,8 +163,7 @@ class _Card(QFrame):
         rest = translate(join_sentences(notice.why, notice.fix))
         if rest:
             words.addWidget(label(rest, "note", wrap=True))
-        text = QWidget()
-        text.setLayout(words)
+        text = pane(words)
         message = ResponsiveRow(text, self._buttons(), _TEXT_PX) if notice.answers else text
         if notice.can_dismiss:
             close = IconButton("x", tr("Dismiss"), px=15, edge=26)
@@ -175,8 +174,8 @@ class _Card(QFrame):
             close.setObjectName(f"{notice.name}:fold")
             close.clicked.connect(lambda: area.fold(notice))
         face, color = _ICONS[notice.level]
-        line = row(IconLabel(face, px=17, color_token=color), message, close, margins=(14, 10, 8, 10), gap=11)
-        line.setStretch(1, 1)
+        sign = IconLabel(face, px=17, color_token=color)
+        line = row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1)
         sides = (line.itemAt(0), line.itemAt(2)) if rest else ()  # beside a single line they are centered
         for item in filter(None, sides):
             item.setAlignment(Qt.AlignmentFlag.AlignTop)

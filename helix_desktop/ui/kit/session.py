@@ -87,7 +87,7 @@ class Session(QObject):
         super().__init__(window)
         self.app, self.actions, self.start = app, actions, actions.start
         self.notices, self.notify = window.notices, window.notices.notify
-        self.job, self.perform, self._page = window.jobs.run, window.perform, window.page
+        self.job, self.perform, self.page = window.jobs.run, window.perform, window.page
         self.run = window.intents.run
         self.workspace_id = ""
         """The workspace on screen, which may be one that could not be opened; empty if there is none."""
@@ -213,7 +213,7 @@ class Session(QObject):
             if waiting is not None:
                 await waiting
         self._stale_pages = set(self._pages)
-        self.refresh_page(self._page())
+        self.refresh_page(self.page())
 
     async def show_model(self) -> None:
         """Show which model answers now, here and in the other windows."""

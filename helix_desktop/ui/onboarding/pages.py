@@ -1,9 +1,10 @@
-"""The pages that stand in the center while no session can be shown there."""
+"""The pages that stand in the center while no session can be shown there, and the model servers found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import (
@@ -13,21 +14,119 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
+from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, key_label, label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_text
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.themed import Themed, restyle
+from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.kit.intents import ImportSessions, NewSession, OpenFolder, perform
-from helix_desktop.ui.onboarding.found_servers import FoundServerList
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Welcome")
 text = TextContext("Welcome")
+
+_MAX_NAMED_MODELS = 3  # models that are named
+
+
+class FoundServerList(Themed, QWidget):
+    """Nothing until somebody looks; then a line, or a card for each server."""
+
+    add_requested = Signal(object)  # LocalServer
+    next_step_changed = Signal()
+    """It has a button that is the next step now, or has it no longer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._message = label("", "muted", wrap=True)
+        self._cards = QVBoxLayout()
+        self._cards.setSpacing(6)
+        self.is_next_step = False
+        self.setLayout(column(self._message, self._cards, gap=6))
+        self.hide()
+
+    def show_scanning(self) -> None:
+        self._show_text(tr("Searching the ports of Ollama, LM Studio, llama.cpp and vLLM…"))
+
+    def show_message(self, text: str) -> None:
+        self._show_text(text)
+
+    def show_servers(self, servers: Sequence[LocalServer], added_urls: Collection[str]) -> None:
+        """Show what was found; `added_urls` are the base URLs of providers that are there already."""
+        nothing = tr("No model server found on ports 11434, 1234, 8080 and 8000. Start one and search again.")
+        self._show_text("" if servers else nothing)
+        for server in servers:
+            self._cards.addWidget(self._card(server, server.base_url in added_urls))
+        retint(self, self._theme)
+        self._set_next_step(any(server.models and server.base_url not in added_urls for server in servers))
+
+    def text(self) -> str:
+        """Return the line that stands there instead of servers."""
+        return self._message.text()
+
+    def _show_text(self, text: str) -> None:
+        clear_layout(self._cards)
+        show_text(self._message, text)
+        self.show()
+        self._set_next_step(False)
+
+    def _set_next_step(self, is_next: bool) -> None:
+        if is_next != self.is_next_step:
+            self.is_next_step = is_next
+            self.next_step_changed.emit()
+
+    def _card(self, server: LocalServer, is_added: bool) -> QWidget:
+        where = label(urlsplit(server.base_url).netloc, "faint")
+        title = tr("Model server") if server.kind == "other" else server.title
+        head = row(label(title, "strong"), where, None, gap=8)
+        words = column(head, label(_models_text(server), "note", wrap=True), gap=1)
+        button = (
+            PushButton(tr("Added"), "", "check", name="added")
+            if is_added
+            else PushButton(tr("Add"), "primary", "plus", name="add")
+        )
+        added, add = tr("{server} is added", server=title), tr("Add {server}", server=title)
+        button.setAccessibleName(added if is_added else add)
+        button.clicked.connect(lambda: self.add_requested.emit(server))
+        button.setEnabled(not is_added and bool(server.models))
+        sign = IconLabel("server", px=18, color_token="muted")
+        return card(row(sign, words, button, margins=(14, 9, 12, 9), gap=12, stretch=1))
+
+
+def _models_text(server: LocalServer) -> str:
+    """Return a server's models in a line: loaded ones first, each with its context window."""
+    if not server.models:
+        return tr("No models yet")
+    ordered = sorted(server.models, key=lambda model: not model.is_loaded)
+    labels = [
+        _model_text(model.name, model.spec.window, model.is_loaded) for model in ordered[:_MAX_NAMED_MODELS]
+    ]
+    more = len(ordered) - len(labels)
+    if more:
+        labels.append(tr.plural(more, "%n more", "%n more"))
+    return " · ".join(labels)
+
+
+def _model_text(name: str, window_size: int, loaded: bool | None) -> str:
+    about = [tr("{tokens} context", tokens=format_tokens(window_size))] if window_size else []
+    if loaded is not None:
+        about.append(tr("loaded") if loaded else tr("not loaded"))
+    return tr("{model} ({about})", model=name, about=", ".join(about)) if about else name
+
 
 _CARDS_PX = 800
 _STACK_BELOW_PX = 700
@@ -111,10 +210,6 @@ def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
     return column_widget
 
 
-def _left_aligned(widget: QWidget) -> QBoxLayout:
-    return row(widget, None)
-
-
 class _Card(NamedTuple):
     frame: QFrame
     title: QLabel
@@ -163,7 +258,7 @@ class WelcomePage(QWidget):
         )
         logo = IconLabel("helix", px=60, width_px=_LOGO_PX, color_token="text")
         head = column(
-            _left_aligned(logo),
+            row(logo, None),
             4,
             label(tr("Welcome to Helix Desktop"), "display", wrap=True),
             lead,
@@ -182,15 +277,15 @@ class WelcomePage(QWidget):
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         heading = label(translate(title), "title", wrap=True)
         body = column(
-            _left_aligned(IconTile(icon_name)), 4, heading, words, 6, None, gap=6,
+            row(IconTile(icon_name), None), 4, heading, words, 6, None, gap=6,
             margins=(18, 18, 18, 18),
         )  # fmt: skip
         for part in more:
             if isinstance(part, QLineEdit):
                 body.addWidget(part)
             else:
-                body.addLayout(_left_aligned(part))
-        body.addLayout(_left_aligned(button))
+                body.addLayout(row(part, None))
+        body.addLayout(row(button, None))
         return _Card(card(body), heading, words, button)
 
     def show_model(self, label: str) -> None:
@@ -239,17 +334,11 @@ class NoSessionPage(QWidget):
         import_button = PushButton(tr("Import sessions…"), name="import_sessions")
         import_button.clicked.connect(lambda: perform(self, ImportSessions()))
         self._keys = key_label("Ctrl+N")
-        self._hint = QWidget()
-        hint = row(
-            self._keys,
-            label(tr("New session, from anywhere in the window"), "faint", wrap=True),
-            gap=7,
-        )
-        hint.setStretch(1, 1)
-        self._hint.setLayout(hint)
+        hint = label(tr("New session, from anywhere in the window"), "faint", wrap=True)
+        self._hint = pane(row(self._keys, hint, gap=7, stretch=1))
         self._words = label("", "muted", wrap=True)
         body = column(
-            _left_aligned(IconTile("message-square")),
+            row(IconTile("message-square"), None),
             6,
             self._title,
             self._words,
@@ -290,7 +379,7 @@ class ClosedWorkspacePage(QWidget):
         button = PushButton(tr("Try again"), "primary", "refresh-cw", name="retry")
         button.clicked.connect(self.retry_requested)
         tile = IconTile("triangle-alert", color_token="warn", background_token="warn_soft")
-        body = column(_left_aligned(tile), 6, self._title, words, 8, _left_aligned(button), gap=6)
+        body = column(row(tile, None), 6, self._title, words, 8, row(button, None), gap=6)
         _centered(self, body, _NARROW_PX)
 
     def show_workspace(self, name: str) -> None:
@@ -326,9 +415,7 @@ class MissingFolderPage(QWidget):
             parts.append(button)
         note = label(tr("Removing only hides it here. Its data is kept."), "faint", wrap=True)
         tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")
-        body = column(
-            _left_aligned(tile), 6, self._title, self._path, safe, 8, FlowBox(parts), 4, note, gap=7
-        )
+        body = column(row(tile, None), 6, self._title, self._path, safe, 8, FlowBox(parts), 4, note, gap=7)
         _centered(self, body, _NARROW_PX + 40)
 
     def show_workspace(self, name: str, path: str) -> None:

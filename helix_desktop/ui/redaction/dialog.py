@@ -12,7 +12,7 @@ from helix_desktop.domain.text_variants import MIN_BASE64_BYTES
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
@@ -186,18 +186,11 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
             output = tr("{output}, wherever it was shown", output=self._entry_text)
             what.addWidget(label(output, "strong", wrap=True))
         what.addWidget(self.text_input)
-        page = QWidget()
-        page.setLayout(self._lines)
-        self._result = card(column(_ResultArea(page), margins=(8, 6, 8, 6)))
-        self._warning = QWidget()
+        self._result = card(column(_ResultArea(pane(self._lines)), margins=(8, 6, 8, 6)))
         warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
-        face = row(
-            IconLabel("triangle-alert", px=15, color_token="warn"), label(warning, "note", wrap=True), gap=8
-        )
-        face.setStretch(1, 1)
-        self._warning.setLayout(face)
-        self._progress_area = QWidget()
-        self._progress_area.setLayout(column(self._progress_label, self._progress_bar, gap=6))
+        sign = IconLabel("triangle-alert", px=15, color_token="warn")
+        self._warning = pane(row(sign, label(warning, "note", wrap=True), gap=8, stretch=1))
+        self._progress_area = pane(column(self._progress_label, self._progress_bar, gap=6))
         buttons = FlowBox([self.cancel_button, self.search_button, self.redact_button], right_from=0)
         self.setLayout(
             column(

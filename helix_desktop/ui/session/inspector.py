@@ -247,7 +247,7 @@ class InspectorPresenter(QObject):
 
     async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
         cancel = DialogChoice("", tr("Cancel"))
-        return await ask(self._window, self._window.theme, what, why, (cancel, choice)) == choice.id
+        return await ask(self._window, what, why, (cancel, choice)) == choice.id
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

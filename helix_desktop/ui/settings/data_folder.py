@@ -17,7 +17,6 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text
@@ -36,7 +35,7 @@ class MoveData(Intent, frozen=True):
     removes_old: bool
 
 
-class DataFolder(Themed, QWidget):
+class DataFolder(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._services, self._folder = session.app, session.app.data_folder
@@ -66,7 +65,6 @@ class DataFolder(Themed, QWidget):
         await asyncio.to_thread(self._services.registry.check_is_outside, move.target)
         answer = await dialogs.ask(
             self.window(),
-            self._theme,
             tr("Move {size} to {folder}?", size=format_size(move.size), folder=str(move.target)),
             tr(
                 "Helix Desktop closes, copies and verifies the data, and opens again. Running tasks stop. "

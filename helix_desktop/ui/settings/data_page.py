@@ -12,7 +12,7 @@ from helix_desktop.domain.retention import TRASH_DAYS, CleanupPlan, RetentionRul
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.diagnostics import folder_sizes
-from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
+from helix_desktop.ui.cleanup.dialogs import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
@@ -45,9 +45,7 @@ class _Places(QWidget):
         self.place.setAccessibleName(tr("Also include"))
         add = PushButton(tr("Add"), name="include_place")
         self._rows = column(gap=4)
-        across = row(self.place, add, gap=6)
-        across.setStretch(0, 1)
-        self.setLayout(column(across, self._rows, gap=4))
+        self.setLayout(column(row(self.place, add, gap=6, stretch=0), self._rows, gap=4))
         self.place.returnPressed.connect(self._add)
         self.place.textEdited.connect(lambda _: form.show_error(_PLACES, ""))
         add.clicked.connect(self._add)
@@ -61,9 +59,7 @@ class _Places(QWidget):
             others = tuple(other for other in places if other != place)
             remove.clicked.connect(lambda _=False, others=others: self._form.write(_PLACES, others))
             line = QWidget()
-            parts = row(TextLine(place, 13), remove, gap=6)
-            parts.setStretch(0, 1)
-            line.setLayout(parts)
+            line.setLayout(row(TextLine(place, 13), remove, gap=6, stretch=0))
             self._rows.addWidget(line)
 
     def _add(self) -> None:
@@ -107,26 +103,28 @@ class DataPage(QWidget):
         body = QVBoxLayout()
         body.setSpacing(12)
         page, self._lead = scrolling_page(tr("Data"), " ", body)
-        self._totals_card = self._make_totals_card()
+        entries = (self.stored, self.removable, self.trashed, self.shortfall)
+        totals = card(column(*entries, 5, self.history, 5, self.all_data, margins=(16, 12, 16, 13), gap=5))
         self.forms = [Form(fields, settings) for fields in (CACHED_OUTPUTS, FILE_HISTORY)]
         clean, trash = (
             PushButton(tr("Clean up…"), name="clean_up"),
             PushButton(tr("Trash…"), "", "trash-2", name="trash"),
         )
         forget = PushButton(tr("Remove a secret…"), "danger", name="forget")
-        self._action_row = FlowBox([clean, trash, forget], right_from=2)
-        self._workspace_parts = (self._totals_card, *self.forms, self._action_row)
-        self.backup = PushButton(tr("Export…"), "", "save", name="export")
+        self._workspace_parts = (totals, *self.forms, FlowBox([clean, trash, forget], right_from=2))
+        backup = PushButton(tr("Export…"), "", "save", name="export")
+        words = tr("A backup is one file for each workspace. Each file is read again and checked.")
+        note = label(words, "note", wrap=True)
         for part in self._workspace_parts:
             body.addWidget(part)
-        body.addWidget(self._backup_card())
+        body.addWidget(card(column(note, row(backup, None), margins=(16, 12, 16, 13), gap=9)))
         self.data_folder = DataFolder(session)
         title = label(tr("Data folder"), "strong")
         body.addWidget(card(column(title, self.data_folder, margins=(16, 12, 16, 13), gap=5)))
         self.setLayout(column(page))
         for button, intent in ((clean, CleanUp()), (trash, ShowTrash()), (forget, RemoveSecret())):
             button.clicked.connect(lambda _=False, intent=intent: self._start(intent))
-        self.backup.clicked.connect(lambda: perform(self, Export()))
+        backup.clicked.connect(lambda: perform(self, Export()))
         settings.changed.connect(self._on_setting)
         self.show_no_workspace()
 
@@ -159,15 +157,6 @@ class DataPage(QWidget):
         self.show_history(await history.totals(), history.quota)
         sizes = await asyncio.to_thread(folder_sizes, services.registry.data_folder(workspace.id))
         self.show_all_data(sum(part["bytes"] for part in sizes.values()))
-
-    def _make_totals_card(self) -> QWidget:
-        entries = (self.stored, self.removable, self.trashed, self.shortfall)
-        return card(column(*entries, 5, self.history, 5, self.all_data, margins=(16, 12, 16, 13), gap=5))
-
-    def _backup_card(self) -> QWidget:
-        words = tr("A backup is one file for each workspace. Each file is read again and checked.")
-        note = label(words, "note", wrap=True)
-        return card(column(note, row(self.backup, None), margins=(16, 12, 16, 13), gap=9))
 
     def show_no_workspace(self) -> None:
         self._lead.setText(tr("Open a workspace to see its data."))

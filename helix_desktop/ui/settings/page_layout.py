@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy,
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style import fonts
@@ -39,8 +39,7 @@ def page_column(layout: QLayout) -> QHBoxLayout:
     """Return a layout that keeps another one in the middle of a wide page, no wider than is good to read."""
     middle = _Column()
     middle.setLayout(layout)
-    across = row(middle)
-    across.setStretch(0, 1)
+    across = row(middle, stretch=0)
     for place in (0, 2):  # beside it, without a stretch: they get only what the column can't take
         across.insertSpacerItem(place, QSpacerItem(0, 0, QSizePolicy.Policy.Expanding))
     return across
@@ -51,11 +50,10 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
     words = label(lead, "muted", wrap=True)
     if not lead:
         words.hide()
-    inner = QWidget()
-    inner.setObjectName("page")
-    inner.setLayout(
+    inner = pane(
         page_column(column(label(title, "heading"), words, 10, body, None, margins=(28, 32, 28, 24), gap=6))
     )
+    inner.setObjectName("page")
     scroll = VerticalScrollArea(inner)
     scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     # The smallest window is too narrow for some controls with long words: they are cut otherwise.
@@ -82,9 +80,7 @@ class EditConflict(QWidget):
         theirs.clicked.connect(self.stored_chosen)
         mine.clicked.connect(self.edit_kept)
         icon = IconLabel("triangle-alert", px=16, color_token="warn")
-        line = row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8)
-        line.setStretch(1, 1)
-        self.setLayout(line)
+        self.setLayout(row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8, stretch=1))
         self.hide()
 
 
@@ -97,9 +93,7 @@ class UndoLine(QFrame):
         self._words = label("", "muted", wrap=True)
         self.button = PushButton(tr("Undo"), "link", name=name)
         self.button.clicked.connect(undo)
-        line = row(self._words, self.button, margins=(14, 5, 8, 5))
-        line.setStretch(0, 1)
-        self.setLayout(line)
+        self.setLayout(row(self._words, self.button, margins=(14, 5, 8, 5), stretch=0))
         self.hide()
 
     def say(self, words: str) -> None:

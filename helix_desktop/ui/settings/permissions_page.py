@@ -20,7 +20,7 @@ from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, Ru
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_command
@@ -153,8 +153,7 @@ class PermissionsPage(Themed, QWidget):
         )
         self._shield = IconLabel("shield-check", px=18, color_token="ok")
         self._status = label("", "muted", wrap=True)
-        sentence = row(self._shield, self._status, gap=10)
-        sentence.setStretch(1, 1)
+        sentence = row(self._shield, self._status, gap=10, stretch=1)
         groups = column(
             label(tr("Agent access"), "strong"),
             card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
@@ -302,13 +301,11 @@ class PermissionsPage(Themed, QWidget):
             name="change_trust",
         )
         change.clicked.connect(lambda: self._change_trust(not trusted))
-        words = QWidget()
-        words.setLayout(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
+        words = pane(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, [change]),
-            margins=(14, 10, 10, 10), gap=12,
+            margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
-        parts.setStretch(1, 1)
         framed = card(parts)
         self._trust.addWidget(framed)
         retint(framed, self._theme)
@@ -366,9 +363,8 @@ class PermissionsPage(Themed, QWidget):
         end = [Badge(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),
-            margins=(14, 10, 10, 10), gap=12,
+            margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
-        parts.setStretch(1, 1)
         return card(parts)
 
 

@@ -17,7 +17,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Choice, Choices, Field, Form, Values
 from helix_desktop.ui.settings.page_layout import scrolling_page
@@ -62,7 +62,8 @@ def role_fields(values: Values) -> list[Field]:
         *(
             _ModelChoice(
                 f"role:{role}", name, note, room=2 if role in FILLED_ROLES else 0,
-                choices=partial(models, role), format=_missing_model,
+                choices=partial(models, role),
+                format=lambda label: tr("{model} (not available)", model=label),  # any more
             )
             for role, name, note in ROLES
         ),
@@ -126,20 +127,11 @@ class RolesPage(Themed, QWidget):
             button.setAccessibleName(tr("Try {model} again", model=model.label))
             others = tuple(other for other in slow_models if other != model)
             button.clicked.connect(lambda _=False, others=others: self._values.set("slow_models", others))
-            line = row(
-                IconLabel("triangle-alert", px=16, color_token="warn"), label(words, wrap=True), button, gap=9
-            )
-            line.setStretch(1, 1)
-            holder = QWidget()
-            holder.setLayout(line)
+            sign = IconLabel("triangle-alert", px=16, color_token="warn")
+            holder = pane(row(sign, label(words, wrap=True), button, gap=9, stretch=1))
             self._slow_rows.addWidget(holder)
             retint(holder, self._theme)
         self._slow_card.setVisible(bool(slow_models))
-
-
-def _missing_model(label: str) -> str:
-    """Return the words for a model whose provider is gone, or has it no longer."""
-    return tr("{model} (not available)", model=label)
 
 
 def role_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, str]:

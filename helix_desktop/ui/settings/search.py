@@ -21,7 +21,7 @@ from shiboken6 import isValid
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import column, pane
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
@@ -157,10 +157,7 @@ class SettingsSearch(Themed, QWidget):
         self.hits.setMouseTracking(True)
         self._delegate = _HitDelegate(self.hits, _LINE_PX)
         self.hits.setItemDelegate(self._delegate)
-        nothing = QWidget()
-        nothing.setLayout(
-            column(label(tr("No setting matches."), "muted", wrap=True), None, margins=(10,) * 4)
-        )
+        nothing = pane(column(label(tr("No setting matches."), "muted", wrap=True), None, margins=(10,) * 4))
         self.results = PageArea()
         for part in (names or QWidget(), self.hits, nothing):
             self.results.addWidget(part)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
-from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
@@ -17,15 +17,16 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.page_stack import PageName, PageNames
+from helix_desktop.ui.design.style.stylesheet import TEXT_PX
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.kit.forms import Form, Values
+from helix_desktop.ui.kit.forms import Choice, Form, Segments, Toggle, Values
+from helix_desktop.ui.kit.intents import OpenSettings, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.about_page import AboutPage
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.settings.general_page import GENERAL
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.mcp.page import McpPage
-from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.page_layout import FilledPage, scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
@@ -35,6 +36,32 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: General")
 text = TextContext("Settings: General")
+
+GENERAL = (
+    Segments("theme", text("Theme"), choices=(
+        ("system", text("System")), ("light", text("Light", "theme")), ("dark", text("Dark", "theme")),
+    )),
+    Choice("text_size", text("Text size"), choices=tuple((px, text("{size} px", size=px)) for px in TEXT_PX)),
+    Choice("reduce_motion", text("Reduce motion"),
+           text("On: spinners, running bars and the text cursor stand still."),
+           choices=(
+               ("system", text("System")),
+               ("on", text("On", "reduce motion")),
+               ("off", text("Off", "reduce motion")),
+           )),
+    Toggle("enter_sends", text("Sending"), text("Off: Ctrl+Enter sends."),
+           words=text("Enter sends, Shift+Enter starts a new line")),
+    Toggle("titles", text("Session titles"),
+           text("One short request after the first answer. Off: the first message is the title."),
+           words=text("Name new sessions with the fast model")),
+    Toggle("notify", text("Notifications"), words=text("Notify me while another window is in front")),
+    Toggle("notify_waiting", needs="notify", words=text("The agent needs an approval or an answer")),
+    Toggle("notify_turn", needs="notify", words=text("A turn of more than 10 s is done")),
+    Toggle("notify_job", needs="notify", words=text("A background job of more than 10 s is done")),
+    Toggle("notify_error", needs="notify", words=text("A turn ends with an error")),
+    Toggle("notify_sound", needs="notify", words=text("Play a sound")),
+)  # fmt: skip
+
 
 SettingsPage = Literal[
     "providers",
@@ -67,14 +94,12 @@ P = TypeVar("P", bound=QWidget)
 class SettingsNames(QFrame):
     """The names of the pages, below the way back; they stand where the sidebar is otherwise."""
 
-    back_requested = Signal()
-
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("settings_nav")
         self.list = PageNames([("", [PageName(key, translate(title)) for key, title in _TITLES.items()])], 0)
         self.list.setAccessibleName(tr("Settings"))
-        back = _back_button(self.back_requested)
+        back = _back_button()
         scroll = VerticalScrollArea(self.list)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for part in (scroll.viewport(), self.list):
@@ -90,10 +115,6 @@ class SettingsHead(QFrame):
     It stands above the pages in a window too narrow for the list.
     """
 
-    back_requested = Signal()
-    selected = Signal(str)
-    """The key of the page that the user went to."""
-
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("settings_head")
@@ -102,11 +123,8 @@ class SettingsHead(QFrame):
         self.setFocusProxy(self.pages)
         for key, title in _TITLES.items():
             self.pages.addItem(translate(title), key)
-        self.pages.activated.connect(lambda _: self.selected.emit(self.pages.currentData()))
         self.search = SettingsSearch()
-        parts = row(_back_button(self.back_requested), self.pages, self.search, margins=(11, 8, 11, 8), gap=8)
-        parts.setStretch(2, 1)
-        self.setLayout(parts)
+        self.setLayout(row(_back_button(), self.pages, self.search, margins=(11, 8, 11, 8), gap=8, stretch=2))
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -114,18 +132,25 @@ class SettingsHead(QFrame):
             self.search.field.clear()
 
 
-def _back_button(back_requested: SignalInstance) -> IconButton:
+def _back_button() -> IconButton:
     back = IconButton("arrow-left", tr("Back (Esc)"), edge=28)
     back.setObjectName("leave_settings")
-    back.clicked.connect(back_requested)
+    back.clicked.connect(lambda: perform(back, OpenSettings()))
     return back
 
 
-class SettingsView(Themed, PageArea):
-    """Ten pages, each built when it is first needed; what they ask for comes out as their own signals."""
+class _BuiltPage(Generic[P]):
+    """A page of the settings by its name, built when it is first needed."""
 
-    page_selected = Signal(str)
-    """The page that the user went to."""
+    def __init__(self, name: SettingsPage, kind: type[P]) -> None:
+        self._name, self._kind = name, kind
+
+    def __get__(self, view: SettingsView, owner: type) -> P:
+        return view.page(self._name, self._kind)
+
+
+class SettingsView(Themed, PageArea):
+    """Ten pages, each built and filled when it is first needed."""
 
     def __init__(
         self, session: Session, settings: Values, pages: Mapping[SettingsPage, Callable[[], QWidget]]
@@ -135,10 +160,12 @@ class SettingsView(Themed, PageArea):
         `pages` make those that know the window.
         """
         super().__init__()
-        self.settings = settings
+        self._session, self.settings = session, settings
+        self._filled: set[SettingsPage] = set()
+        """The pages that show what is stored now."""
         self.names, self.head = SettingsNames(), SettingsHead()
-        for selected in (self.names.list.selected, self.head.selected):
-            selected.connect(self._select)
+        self.names.list.selected.connect(self._select)
+        self.head.pages.activated.connect(lambda _: self._select(self.head.pages.currentData()))
         for search in (self.names.search, self.head.search):
             search.find_hits = self._find
             search.field.focused.connect(self._build_next)
@@ -154,7 +181,7 @@ class SettingsView(Themed, PageArea):
         self._builders: dict[SettingsPage, Callable[[], QWidget]] = {
             "providers": lambda: ProvidersPage(session),
             "roles": lambda: RolesPage(settings),
-            "appearance": self._general_page,
+            "appearance": lambda: scrolling_page(tr("General"), "", column(Form(GENERAL, settings)))[0],
             "instructions": lambda: InstructionsPage(session),
             "permissions": lambda: PermissionsPage(session, settings),
             "mcp": lambda: McpPage(session),
@@ -163,43 +190,20 @@ class SettingsView(Themed, PageArea):
             **pages,
         }
 
-    @property
-    def providers(self) -> ProvidersPage:
-        return self.page("providers", ProvidersPage)
+    providers = _BuiltPage("providers", ProvidersPage)
+    instructions = _BuiltPage("instructions", InstructionsPage)
+    policy = _BuiltPage("policy", PolicyPage)
+    permissions = _BuiltPage("permissions", PermissionsPage)
+    mcp = _BuiltPage("mcp", McpPage)
+    data = _BuiltPage("data", DataPage)
+    about = _BuiltPage("about", AboutPage)
+    roles = _BuiltPage("roles", RolesPage)
 
     @property
     def appearance(self) -> Form:
         form = self.page("appearance", QWidget).findChild(Form)
         assert isinstance(form, Form)
         return form
-
-    @property
-    def instructions(self) -> InstructionsPage:
-        return self.page("instructions", InstructionsPage)
-
-    @property
-    def policy(self) -> PolicyPage:
-        return self.page("policy", PolicyPage)
-
-    @property
-    def permissions(self) -> PermissionsPage:
-        return self.page("permissions", PermissionsPage)
-
-    @property
-    def mcp(self) -> McpPage:
-        return self.page("mcp", McpPage)
-
-    @property
-    def data(self) -> DataPage:
-        return self.page("data", DataPage)
-
-    @property
-    def about(self) -> AboutPage:
-        return self.page("about", AboutPage)
-
-    @property
-    def roles(self) -> RolesPage:
-        return self.page("roles", RolesPage)
 
     def is_built(self, name: SettingsPage) -> bool:
         return name in self._built
@@ -217,9 +221,6 @@ class SettingsView(Themed, PageArea):
     @staticmethod
     def page_titles() -> dict[SettingsPage, str]:
         return {name: translate(title) for name, title in _TITLES.items()}
-
-    def _general_page(self) -> QWidget:
-        return scrolling_page(tr("General"), "", column(Form(GENERAL, self.settings)))[0]
 
     def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
@@ -271,8 +272,26 @@ class SettingsView(Themed, PageArea):
         self._hit = hit
         self._select(hit.page)
 
-    def reach_found(self) -> None:
-        """Bring what the user has searched for into sight, with the keyboard in it: its page is filled."""
+    def refresh(self) -> None:
+        """Fill the page on screen again, and others when the user goes there: what is stored has changed.
+
+        What is typed and not saved stays.
+        """
+        self._filled.clear()
+        if self._session.page() == "settings":
+            self._session.start(self.fill(self.current_page()), "settings page")
+
+    async def fill(self, name: SettingsPage) -> None:
+        """Fill a page, unless it shows what is stored now."""
+        if name not in self._filled:
+            self._filled.add(name)
+            page = self.page(name, QWidget)
+            if isinstance(page, FilledPage):
+                await page.refresh()
+
+    async def _fill_selected(self, name: SettingsPage) -> None:
+        """Fill the page that the user went to; what they searched for there comes into sight, marked."""
+        await self.fill(name)
         hit, self._hit = self._hit, None
         if hit is not None and hit.page == self.current_page():
             hit.reach()
@@ -292,4 +311,4 @@ class SettingsView(Themed, PageArea):
     def _select(self, key: str) -> None:
         page = next(name for name in _TITLES if name == key)
         self.show_page(page)
-        self.page_selected.emit(page)
+        self._session.start(self._fill_selected(page), "settings page")

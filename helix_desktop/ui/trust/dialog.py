@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QLayout, QScrollArea, QWidget
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
@@ -50,8 +50,8 @@ class TrustDialog(TabsInReadingOrder, QDialog):
             IconLabel("shield-question-mark", px=22, color_token="accent_text"),
             column(label(tr("Do you trust {folder}?", folder=name), "title", wrap=True), place, gap=4),
             gap=12,
+            stretch=1,
         )
-        head.setStretch(1, 1)
         first = head.itemAt(0)
         if first is not None:
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -84,11 +84,8 @@ class TrustDialog(TabsInReadingOrder, QDialog):
 
 
 def _consequence_line(icon_name: str, text: str) -> QWidget:
-    parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(text, wrap=True), gap=10)
-    parts.setStretch(1, 1)
-    line = QWidget()
-    line.setLayout(parts)
-    return line
+    parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(text, wrap=True), gap=10, stretch=1)
+    return pane(parts)
 
 
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
@@ -114,9 +111,8 @@ def _scrolled_items(items: Sequence[AutoRunFile]) -> QScrollArea:
         gap=8,
         margins=(13, 6, 13, 4),
     )
-    inner = QWidget()
+    inner = pane(lines)
     inner.setObjectName("page")
-    inner.setLayout(lines)
     area = QScrollArea()
     area.setWidget(inner)
     area.setWidgetResizable(True)
@@ -127,8 +123,6 @@ def _scrolled_items(items: Sequence[AutoRunFile]) -> QScrollArea:
 
 
 def _auto_run_item(item: AutoRunFile) -> QWidget:
-    container = QWidget()
-    container.setLayout(
+    return pane(
         column(label(item.path, "mono", wrap=True), label(translate(item.effect), "faint", wrap=True), gap=1)
     )
-    return container

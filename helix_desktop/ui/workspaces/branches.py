@@ -19,7 +19,6 @@ from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.versions import find_versions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import BranchSession, RewindTo, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
@@ -110,7 +109,6 @@ class BranchController(QObject):
             raise InvalidInput(text("This session has no message to rewind to."))
         dialog = RewindDialog(self._window, points, seq or points[-1].seq)
         self._reverts.connect_merging(workspace.changes, dialog.files)
-        retint(dialog, self._window.theme)
         session_id = conversation.session.id
         plans: list[asyncio.Task[None]] = []
 

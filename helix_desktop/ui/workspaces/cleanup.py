@@ -12,10 +12,8 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
-from helix_desktop.ui.cleanup.dialog import CleanupDialog
-from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
@@ -67,7 +65,6 @@ class CleanupController(QObject):
         dialog.history_requested.connect(
             lambda: start(self._clean_up_history(workspace), "clean up the file history")
         )
-        retint(dialog, self._window.theme)
         self._start_plan(workspace, dialog.rule)
         start(self._show_history(workspace), "plan a clean-up of the file history")
         try:
@@ -146,7 +143,7 @@ class CleanupController(QObject):
         what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
         why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("trash", tr("Move to trash"), "danger"))
-        return await ask(self._window, self._window.theme, what, why, choices) == "trash"
+        return await ask(self._window, what, why, choices) == "trash"
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace.id, result)
@@ -184,7 +181,6 @@ class CleanupController(QObject):
                 self._delete(workspace, dialog, digests, sessions), "delete permanently"
             )
         )
-        retint(dialog, self._window.theme)
         dialog.show_trash(await workspace.store.retention.trash())
         try:
             await exec_async(dialog)
@@ -210,7 +206,7 @@ class CleanupController(QObject):
         what = tr.plural(count, "Permanently delete %n item?", "Permanently delete %n items?")
         why = " ".join((*deletion_lines(plan, versions), tr("This can't be undone.")))
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Delete permanently"), "danger"))
-        if await ask(dialog, self._window.theme, what, why, choices) != "delete":
+        if await ask(dialog, what, why, choices) != "delete":
             return
         done = await retention.delete_permanently(digests, sessions)
         await history.clean_up()

@@ -33,18 +33,18 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.ui.workspaces.branches import BranchController
-from helix_desktop.ui.workspaces.cache_export import CacheExportController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
 from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
+from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
 from helix_desktop.ui.workspaces.session_list import SessionListController
 from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
-from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+from helix_desktop.ui.workspaces.settings_controller import SettingsController
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 
@@ -132,17 +132,15 @@ class ControlledWindow:
         SessionSearchPresenter(window, session, workspaces, self.navigation)
         SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        self.cache_export = CacheExportController(window, session)
         self.cleanup = CleanupController(window, session, self.sidebar)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
-        self.import_export = ImportExportController(
-            window, session, windows, workspaces, self.cache_export.export
-        )
+        self.import_export = ImportExportController(window, session, windows, workspaces)
         settings = AppSettings(window, self.services, self.async_actions)
         workspace_settings = WorkspaceSettings(
             settings, self.services, self.async_actions, lambda: session.workspace_id
         )
-        self.settings = SettingsPresenter(window, session, windows, settings, workspace_settings, appearance)
+        McpNotices(session)
+        self.settings = SettingsController(window, session, windows, settings, workspace_settings, appearance)
         self.external_open = ExternalOpenController(
             window, session, windows, workspaces, self.navigation, self.import_export
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
@@ -18,8 +18,9 @@ from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.backup import BackupService
+from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
-from helix_desktop.ui.cache.entry_actions import is_readable
+from helix_desktop.ui.cache.entry_actions import ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.intents import Export, ImportFile, ImportSessions, handles
@@ -44,6 +45,7 @@ _DONE = "carried"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 _DOCUMENT, _ARCHIVE = "document", "archive"
+_ZIP = ".zip"
 
 
 class ImportExportController(QObject):
@@ -56,13 +58,11 @@ class ImportExportController(QObject):
         session: Session,
         windows: WindowGroup,
         workspace_controller: WorkspaceController,
-        export_entries: Callable[[Sequence[str]], Awaitable[None]],
     ) -> None:
         super().__init__(window)
         self._window, self._windows, self._services = window, windows, session.app
         self._session, self._workspace_controller = session, workspace_controller
         self._start = session.start
-        self._export_entries = export_entries
         self._entry_actions = window.pages.cache.entry_actions
         window.intents.add(self)
 
@@ -86,7 +86,7 @@ class ImportExportController(QObject):
         if self._session.has_conversation:
             note = tr("As a document for others, or as an archive that can be imported again.")
             choices.insert(0, ("session", tr("This session"), note))
-        match await dialogs.choose(self._window, self._window.theme, tr("Export"), choices):
+        match await dialogs.choose(self._window, tr("Export"), choices):
             case "session":
                 await self._export_session(self._session.conversation.session.id)
             case "entries":
@@ -102,6 +102,78 @@ class ImportExportController(QObject):
             await self.import_file(workspace_id or self._session.workspace_id)
         elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
             self.file_chosen.emit(path)
+
+    @handles(ExportEntries)
+    async def _export_entries(self, digests: Sequence[str]) -> None:
+        """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
+        choices = (
+            ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
+            ("zip", tr("Zip"), tr("The same in one file.")),
+        )
+        title = tr.plural(len(digests), "Export %n cached output", "Export %n cached outputs")
+        kind = await dialogs.choose(self._window, title, choices)
+        if kind == "folder":
+            if folder := await dialogs.pick_folder(self._window, tr("Save cached outputs to a folder")):
+                await self.save_to_folder(digests, folder)
+        elif kind:
+            title = tr("Save cached outputs as a zip")
+            if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
+                await self.save_as_zip(digests, path)
+
+    async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
+        """Write entries into a folder. Raises HelixError."""
+        store, done = self._session.workspace.store, ExportedEntries(folder)
+
+        async def save(on_progress: OnProgress) -> bool:
+            try:
+                await export_to_folder(store, digests, done, on_progress)
+            except HelixError:
+                self._report_entries(done, folder, tr("Saving stopped."))
+                raise
+            return True
+
+        ended = await self._session.job(
+            _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
+        )
+        self._report_entries(done, folder, tr("Saving canceled.") if ended is None else "")
+
+    async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
+        """Write entries into a zip. Raises HelixError."""
+        store, done = self._session.workspace.store, ExportedEntries(path)
+
+        async def save(on_progress: OnProgress) -> bool:
+            await export_to_zip(store, digests, done, on_progress)
+            return True
+
+        outcome = tr("No new file is left. A file that was there stays as it is.")
+        if await self._session.job(_job_text(len(digests)), save, outcome):
+            self._report_entries(done, path.parent)
+
+    def _report_entries(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
+        """Say what was saved; `end` says that it ended before its time."""
+        what = tr.plural(
+            done.files, "%n entry saved to {place}.", "%n entries saved to {place}.", place=done.place.name
+        )
+        why = tr("{size}. The file index.json lists what they are.", size=format_size(done.size))
+        if end:
+            what = end
+            why = tr.plural(
+                done.files, "%n entry was saved to {place}.", "%n entries were saved to {place}.",
+                place=done.place.name,
+            )  # fmt: skip
+        damaged = tr.plural(
+            done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
+        )
+        self._session.notify(
+            Notice(
+                "entries_saved",
+                what,
+                " ".join((why, damaged)) if done.damaged else why,
+                answers=(show_folder(folder),),
+                level="warning" if done.damaged else "info",
+                workspace_id=self._session.workspace_id,
+            )
+        )
 
     async def export(self, workspace_id: str) -> None:
         """Ask for a file, and write the workspace to it. Raises HelixError."""
@@ -129,7 +201,6 @@ class ImportExportController(QObject):
         title = ellipsize_title(session_title(titles.get(session_id, "")))
         kind = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Export “{title}”?", title=title),
             tr(
                 "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
@@ -300,7 +371,6 @@ class ImportExportController(QObject):
             return True
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Stop running tasks to import?"),
             tr("The workspace closes during the import. Messages so far are kept."),
             (DialogChoice("", tr("Cancel")), DialogChoice("stop", tr("Stop and import"), "primary")),
@@ -330,6 +400,10 @@ class ImportExportController(QObject):
 
 def _name_filter() -> str:
     return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
+
+
+def _job_text(count: int) -> str:
+    return tr.plural(count, "Saving %n entry", "Saving %n entries")
 
 
 class _BackupSummary(NamedTuple):

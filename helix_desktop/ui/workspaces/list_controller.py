@@ -79,7 +79,6 @@ class WorkspaceListController(QObject):
         record = self._services.registry.get(workspace_id)
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Remove {workspace} from Helix?", workspace=record.name),
             tr("Running tasks stop. Files, sessions and cache are kept."),
             (DialogChoice("", tr("Cancel")), DialogChoice("remove", tr("Remove"), "danger")),

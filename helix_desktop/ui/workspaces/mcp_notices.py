@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject
@@ -10,9 +10,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.kit.intents import Intent, OpenSettings, ShowServer
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("MCP")
@@ -26,18 +26,9 @@ class McpNotices(QObject):
     What was said is known by workspace: a dismissed notice stays away until there is something else to say.
     """
 
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        review: Callable[[], object],
-        enter_secret: Callable[[str], object],
-        show_server: Callable[[str], object],
-    ) -> None:
-        """`review` opens the page of servers, `enter_secret` and `show_server` open it at one of them."""
-        super().__init__(window)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._session, self._notices, self._services = session, session.notices, session.app
-        self._review, self._enter_secret, self._show_server = review, enter_secret, show_server
         self._awaiting_consent: dict[str, tuple[str, ...]] = {}  # servers, by workspace
         self._lacking_secrets: dict[str, tuple[str, ...]] = {}
         self._dismissed_secrets: set[str] = set()  # workspaces; said once per start
@@ -57,6 +48,9 @@ class McpNotices(QObject):
             self._show_secrets(active)
             self._show_failures(active)
             self._show_new_tools(active)
+
+    def _review(self, place: Intent) -> Answer:
+        return Answer(tr("Review…"), partial(self._session.perform, place), "look")
 
     def _show_consent(self, active: str) -> None:
         """Name the servers that are not what was agreed to."""
@@ -85,7 +79,7 @@ class McpNotices(QObject):
             if changes
             else tr("A new or changed server starts only after you approve it.")
         )
-        answer = Answer(tr("Review…"), self._review, "look")
+        answer = self._review(OpenSettings("mcp"))
         self._notices.notify(Notice(_CONSENT, title, why, "", (answer,), "warning", workspace_id=active))
 
     def _show_secrets(self, active: str) -> None:
@@ -111,7 +105,13 @@ class McpNotices(QObject):
                 _SECRET,
                 title,
                 tr("Secrets that aren't in a keychain last only until Helix closes."),
-                answers=(Answer(tr("Enter secret…"), partial(self._enter_secret, lacking[0]), "enter"),),
+                answers=(
+                    Answer(
+                        tr("Enter secret…"),
+                        partial(self._session.perform, ShowServer(lacking[0], lacks_secret=True)),
+                        "enter",
+                    ),
+                ),
                 level="warning",
                 workspace_id=active,
                 on_dismiss=partial(self._dismissed_secrets.add, active),
@@ -145,7 +145,7 @@ class McpNotices(QObject):
             "%n MCP servers aren't running: {names}.",
             names=names,
         )
-        answer = Answer(tr("Review…"), partial(self._show_server, names[0]), "look")
+        answer = self._review(ShowServer(names[0]))
         why = translate(failures[names[0]].reason)
         self._notices.notify(Notice(_FAILED, title, why, "", (answer,), "warning", workspace_id=active))
 
@@ -171,7 +171,7 @@ class McpNotices(QObject):
                 _NEW_TOOLS,
                 translate(join_sentences(*counts)),
                 _new_tools_text([tool for server in servers for tool in new[server]]),
-                answers=(Answer(tr("Review…"), partial(self._show_server, servers[0]), "look"),),
+                answers=(self._review(ShowServer(servers[0])),),
                 workspace_id=active,
             )
         )

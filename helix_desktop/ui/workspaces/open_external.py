@@ -185,7 +185,7 @@ class ExternalOpenController:
             return ""
         self._is_asking = True
         try:
-            return await dialogs.ask(self._window, self._window.theme, what, why, choices)
+            return await dialogs.ask(self._window, what, why, choices)
         finally:
             self._is_asking = False
 

@@ -131,7 +131,6 @@ class QuitController(QObject):
         self._windows.show()
         return await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Quit while the agent is working?"),
             translate(join_sentences(which, outcome)),
             choices,
@@ -160,7 +159,6 @@ class QuitController(QObject):
         self._windows.show()
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr(
                 "Quit without saving “{workspace}”?", workspace=self._services.registry.get(workspace_id).name
             ),
@@ -181,7 +179,7 @@ class QuitController(QObject):
         answer = tr("Quit without saving") if is_quit else tr("Close without saving")
         choices = [DialogChoice("", tr("Cancel")), DialogChoice(_QUIT, answer, "danger")]
         self._windows.show()
-        return await dialogs.ask(self._window, self._window.theme, what, why, choices)
+        return await dialogs.ask(self._window, what, why, choices)
 
 
 def _bring_dialog_to_front(window: MainWindow) -> None:

@@ -14,7 +14,6 @@ from helix_desktop.domain.redaction import Redaction, RedactionMatches, Redactio
 from helix_desktop.domain.store import Draft
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import RemoveSecret, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.redaction.dialog import RedactDialog
@@ -69,7 +68,6 @@ class RedactionController(QObject):
         dialog.search_requested.connect(self._search)
         dialog.cancel_requested.connect(self._stop)
         dialog.redact_requested.connect(self._redact)
-        retint(dialog, self._window.theme)
         try:
             await exec_async(dialog)
         finally:

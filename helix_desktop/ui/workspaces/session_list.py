@@ -184,7 +184,6 @@ class SessionListController(QObject):
     async def _confirm(self) -> bool:
         answer = await dialogs.ask(
             self._window,
-            self._window.theme,
             tr("Stop the agent and move this session to the trash?"),
             tr("You can restore the session."),
             (DialogChoice("", tr("Cancel")), DialogChoice("delete", tr("Stop and move to trash"), "danger")),

@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ApplyRemedy, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -73,7 +72,6 @@ class TrustController(QObject):
         record = self._session.app.registry.get(workspace_id)
         auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
         dialog = TrustDialog(self._window, record.name, record.path, auto_run_files)
-        retint(dialog, self._window.theme)
         if await exec_async(dialog):
             await self.set_trusted(workspace_id, True)
 

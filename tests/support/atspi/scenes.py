@@ -392,7 +392,7 @@ def _front_dialog() -> QWidget | None:
 
 def _ask_removal(rig: WindowRig) -> Coroutine[Any, Any, str]:
     choices = (dialogs.DialogChoice("yes", "Remove", "danger"), dialogs.DialogChoice("no", "Cancel"))
-    return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
+    return dialogs.ask(rig.window, "Remove it?", "It cannot be brought back.", choices)
 
 
 def _of(make: Callable[[QWidget], QDialog]) -> Callable[[WindowRig], Coroutine[Any, Any, object]]:

@@ -28,8 +28,7 @@ from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.cleanup.dialog import CleanupDialog
-from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -39,14 +38,14 @@ from helix_desktop.ui.handover.dialog_data import WHOLE_CONVERSATION, DraftRow, 
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
-from helix_desktop.ui.settings.mcp.server_parts import DisclosureButton
+from helix_desktop.ui.settings.about_page import DiagnosticsDialog
+from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
 from helix_desktop.ui.trust.dialog import TrustDialog
-from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.default_settings import NothingOnScreen

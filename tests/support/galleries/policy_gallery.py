@@ -6,8 +6,8 @@ import msgspec
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
-from helix_desktop.ui.settings.policy.comparison import PolicyComparison
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison
 from helix_desktop.words.policies import policy_name
 
 EDITED = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)

@@ -26,7 +26,7 @@ from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderSta
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.bare_window import make_window
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from helix_desktop.domain.store import Commit
-from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.cleanup.dialogs import TrashDialog
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.workspaces.session_list import DELETED_SESSION

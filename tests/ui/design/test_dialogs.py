@@ -72,7 +72,7 @@ def test_the_primary_answer_has_the_keyboard_and_else_the_first(
 @pytest.mark.qt_loop
 async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
-        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "Its data is kept.", CHOICES))
+        answer = tasks.create_task(ask(parent, "Remove it?", "Its data is kept.", CHOICES))
         dialog = await opened(parent, QuestionDialog)
         press(dialog, "drop")
 
@@ -82,7 +82,7 @@ async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
 @pytest.mark.qt_loop
 async def test_esc_returns_no_answer(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
-        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
+        answer = tasks.create_task(ask(parent, "Remove it?", "", CHOICES))
         QTest.keyClick(await opened(parent, QuestionDialog), Qt.Key.Key_Escape)
 
     assert answer.result() == ""
@@ -123,7 +123,7 @@ async def test_an_error_dialog_matches_the_other_dialogs_and_cuts_no_text(
 @pytest.mark.qt_loop
 async def test_a_canceled_question_leaves_the_screen(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
-        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
+        answer = tasks.create_task(ask(parent, "Remove it?", "", CHOICES))
         await opened(parent, QuestionDialog)
         answer.cancel()
         await asyncio.wait([answer])

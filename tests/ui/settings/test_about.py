@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.build_info import Build
-from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.about_page import AboutPage
 from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import press
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QTreeWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
+from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from tests.support.default_settings import NothingOnScreen
 
 

@@ -28,7 +28,7 @@ def _add_header(form: ExtrasForm, name: str, value: str, *, is_secret: bool = Fa
 def test_headers_secrets_and_fields_come_out_as_they_were_filled_in(qtbot: QtBot) -> None:
     form, changes = ExtrasForm("x"), list[RequestExtras]()
     qtbot.addWidget(form)
-    form.changed.connect(lambda: changes.append(form.extras()))
+    form.edited.connect(lambda: changes.append(form.extras()))
     form.show_extras("box", RequestExtras({"X-Title": "Helix"}, ("X-Token",)), {"X-Token"}, {})
     assert not changes
     _add_header(form, "X-Gateway", "s3cret", is_secret=True)

@@ -15,9 +15,8 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
-from helix_desktop.ui.settings.providers.model_faults import entry_with_figure
 from helix_desktop.ui.settings.providers.model_rows import model_price_text
-from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
+from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm, entry_with_figure
 
 PLAIN = ModelEntry(name="qwen3", window=32_768)
 

@@ -12,8 +12,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.settings.policy.comparison import PolicyComparison
-from helix_desktop.ui.settings.policy.replay_card import ReplayChart, label_rects
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, ReplayChart, label_rects
 from helix_desktop.ui.timeline.chart.plot import Plot
 
 WINDOW, HANDOVER_AT = 128_000, 108_800

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.about_page import AboutPage
 from tests.support.local_site import http_response, redirect, serve_site
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until

@@ -31,20 +31,39 @@ def _fill(
             layout.addWidget(part)
 
 
-def row(*items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8) -> QHBoxLayout:
-    """Return a horizontal layout of parts; margins and gap in pixels."""
+def row(
+    *items: LayoutItem,
+    margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+    gap: int = 8,
+    stretch: int | None = None,
+) -> QHBoxLayout:
+    """Return a horizontal layout of parts; margins and gap in pixels, `stretch` is the part that grows."""
     layout = QHBoxLayout()
     _fill(layout, items, margins, gap)
+    if stretch is not None:
+        layout.setStretch(stretch, 1)
     return layout
 
 
 def column(
-    *items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8
+    *items: LayoutItem,
+    margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+    gap: int = 8,
+    stretch: int | None = None,
 ) -> QVBoxLayout:
-    """Return a vertical layout of parts; margins and gap in pixels."""
+    """Return a vertical layout of parts; the same."""
     layout = QVBoxLayout()
     _fill(layout, items, margins, gap)
+    if stretch is not None:
+        layout.setStretch(stretch, 1)
     return layout
+
+
+def pane(layout: QLayout) -> QWidget:
+    """Return a bare widget around a layout."""
+    widget = QWidget()
+    widget.setLayout(layout)
+    return widget
 
 
 def clear_layout(layout: QLayout) -> None:

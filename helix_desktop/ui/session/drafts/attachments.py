@@ -321,7 +321,7 @@ class RecallController(QObject):
             )
             cost = f"{first} · {cost}"
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("recall", tr("Recall"), "primary"))
-        answer = await ask(self._window, self._window.theme, what, cost, choices)
+        answer = await ask(self._window, what, cost, choices)
         if answer and self._session.shows(workspace):
             self._attachments.add(*attachments)
             self._window.show_page("chat")

@@ -16,15 +16,14 @@ from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import ElidedLabel, align_as_code, label, show_text
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, line, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, line, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.server_parts import DisclosureButton, LogView, ToolList
+from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
 from helix_desktop.ui.settings.mcp.texts import (
     STATE_COLORS,
     consent_reason_text,
@@ -107,15 +106,11 @@ class SharingCard(QFrame):
                 workspace=workspace_name,
             )
         )
-        self._command.setText(" ".join(_quoted(word) for word in command))
+        self._command.setText(" ".join(f'"{word}"' if " " in word else word for word in command))
         self.http.setChecked(sharing.is_enabled)
         self._url.setText(sharing.url)
         self._endpoint_row.setVisible(bool(sharing.url))
         show_text(self._error, translate(sharing.error))
-
-
-def _quoted(word: str) -> str:
-    return f'"{word}"' if " " in word else word
 
 
 def _copy(button: PushButton, text: str) -> None:
@@ -205,9 +200,7 @@ class AddServerBox(Themed, QFrame):
             if missing:
                 note = tr("Enter {names} after adding it.", names=tuple(missing))
                 words.addWidget(label(note, "warn", wrap=True))
-            holder = QWidget()
-            holder.setLayout(words)
-            self._list.addWidget(holder)
+            self._list.addWidget(pane(words))
         if self._secret_storage and any(draft.secrets for draft in self._drafts):
             self._list.addWidget(label(secret_values_text(self._secret_storage), "note", wrap=True))
         self._add_all.setText(
@@ -255,8 +248,7 @@ class ServerCard(QFrame):
         )
         self._restart.clicked.connect(lambda: self._change(self._servers.restart, "restart"))
         remove.clicked.connect(lambda: page.change(lambda: page.remove(name), "remove"))
-        head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9)
-        head.setStretch(2, 1)
+        head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
         links = row(*self._toggles.values(), self._restart, remove, None, margins=(-_LINK_PX, 0, 0, 0), gap=2)
         self.setLayout(
             column(

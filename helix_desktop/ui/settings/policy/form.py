@@ -13,7 +13,7 @@ from helix_desktop.domain.messages import MCP_PREFIX
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.layout.boxes import pane, row
 from helix_desktop.ui.kit.forms import Form, Group, Line, Values, all_fields
 from helix_desktop.words.numbers import format_integer, format_percent
 from helix_desktop.words.policies import profile_name
@@ -105,9 +105,7 @@ class PolicyLine(Line, frozen=True, kw_only=True):
 
         values.changed.connect(show)
         show(self.name)
-        side = QWidget()
-        side.setLayout(row(label(translate(self.unit), "faint"), reset, gap=6))
-        return side
+        return pane(row(label(translate(self.unit), "faint"), reset, gap=6))
 
 
 class Number(PolicyLine, frozen=True, kw_only=True):

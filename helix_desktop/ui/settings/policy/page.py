@@ -15,7 +15,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, column, line
+from helix_desktop.ui.design.layout.boxes import card, column, line, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed
@@ -131,8 +131,7 @@ class PolicyPage(Themed, QWidget):
         words = label(tr("These numbers change most. The file has all of them."), "faint", wrap=True)
         file_row = ResponsiveRow(words, [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
-        self._of_workspace = QWidget()
-        self._of_workspace.setLayout(
+        self._of_workspace = pane(
             column(self._file_card, head, self.replay_card, file_row, self.form, gap=12)
         )
         page, self._lead = scrolling_page(tr("Context policy"), " ", column(self._of_workspace))

@@ -18,13 +18,13 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.replay.policy.session_replays import STORED_FROM, SessionReplays
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.policy.comparison import (
+from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
+from helix_desktop.ui.settings.policy.replay_card import (
     PolicyComparison,
+    ReplayCard,
     ReplayState,
     field_effect_text,
 )
-from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
-from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
 

@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, restyle
@@ -88,8 +88,7 @@ class _StepRow(QWidget):
         self._server_text.hide()
         self._server_fold = _server_disclosure(self._server_text)
         words = column(self._details, self._fix, self._server_fold, gap=1)
-        line = row(self._icon, self._name, words, gap=8)
-        line.setStretch(2, 1)
+        line = row(self._icon, self._name, words, gap=8, stretch=2)
         for part in (self._icon, self._name):
             line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
@@ -130,8 +129,7 @@ class ProviderCheckView(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._rows = {tick.name: _StepRow(tick) for tick in UNTESTED_STEPS}
-        self._steps = QWidget()
-        self._steps.setLayout(column(*self._rows.values(), gap=3))
+        self._steps = pane(column(*self._rows.values(), gap=3))
         self._notices = QVBoxLayout()
         self._notices.setSpacing(4)
         self._close = IconButton("x", tr("Hide result"), px=13, edge=22)
@@ -188,8 +186,7 @@ class ProviderCheckView(Themed, QWidget):
                 words.setParent(line_widget)
                 words.hide()
                 texts.addWidget(_server_disclosure(words))
-            parts = row(face, texts, gap=8)
-            parts.setStretch(1, 1)
+            parts = row(face, texts, gap=8, stretch=1)
             parts.setAlignment(face, Qt.AlignmentFlag.AlignTop)
             line_widget.setLayout(parts)
             accessible = (
@@ -217,9 +214,7 @@ class _Key(Line, frozen=True, kw_only=True):
             reveal.set_tip(tr("Hide key") if is_shown else tr("Show key"))
 
         reveal.toggled.connect(show_key)
-        buttons = QWidget()
-        buttons.setLayout(row(reveal, remove, gap=2))
-        return buttons
+        return pane(row(reveal, remove, gap=2))
 
 
 PROVIDER = (

@@ -13,7 +13,7 @@ from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.kit.forms import FieldRow
@@ -26,11 +26,7 @@ _BODY_PX = 84
 
 
 class _HeaderRow(Themed, QWidget):
-    changed = Signal()
-    edited = Signal()
-    removed = Signal()
-
-    def __init__(self, name: str, value: str, is_secret: bool) -> None:
+    def __init__(self, form: ExtrasForm, name: str, value: str, is_secret: bool) -> None:
         super().__init__()
         self.name, self.value = QLineEdit(name), QLineEdit(value)
         self.name.setObjectName("header_name")
@@ -51,11 +47,11 @@ class _HeaderRow(Themed, QWidget):
         self.secret.setChecked(is_secret)
         self.refresh()
         for field in (self.name, self.value):
-            field.editingFinished.connect(self.changed)
-            field.textEdited.connect(lambda _: self.edited.emit())
+            field.editingFinished.connect(form.take_edit)
+            field.textEdited.connect(lambda _: form.edited.emit())
         self.secret.toggled.connect(lambda _: self.refresh())
-        self.secret.toggled.connect(lambda _: self.changed.emit())
-        remove.clicked.connect(self.removed)
+        self.secret.toggled.connect(lambda _: form.take_edit())
+        remove.clicked.connect(lambda: form.remove(self))
 
     def refresh(self) -> None:
         """Show dots for a secret value, and whether one is kept."""
@@ -68,10 +64,8 @@ class _HeaderRow(Themed, QWidget):
 
 
 class ExtrasForm(Themed, QWidget):
-    changed = Signal()
-    """The user changed something, and it can be sent."""
     edited = Signal()
-    """The same, or the user is still typing."""
+    """The user changed something, or is still typing."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -90,8 +84,7 @@ class ExtrasForm(Themed, QWidget):
         self.body_field.setPlaceholderText('{"service_tier": "flex"}')
         self.body_field.setAccessibleName(tr("Extra body fields"))
         self._body_row = FieldRow("", self.body_field, room=2, is_labeled=False)
-        self._content = QWidget()
-        self._content.setLayout(
+        self._content = pane(
             column(
                 label(
                     tr("Headers of every request. Secret values are never written to a file."),
@@ -225,16 +218,12 @@ class ExtrasForm(Themed, QWidget):
 
     def _on_body_changed(self) -> None:
         if self._body() is not None:
-            self._show_error("")
-            self._emit_changed()
+            self.take_edit()
         else:
             self.edited.emit()
 
     def _add(self, name: str, value: str, is_secret: bool) -> _HeaderRow:
-        header = _HeaderRow(name, value, is_secret)
-        header.changed.connect(self._emit_changed)
-        header.edited.connect(self.edited)
-        header.removed.connect(lambda: self._remove(header))
+        header = _HeaderRow(self, name, value, is_secret)
         self._rows.append(header)
         self._column.addWidget(header)
         retint(header, self._theme)
@@ -243,17 +232,16 @@ class ExtrasForm(Themed, QWidget):
     def _add_empty(self) -> None:
         self._add("", "", is_secret=False).name.setFocus()
 
-    def _remove(self, header: _HeaderRow) -> None:
+    def remove(self, header: _HeaderRow) -> None:
         self._rows.remove(header)
         self._column.removeWidget(header)
         header.hide()
         header.deleteLater()
-        self._emit_changed()
+        self.take_edit()
 
-    def _emit_changed(self) -> None:
+    def take_edit(self) -> None:
         self._show_count()
-        if not self.validate(""):
-            self.changed.emit()
+        self.validate("")
         self.edited.emit()
 
     def _show_count(self) -> None:

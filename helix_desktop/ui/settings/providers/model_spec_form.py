@@ -1,4 +1,4 @@
-"""The figures of one model: what is known stands in the fields in gray, what is typed counts instead."""
+"""The figures of one model: what is known stands in gray, what is typed counts, and why it can't be used."""
 
 from __future__ import annotations
 
@@ -17,14 +17,65 @@ from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
-from helix_desktop.ui.settings.providers.model_faults import entry_with_figure
 from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, spec_source_text
+from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
+
+MIN_WINDOW_TOKENS = 4_000
+"""Tokens below which a window cannot hold the tools and one answer."""
+
+
+def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: int) -> ModelEntry:
+    """Return a model with a figure that was typed; ValueError that says why it can't be used.
+
+    `known_window` is its context window in tokens, where the user enters none. A price of 0 for input or
+    output says that the model is free, while the other one has none; an empty one says nothing.
+    """
+    number = parse_usd(typed) if name.startswith("price") else parse_tokens(typed)
+    window, reserve = entry.window, entry.reserve
+    if name == "window":
+        window = int(number)
+        if reserve >= (window or known_window):
+            raise ValueError(tr("Enter more than the {tokens} tokens reserved for output.", tokens=reserve))
+        if fault := _window_fault(window):
+            raise ValueError(fault)
+    elif name == "reserve" and (fault := _reserve_fault(int(number), window or known_window)):
+        raise ValueError(fault)
+    entry = msgspec.structs.replace(entry, **{name: number})
+    if name not in ("price_in", "price_out"):
+        return entry
+    is_free = bool(typed.strip()) and not (entry.price_in or entry.price_out)
+    return msgspec.structs.replace(entry, free=is_free)
+
+
+def figure_faults(entry: ModelEntry, known_window: int) -> dict[str, str]:
+    """Return why a model can't be saved: names of figures, and what to do about each."""
+    faults = {
+        "window": _window_fault(entry.window),
+        "reserve": _reserve_fault(entry.reserve, entry.window or known_window),
+    }
+    if bool(entry.price_in) != bool(entry.price_out):
+        missing = "price_out" if entry.price_in else "price_in"
+        faults[missing] = tr("Enter both prices, or neither: the costs would be too low.")
+    return {name: fault for name, fault in faults.items() if fault}
+
+
+def _window_fault(window_size: int) -> str:
+    if 0 < window_size < MIN_WINDOW_TOKENS:
+        return tr("Enter at least {tokens} tokens.", tokens=MIN_WINDOW_TOKENS)
+    return ""
+
+
+def _reserve_fault(reserve: int, window_size: int) -> str:
+    if reserve >= window_size:
+        return tr("Enter less than the context window of {tokens} tokens.", tokens=window_size)
+    return ""
+
 
 _NUMBERS = (
     ("window", text("Context window"), text("tokens")),
@@ -64,10 +115,8 @@ class ModelSpecForm(QWidget):
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, ComboBox] = {}
         self._sources: dict[str, QLabel] = {}
-        head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4)
-        head.setStretch(0, 1)
-        framed = card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")
-        self.setLayout(column(framed))
+        head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4, stretch=0)
+        self.setLayout(column(card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")))
         self._default_button.clicked.connect(lambda: self.default_requested.emit(self._entry.name))
         self._reset_button.clicked.connect(self._reset)
         self._remove.clicked.connect(lambda: self.removed.emit(self._entry.name))

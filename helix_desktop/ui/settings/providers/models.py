@@ -15,14 +15,13 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
-from helix_desktop.ui.settings.providers.model_faults import figure_faults
 from helix_desktop.ui.settings.providers.model_rows import (
     COLUMNS,
     NUMBERS,
@@ -31,7 +30,7 @@ from helix_desktop.ui.settings.providers.model_rows import (
     cell_text,
     tooltip_text,
 )
-from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
+from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm, figure_faults
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
@@ -227,8 +226,7 @@ class ProviderModels(QWidget):
             PushButton(tr("Add"), "", "plus", name="add_model"),
             PushButton(tr("List models"), "", "list", name="list_models"),
         )
-        buttons = QWidget()
-        buttons.setLayout(row(self._add_button, self._list_button, gap=6))
+        buttons = pane(row(self._add_button, self._list_button, gap=6))
         self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
         self.checklist = ModelChecklist()
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Badge
@@ -31,7 +31,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.onboarding.found_servers import FoundServerList
+from helix_desktop.ui.onboarding.pages import FoundServerList
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.providers.draft import (
     EMPTY_DRAFT,
@@ -134,11 +134,9 @@ class ProvidersPage(Themed, QWidget):
             "muted",
             wrap=True,
         )
-        demo = QWidget()
-        demo.setLayout(
+        return pane(
             column(row(Badge(demo_model_name()), None), words, row(self._use_demo_button, None), None, gap=10)
         )
-        return demo
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         self._menu.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
-from helix_desktop.ui.settings.policy.comparison import PolicyComparison, field_effect_text, figure_rows
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, field_effect_text, figure_rows
 
 
 def replay(coverage: float, sent: int = 1_000) -> PolicyReplay:

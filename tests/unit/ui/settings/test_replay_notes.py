@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, WindowPoint
-from helix_desktop.ui.settings.policy.comparison import PolicyComparison
-from helix_desktop.ui.settings.policy.replay_card import replay_notes
+from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, replay_notes
 
 NAMES = {"plain": "Plain", "off": "Off"}
 POINTS = tuple(WindowPoint(seq, seq, 4_000 * seq) for seq in range(1, 5))

@@ -1,7 +1,8 @@
-"""Fills the settings pages and does what they ask for."""
+"""Opens the settings, does what they change in their window, and lets the user choose models."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -18,7 +19,7 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, handles
+from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, ShowServer, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
@@ -30,22 +31,21 @@ from helix_desktop.ui.session.model_menu import (
 from helix_desktop.ui.session.notices import MissingKeys, follow_model_change
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
-from helix_desktop.ui.settings.page_layout import FilledPage
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
+from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.mcp_notices import McpNotices
-from helix_desktop.ui.workspaces.settings.keyboard_page import KeyboardPage
+from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
 
 
-class SettingsPresenter(QObject):
-    """Binds the settings to app services and appearance; a page is filled when it is first shown."""
+class SettingsController(QObject):
+    """Opens the settings, and does what they change in their window."""
 
     def __init__(
         self,
@@ -60,27 +60,18 @@ class SettingsPresenter(QObject):
         self._session, self._windows = session, windows
         self._settings, self._workspace_settings = settings, workspace_settings
         self._window, self._services = window, session.app
-        self._appearance, self._async_actions = appearance, session.actions
+        self._appearance = appearance
         self._view: SettingsView | None = None
-        self._filled: set[str] = set()
-        """The pages that show what is stored now."""
-        self._workspace_id = ""  # that the pages were filled for
+        self._workspace_id = ""  # that the pages are about
         self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
         self.preparation = ReplayPreparation(session, self.replays)
         start = session.start
-        McpNotices(
-            window,
-            session,
-            lambda: self._open("mcp"),
-            lambda server: start(self._enter_secret(server), "enter a secret"),
-            lambda server: start(self._show_mcp_tools(server), "MCP server"),
-        )
         self._effort = EffortController(window, session, lambda: self._open("providers"))
         follow_model_change(session, self._offer_models, self._use_in_session)
         MissingKeys(window, session, self._enter_key)
-        async_actions, composer = session.actions, window.pages.chat.composer
-        settings.models_saved.connect(lambda: async_actions.start(session.show_model(), "show model"))
+        composer = window.pages.chat.composer
+        settings.models_saved.connect(lambda: start(session.show_model(), "show model"))
         workspace_settings.changed.connect(self._on_setting)
         settings.follow("model", window.welcome.show_model)
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
@@ -92,16 +83,16 @@ class SettingsPresenter(QObject):
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
         for requested in (window.welcome.provider_requested, window.pages.chat.model_requested):
-            requested.connect(lambda: async_actions.start(self._add_provider(), "add a provider"))
+            requested.connect(lambda: start(self._in_providers(ProvidersPage.add), "add a provider"))
         window.welcome.key_entered.connect(
-            lambda key: async_actions.start(self._add_key(key), "add a provider with a key")
+            lambda key: start(self._in_providers(lambda page: page.add_key(key)), "add a key")
         )
         found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
-            lambda: async_actions.start(self.view.providers.scan(found_servers), "find local servers")
+            lambda: start(self.view.providers.scan(found_servers), "find local servers")
         )
         found_servers.add_requested.connect(
-            lambda server: async_actions.start(self._add_found_server(server), "add a local server")
+            lambda server: start(self._add_found_server(server), "add a local server")
         )
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
@@ -128,11 +119,6 @@ class SettingsPresenter(QObject):
                 values,
                 {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
-            view.page_selected.connect(
-                lambda page: self._async_actions.start(self._select(page), "settings page")
-            )
-            for place in (view.names, view.head):
-                place.back_requested.connect(self._window.leave_settings)
             self._window.add_settings(view.names, view.head, view)
             for part in (view.names, view.head, view):
                 retint(part, self._window.theme)
@@ -144,7 +130,7 @@ class SettingsPresenter(QObject):
 
     def _on_setting(self, name: str) -> None:
         if name == "demo_calls":
-            self._async_actions.start(self._session.show_model(), "demo calls")
+            self._session.start(self._session.show_model(), "demo calls")
 
     def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
         if self._window.key_bindings.stored != shortcuts:
@@ -169,8 +155,9 @@ class SettingsPresenter(QObject):
 
     def _follow_workspace(self) -> None:
         if not self._session.has_conversation:  # a secret is about to be removed, perhaps
-            self._async_actions.start(self.end_replays(), "end policy replays")
+            self._session.start(self.end_replays(), "end policy replays")
         if self._session.workspace_id != self._workspace_id:
+            self._workspace_id = self._session.workspace_id
             self.refresh()
 
     def _follow_other_window(self) -> None:
@@ -179,26 +166,9 @@ class SettingsPresenter(QObject):
             self.refresh()
 
     def refresh(self) -> None:
-        """Fill the page on screen again, and others when the user goes there: what is stored has changed.
-
-        What is typed and not saved stays.
-        """
-        self._filled.clear()
-        if self._view is not None and self._window.page() == "settings":
-            self._async_actions.start(self._fill(self._view.current_page()), "settings page")
-
-    async def _fill(self, page: SettingsPage) -> None:
-        """Fill a page, unless it shows what is stored now."""
-        self._workspace_id = self._session.workspace_id
-        if page not in self._filled:
-            self._filled.add(page)
-            shown = self.view.page(page, QWidget)
-            if isinstance(shown, FilledPage):
-                await shown.refresh()
-
-    async def _select(self, page: SettingsPage) -> None:
-        await self._fill(page)
-        self.view.reach_found()
+        """Show what is stored now, as far as the settings have been built."""
+        if self._view is not None:
+            self._view.refresh()
 
     def _offer_models(self) -> None:
         """Offer models to a user who needs one: those that are set up, else the page that sets them up."""
@@ -218,7 +188,7 @@ class SettingsPresenter(QObject):
             model_labels(self._services.settings),
             conversation.session.transcript.chosen_model,
             workspace.model.info.label,
-            lambda label: self._async_actions.start(self._use_in_session(label), "use model"),
+            lambda label: self._session.start(self._use_in_session(label), "use model"),
             self._open_from_menu,
             self._effort.menu,
             self._roles_menu,
@@ -234,7 +204,7 @@ class SettingsPresenter(QObject):
             model_labels(settings),
             {role: str(getattr(record, role)) for role, _, _ in ROLES},
             {role: str(getattr(settings, role)) for role, _, _ in ROLES},
-            lambda role, label: self._async_actions.start(self._use_in_workspace(role, label), "role here"),
+            lambda role, label: self._session.start(self._use_in_workspace(role, label), "role here"),
         )
 
     async def _use_in_workspace(self, role: Role, label: str) -> None:
@@ -244,7 +214,7 @@ class SettingsPresenter(QObject):
 
     def _open_from_menu(self, page: str) -> None:
         if page == ADD_PROVIDER:
-            self._async_actions.start(self._add_provider(), "settings")
+            self._session.start(self._in_providers(ProvidersPage.add), "settings")
         else:
             self._open("roles" if page == "roles" else "providers")
 
@@ -271,9 +241,10 @@ class SettingsPresenter(QObject):
         """Do what helps against an error, if it is done here."""
         match remedy:
             case "provider_settings":
-                self._async_actions.start(self._show_provider(self._session_provider()), "settings")
+                provider = self._session_provider()
+                self._session.start(self._in_providers(lambda page: page.select(provider)), "settings")
             case "enter_key":
-                self._async_actions.start(self._enter_key(self._session_provider()), "enter a key")
+                self._session.start(self._enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
                 self._open("policy")
             case "choose_model":
@@ -297,7 +268,7 @@ class SettingsPresenter(QObject):
             self._open(page or self.view.current_page())
 
     def _open(self, page: SettingsPage) -> None:
-        self._async_actions.start(self.show(page), "settings")
+        self._session.start(self.show(page), "settings")
 
     async def show(self, page: SettingsPage) -> None:
         """Show one page of the settings, and fill it; others are filled when the user goes there."""
@@ -305,42 +276,34 @@ class SettingsPresenter(QObject):
         is_entered = window.page() != "settings"
         is_by_keyboard = window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         if is_entered:
-            self._filled.clear()
+            view.refresh()
             window.show_settings()
         view.show_page(page)
         if is_entered and is_by_keyboard:
             view.focus_name()
-        await self._fill(page)
+        await view.fill(page)
 
-    async def _show_provider(self, name: str) -> None:
+    async def _in_providers(self, do: Callable[[ProvidersPage], object]) -> None:
+        """Show the page of the providers, and do something there."""
         await self.show("providers")
-        self.view.providers.select(name)
+        do(self.view.providers)
 
-    async def _add_provider(self) -> None:
-        await self.show("providers")
-        self.view.providers.add()
+    async def _enter_key(self, provider: str) -> None:
+        await self._in_providers(lambda page: page.enter_key(provider))
+
+    @handles(ShowServer)
+    async def show_server(self, name: str, lacks_secret: bool) -> None:
+        await self.show("mcp")
+        if lacks_secret:
+            self.view.mcp.enter_secret(name)
+        else:
+            self.view.mcp.open_tools(name)
 
     async def _add_found_server(self, server: LocalServer) -> None:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
         welcome = self._window.welcome
         await self.view.providers.add_and_use(server, welcome.found_servers)
         welcome.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    async def _add_key(self, key: str) -> None:
-        await self.show("providers")
-        self.view.providers.add_key(key)
-
-    async def _enter_key(self, provider: str) -> None:
-        await self.show("providers")
-        self.view.providers.enter_key(provider)
-
-    async def _enter_secret(self, server: str) -> None:
-        await self.show("mcp")
-        self.view.mcp.enter_secret(server)
-
-    async def _show_mcp_tools(self, server: str) -> None:
-        await self.show("mcp")
-        self.view.mcp.open_tools(server)
 
     def _keep_appearance(self) -> None:
         self._settings.set("theme", self._appearance.mode)

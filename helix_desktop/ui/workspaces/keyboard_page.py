@@ -14,7 +14,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
+from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
@@ -122,8 +122,7 @@ class _CommandLine(QWidget):
         self.reset.setObjectName(f"reset:{command}")
         self.reset.clicked.connect(partial(assign, DEFAULT_KEYS[command]))
         fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
-        ends = QWidget()
-        ends.setLayout(row(self.reset, *fixed, self.recorder, gap=6))
+        ends = pane(row(self.reset, *fixed, self.recorder, gap=6))
         self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
 
@@ -204,8 +203,7 @@ class KeyboardPage(QWidget):
         self._notice_line: _CommandLine | None = None
         self._body = column(gap=14)
         lead = tr("Choose a command's keys, then press new ones. Esc cancels, Backspace removes.")
-        tools = row(self.filter, self.reset_all)
-        tools.setStretch(0, 1)
+        tools = row(self.filter, self.reset_all, stretch=0)
         head = column(
             label(tr("Keyboard"), "heading"), label(lead, "muted", wrap=True), 4, tools,
             margins=(28, 24, 40, 10), gap=6,

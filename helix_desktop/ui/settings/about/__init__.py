@@ -1,1 +1,0 @@
-"""Version, updates and licenses."""
