@@ -78,9 +78,8 @@ def test_calls_between_processes() -> None:
     """Each call by its name on the wire: its arguments in order, and its result."""
     now: dict[str, Rows] = {}
     for name, call in METHODS.items():
-        arguments, result = (value for value in vars(call).values() if not isinstance(value, str))
-        now[name] = {f"argument {place}": text for place, text in fields_of_type(arguments).items()} | {
-            f"result {place}": text for place, text in fields_of_type(result).items()
+        now[name] = {f"argument {place}": text for place, text in fields_of_type(call.args_type).items()} | {
+            f"result {place}": text for place, text in fields_of_type(call.result_type).items()
         }
         assert call.request("x").decode(RpcRequest).method == name
     assert_matches_golden("calls", now, PROCESSES)

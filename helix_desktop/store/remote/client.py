@@ -8,53 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.domain.errors import (
-    HelixError,
-    StoreClosed,
-    StoreLocked,
-    StoreUnreadable,
-    StoreWriteFailed,
-)
-from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.errors import StoreClosed, StoreLocked, StoreUnreadable
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.retention import (
-    GRACE_MS,
-    CleanupPlan,
-    CleanupResult,
-    ContentReference,
-    PermanentDeletion,
-    RetentionRule,
-    TrashContents,
-)
-from helix_desktop.domain.store import (
-    CacheEntry,
-    Commit,
-    Draft,
-    EntryPage,
-    PartialOutput,
-    SessionSummary,
-    StoreTotals,
-)
-from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult, IntegrityReport
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.store.core import keys, store_errors
+from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import check_commit
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
-from helix_desktop.store.core.store_search import EntryQuery, StoreSearch
-from helix_desktop.store.remote import rpc
 from helix_desktop.store.remote.rpc import (
+    COMMIT,
+    EXPORT,
+    EXPORT_SESSION,
     HANDSHAKE_ID,
     HEAD_BYTES,
+    IMPORT,
     MAX_ANSWER_BYTES,
     MAX_HANDSHAKE_BYTES,
     MAX_REQUEST_BYTES,
@@ -64,6 +39,10 @@ from helix_desktop.store.remote.rpc import (
     InvalidFrame,
     OwnerEndpoint,
     OwnerProof,
+    RemoteHealth,
+    RemoteReads,
+    RemoteRedaction,
+    RemoteRetention,
     RpcAnswer,
     RpcMethod,
     UnsupportedVersion,
@@ -201,139 +180,18 @@ class OwnerConnection(asyncio.Protocol):
 T = TypeVar("T")
 
 
-class CallOwner(Protocol):
-    async def __call__(
-        self, method: RpcMethod[T], /, *args: object, on_progress: OnProgress | None = None
-    ) -> T:
-        """Return the method's result. Raise what it raises, StoreClosed if the owner is gone.
-
-        `on_progress` is called with the progress of the answer.
-        """
-        ...
-
-
-class RemoteRetention:
-    def __init__(self, call: CallOwner) -> None:
-        self._call = call
-
-    async def references(self, digest: str) -> list[ContentReference]:
-        return await self._call(rpc.REFERENCES, digest)
-
-    async def session_digests(self, session_id: str) -> list[str]:
-        return await self._call(rpc.SESSION_DIGESTS, session_id)
-
-    async def pin(self, digest: str, pinned: bool) -> None:
-        await self._call(rpc.PIN, digest, pinned)
-
-    async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        return await self._call(rpc.PLAN, rule)
-
-    async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, if they are still collectable. Raise StoreWriteFailed."""
-        return await self._call(rpc.COLLECT, digests, grace_ms)
-
-    async def trash(self) -> TrashContents:
-        return await self._call(rpc.TRASH)
-
-    async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Restore contents from the trash. Raise StoreWriteFailed."""
-        return await self._call(rpc.RESTORE, digests)
-
-    async def trash_session(self, session_id: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash. Raise StoreLocked if it is open in the owner."""
-        return await self._call(rpc.TRASH_SESSION, session_id)
-
-    async def restore_session(self, session_id: str) -> tuple[str, ...]:
-        return await self._call(rpc.RESTORE_SESSION, session_id)
-
-    async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        return await self._call(rpc.EMPTY_TRASH, before_ms)
-
-    async def delete_permanently(
-        self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
-    ) -> PermanentDeletion:
-        """Delete these items of the trash, all at once or not at all; with `dry_run` only say what would."""
-        return await self._call(rpc.DELETE_PERMANENTLY, digests, sessions, dry_run)
-
-
-class RemoteRedaction:
-    """Redaction, as far as another process may: only the owner may carry it out.
-
-    The owner's conversations are open, and hold the data to be redacted.
-    """
-
-    def __init__(self, call: CallOwner) -> None:
-        self._call = call
-
-    async def preview(
-        self, request: RedactionRequest, on_progress: OnProgress = no_progress
-    ) -> RedactionMatches:
-        return await self._call(rpc.PREVIEW, request, on_progress=on_progress)
-
-    async def redact(
-        self, request: RedactionRequest, on_progress: OnProgress = no_progress
-    ) -> RedactionMatches:
-        """Raise StoreLocked: the owner's open conversations would still hold the data."""
-        return await self._call(rpc.REDACT, request)
-
-    async def redacted_at(self, digest: str) -> int:
-        keys.digest_bytes(digest)
-        return await self._call(rpc.REDACTED_AT, digest)
-
-    async def lift(self, digest: str) -> bool:
-        keys.digest_bytes(digest)
-        return await self._call(rpc.LIFT, digest)
-
-
-class RemoteHealth:
-    """The health of a store, as its owner sees it; damage and repairs are reported in the owner."""
-
-    report = None
-
-    def __init__(self, call: CallOwner, check_open: Callable[[], None]) -> None:
-        self._call, self._check_open = call, check_open
-
-    async def acknowledge(self) -> None:
-        """Do nothing: there is no report here to acknowledge. Raise StoreClosed."""
-        self._check_open()
-
-    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
-        """Return a no-op: damage met here is raised here, and reported where the store is open."""
-        return lambda: None
-
-    async def missing_files(self) -> StoreWriteFailed | None:
-        """Return None: the owner says so when it quits, and when it refuses a write."""
-        return None
-
-    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
-        return await self._call(rpc.CHECK, on_progress=on_progress)
-
-
 _text = TextContext("Store")
 
 _ANSWER_TIMEOUT_S = 60.0  # for one answer; an owner busy with a large request still answers within seconds
 _LONG_TIMEOUT_S = 3600.0  # for requests that read the whole store
 _MAX_OWNERS = 8  # that may end one after the other while one request waits: commands that come and go
 
-# Their results would differ the second time, and it is not known if the first one was carried out.
-_NOT_IDEMPOTENT = frozenset(
-    (
-        rpc.COLLECT,
-        rpc.RESTORE,
-        rpc.TRASH_SESSION,
-        rpc.RESTORE_SESSION,
-        rpc.EMPTY_TRASH,
-        rpc.DELETE_PERMANENTLY,
-        rpc.LIFT,
-    )
-)
-
 Backend = OwnerConnection | SharedStore
 Reopen = Callable[[], Awaitable[Backend]]
 """Open the store again: as its owner, or through the process that owns it by now."""
 
 
-class RemoteStore(StoreSearch):
+class RemoteStore(RemoteReads):
     """The store port, answered by the process that owns the store. Made by `connect`; must be closed."""
 
     def __init__(self, connection: OwnerConnection, owner_pid: int, reopen: Reopen | None = None) -> None:
@@ -358,95 +216,34 @@ class RemoteStore(StoreSearch):
         check_commit(commit)
         if commit.size > MAX_CONTENT_BYTES and len(commit.contents) > 1:
             for content in commit.contents:
-                await self._call(rpc.COMMIT, Commit(commit.session_id, contents=(content,)))
+                await self.call_owner(COMMIT, Commit(commit.session_id, contents=(content,)))
             commit = msgspec.structs.replace(commit, contents=())
         if commit.is_empty:
             return
         backend = self.backend
         try:
-            await self._call(rpc.COMMIT, commit)
+            await self.call_owner(COMMIT, commit)
         except ValueError:
             # Sent again: the owner that ended may have stored it, and the log has gone on with it.
             if self.backend is backend or not await self._is_stored(commit):
                 raise
 
-    async def events(self, session_id: str) -> list[RecordedEvent]:
-        return await self._call(rpc.EVENTS, session_id)
-
-    async def sessions(self) -> list[SessionSummary]:
-        return await self._call(rpc.SESSIONS)
-
-    async def get(self, digest: str) -> bytes:
-        return await self._call(rpc.GET, digest)
-
-    async def entry(self, digest: str) -> CacheEntry:
-        return await self._call(rpc.ENTRY, digest)
-
-    async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        return await self._call(rpc.FIND, prefix, limit)
-
-    async def totals(self) -> StoreTotals:
-        return await self._call(rpc.TOTALS)
-
-    async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached but not sent; if both are empty, delete the draft.
-
-        Raise StoreWriteFailed.
-        """
-        await self._call(rpc.SAVE_DRAFT, session_id, text, attachments)
-
-    async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
-        """Save what came so far of an answer, until it is recorded; None: delete it.
-
-        Raise StoreWriteFailed.
-        """
-        await self._call(rpc.SAVE_PARTIAL_ANSWER, session_id, answer)
-
-    async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
-        """Save what running calls printed so far, until their answers are recorded; empty: delete it.
-
-        Raise StoreWriteFailed.
-        """
-        await self._call(rpc.SAVE_PARTIAL_OUTPUTS, session_id, outputs)
-
-    async def draft(self, session_id: str) -> Draft:
-        return await self._call(rpc.DRAFT, session_id)
-
-    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        return await self._call(rpc.LIST_PAGE, entry_query, terms)
-
-    async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        return await self._call(rpc.LIST_DIGESTS, entry_query)
-
-    async def tools(self) -> tuple[str, ...]:
-        return await self._call(rpc.TOOLS)
-
-    async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
-        return await self._call(rpc.HANDOVERS, with_checkpoints)
-
-    async def find_passages(self, query: PassageQuery) -> PassagePage:
-        """Return messages, handovers and names of files with all words of a query, newest first."""
-        return await self._call(rpc.FIND_PASSAGES, query)
-
-    async def wait_until_indexed(self) -> None:
-        await self._call(rpc.WAIT_UNTIL_INDEXED)
-
     async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""
-        return await self._call_long(rpc.EXPORT, str(path), name, wall_clock_ms(), on_progress=on_progress)
+        return await self._call_long(EXPORT, str(path), name, wall_clock_ms(), on_progress=on_progress)
 
     async def export_session_to(
         self, path: Path, name: str, session_id: str, on_progress: OnProgress = no_progress
     ) -> ExportResult:
         """Let the owner write one session to an absolute path. Raises as `export_store`."""
         args = (str(path), name, wall_clock_ms(), session_id)
-        return await self._call_long(rpc.EXPORT_SESSION, *args, on_progress=on_progress)
+        return await self._call_long(EXPORT_SESSION, *args, on_progress=on_progress)
 
     async def import_from(
         self, path: Path, on_progress: OnProgress = no_progress, totals: ArchiveTotals | None = None
     ) -> ImportResult:
         """Let the owner merge the file at an absolute path, which it checks. Raises as `import_store`."""
-        return await self._call_long(rpc.IMPORT, str(path), on_progress=on_progress)
+        return await self._call_long(IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:
         """Wait for pending requests, then disconnect from the owner, or close the files. Idempotent."""
@@ -461,17 +258,22 @@ class RemoteStore(StoreSearch):
         if self._closed:
             raise store_errors.store_closed()
 
-    async def _call_long(
-        self, method: RpcMethod[T], *args: object, on_progress: OnProgress | None = None
+    async def call_owner(
+        self, method: RpcMethod[..., T], /, *args: object, on_progress: OnProgress | None = None
     ) -> T:
-        return await self._call(method, *args, timeout_s=_LONG_TIMEOUT_S, on_progress=on_progress)
+        return await self._call(method, args, _ANSWER_TIMEOUT_S, on_progress)
+
+    async def _call_long(
+        self, method: RpcMethod[..., T], /, *args: object, on_progress: OnProgress | None = None
+    ) -> T:
+        return await self._call(method, args, _LONG_TIMEOUT_S, on_progress)
 
     async def _call(
         self,
-        method: RpcMethod[T],
-        *args: object,
-        timeout_s: float = _ANSWER_TIMEOUT_S,
-        on_progress: OnProgress | None = None,
+        method: RpcMethod[..., T],
+        args: tuple[object, ...],
+        timeout_s: float,
+        on_progress: OnProgress | None,
     ) -> T:
         """Return the owner's answer; ask the next one if it ends meanwhile and asking again does no harm.
 
@@ -497,7 +299,7 @@ class RemoteStore(StoreSearch):
                 try:
                     return await send()
                 except (ConnectionClosed, InvalidFrame) as error:
-                    can_repeat = isinstance(error, ConnectionClosed) and method not in _NOT_IDEMPOTENT
+                    can_repeat = isinstance(error, ConnectionClosed) and method.is_repeatable
                     if not attempts_left or self._reopen is None or not can_repeat:
                         raise self._not_answering(
                             _text(
@@ -511,7 +313,7 @@ class RemoteStore(StoreSearch):
     async def _ask(
         self,
         connection: OwnerConnection,
-        method: RpcMethod[T],
+        method: RpcMethod[..., T],
         request: Frame,
         timeout_s: float,
         on_progress: OnProgress | None,

@@ -23,18 +23,28 @@ import secrets
 import struct
 import sys
 import tempfile
-from collections.abc import Callable, Container, Coroutine
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, get_type_hints, overload
 
 import msgspec
 
 from helix_desktop.domain import errors
-from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
+from helix_desktop.domain.errors import (
+    DigestAmbiguous,
+    DigestUnknown,
+    HelixError,
+    StoreError,
+    StoreLocked,
+    StoreWriteFailed,
+)
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import plain_text, verbatim
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+from helix_desktop.store.core.store_search import StoreSearch
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import LevelDbHealth
 from helix_desktop.store.redaction import LevelDbRedaction
@@ -52,6 +62,7 @@ _MSGPACK, _JSON, _PROGRESS = range(3)
 _HEAD = struct.Struct(">IBBI")
 HEAD_BYTES = _HEAD.size
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -198,9 +209,6 @@ def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
     return kind(what, why, fix)
 
 
-_RETENTION, _REDACTION, _HEALTH = "retention", "redaction", "health"
-
-
 class RpcRequest(msgspec.Struct, frozen=True, array_like=True):
     """A method's name, its arguments in order, still encoded, and a flag to report progress."""
 
@@ -216,39 +224,80 @@ class RpcAnswer(msgspec.Struct, frozen=True, array_like=True):
     value: msgspec.Raw
 
 
-class RpcMethod(Generic[T]):
-    """One method as a client calls it and the owner decodes it.
+class CallOwner(Protocol):
+    async def __call__(
+        self, method: RpcMethod[..., T], /, *args: object, on_progress: OnProgress | None = None
+    ) -> T:
+        """Return the method's result. Raise what it raises, StoreClosed if the owner is gone.
+
+        `on_progress` is called with the progress of the answer.
+        """
+        ...
+
+
+class CallsOwner(Protocol):
+    """What has methods that the owner answers: another process's store, or a part of it."""
+
+    @property
+    def call_owner(self) -> CallOwner: ...
+
+
+_LOCAL_PARAMS = ("on_progress", "is_writable", "totals")  # not sent
+
+
+class RpcMethod(Generic[P, T]):
+    """One method of a store: as a client calls it, with the method's own types, and as the owner decodes it.
 
     `name` is what crosses the wire, whatever the method's name is here: two releases interoperate.
-    `part` names the part of the store that has it; `local_params` are not sent, nor is
-    `progress_param`, the callback for progress.
+    `part` names the part of the store that has it. `is_repeatable`: asking the next owner again does no harm,
+    if it is not known whether the first one carried it out.
     """
 
     def __init__(
         self,
         name: str,
-        method: Callable[..., Coroutine[Any, Any, T]],
+        method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
         part: str = "",
-        local_params: Container[str] = (),
-        progress_param: str = "",
+        *,
+        is_repeatable: bool = True,
     ) -> None:
-        self.name = name
+        self.name, self.is_repeatable = name, is_repeatable
         self.path = f"{part}.{method.__name__}" if part else method.__name__
-        self.progress_param = progress_param
         hints = get_type_hints(method)
-        params = [
-            param
-            for param in list(inspect.signature(method).parameters.values())[1:]
-            if param.name not in local_params and param.name != progress_param
-        ]
+        params = list(inspect.signature(method).parameters.values())[1:]
+        self._signature = inspect.Signature(params)
+        self.reports_progress = "on_progress" in self._signature.parameters
         fields: list[Any] = [
             (param.name, hints[param.name])
             if param.default is inspect.Parameter.empty
             else (param.name, hints[param.name], param.default)
             for param in params
+            if param.name not in _LOCAL_PARAMS
         ]
-        self._args_type = msgspec.defstruct(f"Args_{method.__name__}", fields, array_like=True, frozen=True)
-        self._result_type: Any = hints["return"]
+        self.args_type: type[msgspec.Struct] = msgspec.defstruct(
+            f"Args_{method.__name__}", fields, array_like=True, frozen=True
+        )
+        self.result_type: Any = hints["return"]
+        METHODS[name] = self
+
+    @overload
+    def __get__(self, client: None, kind: type) -> Self: ...
+
+    @overload
+    def __get__(self, client: CallsOwner, kind: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+
+    def __get__(self, client: CallsOwner | None, kind: type) -> Self | Callable[P, Coroutine[Any, Any, T]]:
+        """Return the method as that of a client, or itself for the class."""
+        if client is None:
+            return self
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            on_progress = bound.arguments.pop("on_progress", None)
+            return client.call_owner(self, *bound.args, on_progress=on_progress)
+
+        return call
 
     def request(self, *args: object, wants_progress: bool = False) -> Frame:
         """Return the request that a client sends. Raise ValueError for text that is not Unicode."""
@@ -256,20 +305,24 @@ class RpcMethod(Generic[T]):
 
     def decode_args(self, request: RpcRequest, is_json: bool) -> tuple[Any, ...]:
         """Return the arguments of a request, for the owner. Raise InvalidFrame."""
-        return msgspec.structs.astuple(Frame(bytes(request.args), is_json).decode(self._args_type))
+        return msgspec.structs.astuple(Frame(bytes(request.args), is_json).decode(self.args_type))
 
     def decode_result(self, value: bytes, is_json: bool) -> T:
         """Return the result in an answer, for the client. Raise InvalidFrame."""
-        result: T = Frame(value, is_json).decode(self._result_type)
+        result: T = Frame(value, is_json).decode(self.result_type)
         return result
 
 
-class _CommitMethod(RpcMethod[None]):
+METHODS: dict[str, RpcMethod[..., Any]] = {}
+"""All that cross the wire, by their names there."""
+
+
+class _CommitMethod(RpcMethod[[Commit], None]):
     """The call that commits: the fields of the commit cross the wire as its arguments."""
 
     def __init__(self) -> None:
         super().__init__("commit", LevelDbStore.commit)
-        self._args_type = Commit
+        self.args_type = Commit
 
     def request(self, *args: object, wants_progress: bool = False) -> Frame:
         (commit,) = args
@@ -280,61 +333,102 @@ class _CommitMethod(RpcMethod[None]):
 
 
 COMMIT = _CommitMethod()
-EVENTS = RpcMethod("events", LevelDbStore.events)
-SESSIONS = RpcMethod("sessions", LevelDbStore.sessions)
-GET = RpcMethod("get", LevelDbStore.get)
-ENTRY = RpcMethod("entry", LevelDbStore.entry)
-FIND = RpcMethod("find", LevelDbStore.find)
-LIST_PAGE = RpcMethod("listed", LevelDbStore.list_page)
-LIST_DIGESTS = RpcMethod("listed_digests", LevelDbStore.list_digests)
-TOOLS = RpcMethod("tools", LevelDbStore.tools)
-HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
-FIND_PASSAGES = RpcMethod("find_passages", LevelDbStore.find_passages)
-WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
-TOTALS = RpcMethod("totals", LevelDbStore.totals)
-SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
-SAVE_PARTIAL_ANSWER = RpcMethod("save_partial_answer", LevelDbStore.save_partial_answer)
-SAVE_PARTIAL_OUTPUTS = RpcMethod("save_partial_outputs", LevelDbStore.save_partial_outputs)
-DRAFT = RpcMethod("draft", LevelDbStore.draft)
-EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
-EXPORT_SESSION = RpcMethod("export_session", export_session, progress_param="on_progress")
-IMPORT = RpcMethod(
-    "import_store", import_store, local_params=("is_writable", "totals"), progress_param="on_progress"
-)
+EXPORT = RpcMethod("export_store", export_store)
+EXPORT_SESSION = RpcMethod("export_session", export_session)
+IMPORT = RpcMethod("import_store", import_store)
 
-REFERENCES = RpcMethod("keep.references", RowRetention.references, _RETENTION)
-SESSION_DIGESTS = RpcMethod("keep.named", RowRetention.session_digests, _RETENTION)
-PIN = RpcMethod("keep.pin", RowRetention.pin, _RETENTION)
-PLAN = RpcMethod("keep.plan", RowRetention.plan, _RETENTION)
-COLLECT = RpcMethod("keep.collect", RowRetention.collect, _RETENTION)
-TRASH = RpcMethod("keep.trash", RowRetention.trash, _RETENTION)
-RESTORE = RpcMethod("keep.restore", RowRetention.restore, _RETENTION)
-TRASH_SESSION = RpcMethod("keep.trash_session", RowRetention.trash_session, _RETENTION)
-RESTORE_SESSION = RpcMethod("keep.restore_session", RowRetention.restore_session, _RETENTION)
-EMPTY_TRASH = RpcMethod("keep.empty_trash", RowRetention.empty_trash, _RETENTION)
-DELETE_PERMANENTLY = RpcMethod("keep.delete_permanently", RowRetention.delete_permanently, _RETENTION)
 
-PREVIEW = RpcMethod("forgetting.preview", LevelDbRedaction.preview, _REDACTION, progress_param="on_progress")
-REDACT = RpcMethod("forgetting.carry_out", LevelDbRedaction.redact, _REDACTION, progress_param="on_progress")
-REDACTED_AT = RpcMethod("forgetting.when", LevelDbRedaction.redacted_at, _REDACTION)
-LIFT = RpcMethod("forgetting.lift", LevelDbRedaction.lift, _REDACTION)
+class RemoteReads(StoreSearch):
+    """What another process's store is asked, and the drafts it saves: the methods of the store itself."""
 
-CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="on_progress")
+    @abstractmethod
+    async def call_owner(
+        self, method: RpcMethod[..., T], /, *args: object, on_progress: OnProgress | None = None
+    ) -> T:
+        """See `CallOwner`."""
 
-METHODS: dict[str, RpcMethod[Any]] = {
-    method.name: method
-    for method in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, EXPORT_SESSION, IMPORT),
-        *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
-        *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
-        *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH, DELETE_PERMANENTLY),
-        *(LIST_DIGESTS, TOOLS, HANDOVERS, FIND_PASSAGES, WAIT_UNTIL_INDEXED),
-        *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
+    events = RpcMethod("events", LevelDbStore.events)
+    sessions = RpcMethod("sessions", LevelDbStore.sessions)
+    get = RpcMethod("get", LevelDbStore.get)
+    entry = RpcMethod("entry", LevelDbStore.entry)
+    find = RpcMethod("find", LevelDbStore.find)
+    list_page = RpcMethod("listed", LevelDbStore.list_page)
+    list_digests = RpcMethod("listed_digests", LevelDbStore.list_digests)
+    tools = RpcMethod("tools", LevelDbStore.tools)
+    handovers = RpcMethod("handovers", LevelDbStore.handovers)
+    find_passages = RpcMethod("find_passages", LevelDbStore.find_passages)
+    wait_until_indexed = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
+    totals = RpcMethod("totals", LevelDbStore.totals)
+    save_draft = RpcMethod("save_draft", LevelDbStore.save_draft)
+    save_partial_answer = RpcMethod("save_partial_answer", LevelDbStore.save_partial_answer)
+    save_partial_outputs = RpcMethod("save_partial_outputs", LevelDbStore.save_partial_outputs)
+    draft = RpcMethod("draft", LevelDbStore.draft)
+
+
+class RemotePart:
+    """A part of another process's store."""
+
+    def __init__(self, call_owner: CallOwner) -> None:
+        self.call_owner = call_owner
+
+
+class RemoteRetention(RemotePart):
+    references = RpcMethod("keep.references", RowRetention.references, "retention")
+    session_digests = RpcMethod("keep.named", RowRetention.session_digests, "retention")
+    pin = RpcMethod("keep.pin", RowRetention.pin, "retention")
+    plan = RpcMethod("keep.plan", RowRetention.plan, "retention")
+    trash = RpcMethod("keep.trash", RowRetention.trash, "retention")
+    # The results of these would differ the second time.
+    collect = RpcMethod("keep.collect", RowRetention.collect, "retention", is_repeatable=False)
+    restore = RpcMethod("keep.restore", RowRetention.restore, "retention", is_repeatable=False)
+    trash_session = RpcMethod(
+        "keep.trash_session", RowRetention.trash_session, "retention", is_repeatable=False
     )
-}
+    restore_session = RpcMethod(
+        "keep.restore_session", RowRetention.restore_session, "retention", is_repeatable=False
+    )
+    empty_trash = RpcMethod("keep.empty_trash", RowRetention.empty_trash, "retention", is_repeatable=False)
+    delete_permanently = RpcMethod(
+        "keep.delete_permanently", RowRetention.delete_permanently, "retention", is_repeatable=False
+    )
 
 
-def method_of(request: RpcRequest) -> RpcMethod[Any]:
+class RemoteRedaction(RemotePart):
+    """Redaction, as far as another process may: `redact` raises StoreLocked.
+
+    The owner's conversations are open, and hold the data to be redacted.
+    """
+
+    preview = RpcMethod("forgetting.preview", LevelDbRedaction.preview, "redaction")
+    redact = RpcMethod("forgetting.carry_out", LevelDbRedaction.redact, "redaction")
+    redacted_at = RpcMethod("forgetting.when", LevelDbRedaction.redacted_at, "redaction")
+    lift = RpcMethod("forgetting.lift", LevelDbRedaction.lift, "redaction", is_repeatable=False)
+
+
+class RemoteHealth(RemotePart):
+    """The health of a store, as its owner sees it; damage and repairs are reported in the owner."""
+
+    report = None
+    check = RpcMethod("health.check", LevelDbHealth.check, "health")
+
+    def __init__(self, call_owner: CallOwner, check_open: Callable[[], None]) -> None:
+        super().__init__(call_owner)
+        self._check_open = check_open
+
+    async def acknowledge(self) -> None:
+        """Do nothing: there is no report here to acknowledge. Raise StoreClosed."""
+        self._check_open()
+
+    def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
+        """Return a no-op: damage met here is raised here, and reported where the store is open."""
+        return lambda: None
+
+    async def missing_files(self) -> StoreWriteFailed | None:
+        """Return None: the owner says so when it quits, and when it refuses a write."""
+        return None
+
+
+def method_of(request: RpcRequest) -> RpcMethod[..., Any]:
     """Return the method that a request names. Raise InvalidFrame."""
     try:
         return METHODS[request.method]

@@ -26,8 +26,6 @@ from helix_desktop.store.archive_transfer import export_session, export_store, i
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
 from helix_desktop.store.remote.rpc import (
     COMMIT,
-    DELETE_PERMANENTLY,
-    EMPTY_TRASH,
     EXPORT,
     EXPORT_SESSION,
     HANDSHAKE_ID,
@@ -37,14 +35,13 @@ from helix_desktop.store.remote.rpc import (
     MAX_ANSWER_BYTES,
     MAX_HANDSHAKE_BYTES,
     MAX_REQUEST_BYTES,
-    REDACT,
-    RESTORE_SESSION,
-    TRASH_SESSION,
     ClientProof,
     Frame,
     FrameHead,
     InvalidFrame,
     OwnerEndpoint,
+    RemoteRedaction,
+    RemoteRetention,
     RpcMethod,
     RpcRequest,
     encode_frame,
@@ -138,7 +135,7 @@ _MAX_CONCURRENT_REQUESTS = (
 
 class RequestHandler(Protocol):
     async def handle_request(
-        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
+        self, client: object, method: RpcMethod[..., Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         """Run a method; `on_progress` is called on any thread. Raise HelixError, ValueError."""
         ...
@@ -340,10 +337,10 @@ async def _send_handshake(writer: asyncio.StreamWriter, message: Frame) -> None:
 
 _CHANGES_SESSION_LIST = (
     IMPORT,
-    TRASH_SESSION,
-    RESTORE_SESSION,
-    EMPTY_TRASH,
-    DELETE_PERMANENTLY,
+    RemoteRetention.trash_session,
+    RemoteRetention.restore_session,
+    RemoteRetention.empty_trash,
+    RemoteRetention.delete_permanently,
 )  # these change the list of sessions
 
 
@@ -425,7 +422,7 @@ class SharedStore(LevelDbStore):
         await super().close()
 
     async def handle_request(
-        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
+        self, client: object, method: RpcMethod[..., Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         """Run a client's request. Raise what the method raises; StoreLocked for another's session."""
         result = await self._run_method(client, method, args, on_progress)
@@ -437,7 +434,7 @@ class SharedStore(LevelDbStore):
         return result
 
     async def _run_method(
-        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: OnProgress
+        self, client: object, method: RpcMethod[..., Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         if method is EXPORT:
             path, name, at_ms = args
@@ -448,14 +445,14 @@ class SharedStore(LevelDbStore):
         if method is IMPORT:
             (path,) = args
             return await import_store(self, path, self._leases.is_available, on_progress)
-        if method is REDACT:
+        if method is RemoteRedaction.redact:
             raise self._leases.refusal(
                 text("A secret can be removed only while no other process has the workspace open.")
             )
-        if method is TRASH_SESSION and not self._leases.is_available(args[0], client):
+        if method is RemoteRetention.trash_session and not self._leases.is_available(args[0], client):
             raise self._leases.refusal(text("An open session can't be moved to the trash."))
         if method is not COMMIT:
-            progress_args = {method.progress_param: on_progress} if method.progress_param else {}
+            progress_args = {"on_progress": on_progress} if method.reports_progress else {}
             return await attrgetter(method.path)(self)(*args, **progress_args)
         commit: Commit = args[0]
         if commit.changes_session:
