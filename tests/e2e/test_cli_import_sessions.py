@@ -46,7 +46,7 @@ def test_a_session_is_listed_imported_and_found(
     assert (code, out) == (0, "1 session imported.\n")
     assert "1 damaged line was skipped." in err
     code, out, _ = run(capsys, tmp_path, "import", str(talk), *workspace)
-    assert (code, out) == (0, "1 already there.\n")
+    assert (code, out) == (0, "1 already here.\n")
     _, out, _ = run(capsys, tmp_path, "sessions", *workspace)
     assert "Which port does the shop use?" in out
 
