@@ -147,7 +147,7 @@ def test_a_table_without_json(folder: Path, capsys: pytest.CaptureFixture[str]) 
 def test_the_figures_are_those_of_the_product(
     figures: Callable[..., Document], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`helix-desktop replay` prints fewer figures of the same recordings, and the same ones."""
+    """`helix-desktop replay` prints fewer figures of the same recordings, the same ones, and each request."""
     measured = figures("--policy", "classic")
     paths = sorted(map(str, folder.rglob("*.gz")))
     assert product(["replay", *paths, "--policy", "classic", "--window", "16000", "--json"]) == 0
@@ -155,6 +155,10 @@ def test_the_figures_are_those_of_the_product(
     assert len(printed["files"]) == 2
     largest = max(entry["managed"]["peak_window"] for entry in measured["files"])
     assert printed["total"].pop("peak_window") == largest, "the table here has none"
+    for entry in printed["files"]:
+        assert entry.pop("compactions") == [], "recorded by no agent that compacts"
+        for side in ("managed", "unmanaged"):
+            assert sum(entry.pop(f"{side}_sizes")) == entry[side]["input_tokens"]
     assert_contains(measured, printed)
 
 
