@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.cache.entry_actions import ExportEntries
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
-from helix_desktop.ui.kit.intents import ShareSession
+from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME
+from helix_desktop.ui.kit.intents import OpenSettings, ShareSession
+from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.workspaces.share_session import ShareDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -97,6 +102,27 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         assert [session.id for session in (await rig.workspace.store.retention.trash()).sessions] == [
             imported.id
         ]
+
+
+async def test_diagnostics_are_saved_as_they_are_on_screen(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        rig.perform(OpenSettings("about"))
+        await until(lambda: rig.window.findChild(PushButton, "save_diagnostics") is not None, "the page")
+        press(rig.window, "save_diagnostics")
+        dialog = await wait_for_widget(rig, DiagnosticsDialog)
+        assert isinstance(dialog, DiagnosticsDialog)
+        for item in dialog.items():  # it takes long, and may be left out
+            if item.data(0, TEXT_NAME) == "self-check.json":
+                item.setCheckState(0, Qt.CheckState.Unchecked)
+        await until(dialog.save.isEnabled, "the files")
+        shown = dict(dialog.files())
+        press(dialog, "save")
+        await pick(rig, tmp_path / "bundle.zip")
+        await until((tmp_path / "bundle.zip").exists, "the file")
+        await until(lambda: not rig.window.findChildren(DiagnosticsDialog), "the dialog gone")
+        with ZipFile(tmp_path / "bundle.zip") as bundle:
+            assert {name: bundle.read(name).decode() for name in bundle.namelist()} == shown
 
 
 async def test_jobs_show_progress_and_an_import_stops_running_work_only_when_the_user_agrees(
