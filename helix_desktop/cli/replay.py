@@ -153,8 +153,8 @@ def _document(figures: RecordingFigures, model: str) -> dict[str, object]:
         price = _input_price(model) / 1_000_000
         more = {
             "model": model,
-            "cost": figures.managed.billed * price if price else None,
-            "cost_unmanaged": figures.unmanaged.billed * price if price else None,
+            "cost": round(figures.managed.billed * price, 10) if price else None,
+            "cost_unmanaged": round(figures.unmanaged.billed * price, 10) if price else None,
         }
     return {
         **more,

@@ -17,10 +17,10 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.search import (
     SEARCH_KINDS,
-    Found,
-    FoundSession,
     SearchFindings,
+    SearchHit,
     SearchRequest,
+    SessionHits,
 )
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.words.errors import error_text
@@ -65,7 +65,7 @@ def search(args: argparse.Namespace) -> int:
     return with_services(args, work)
 
 
-def _print_session(session: FoundSession, workspace: str, terms: tuple[str, ...]) -> None:
+def _print_session(session: SessionHits, workspace: str, terms: tuple[str, ...]) -> None:
     parts = [escape_hidden_name(workspace)]
     if session.summary is None:
         parts.insert(0, tr("Outputs of deleted sessions"))
@@ -81,7 +81,7 @@ def _print_session(session: FoundSession, workspace: str, terms: tuple[str, ...]
         print_out(f"  {tr('… more in this session')}")
 
 
-def _what(hit: Found) -> str:
+def _what(hit: SearchHit) -> str:
     match hit.kind:
         case "message":
             return tr("you") if hit.speaker == "user" else tr("agent")
@@ -122,9 +122,7 @@ def _found_text(findings: SearchFindings, sessions: int) -> str:
     return " · ".join(parts)
 
 
-def _document(
-    services: AppServices, findings: SearchFindings, sessions: list[FoundSession]
-) -> dict[str, Any]:
+def _document(services: AppServices, findings: SearchFindings, sessions: list[SessionHits]) -> dict[str, Any]:
     unindexed, events = findings.unindexed
     return {
         "sessions": [_session_document(services, session) for session in sessions],
@@ -136,7 +134,7 @@ def _document(
     }
 
 
-def _session_document(services: AppServices, session: FoundSession) -> dict[str, Any]:
+def _session_document(services: AppServices, session: SessionHits) -> dict[str, Any]:
     record, summary = services.registry.get(session.workspace_id), session.summary
     return {
         "workspace": record.id,
@@ -149,7 +147,7 @@ def _session_document(services: AppServices, session: FoundSession) -> dict[str,
     }
 
 
-def _hit_document(hit: Found) -> dict[str, Any]:
+def _hit_document(hit: SearchHit) -> dict[str, Any]:
     document: dict[str, Any] = {"kind": hit.kind, "at": hit.at, "excerpt": hit.excerpt}
     if hit.digest:
         names = {"sha256": hit.digest, "tool": hit.tool, "target": hit.target}

@@ -145,7 +145,7 @@ class TiktokenCounter:
         return tokens
 
 
-class CountAhead:
+class PrefetchingTokenCounter:
     """Counts the texts of one thread: those that it will ask for soon meanwhile, in other threads.
 
     The tokenizer lets go of the interpreter: so counting costs that thread no time where there are cores.
@@ -155,7 +155,7 @@ class CountAhead:
         """`path` is the vocabulary. Raises HelixError if it is missing or damaged."""
         self._encoding = load_encoding(path)
         self._pool = ThreadPoolExecutor(_AHEAD_THREADS, "count")
-        self._begun: dict[str, Future[int]] = {}
+        self._pending: dict[str, Future[int]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -163,9 +163,9 @@ class CountAhead:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def begin(self, texts: Iterable[str]) -> None:
+    def prefetch(self, texts: Iterable[str]) -> None:
         """Count texts that `count` will be asked for, before the next call of this."""
-        self._begun = {
+        self._pending = {
             text: self._pool.submit(count_text, self._encoding, text)
             for text in texts
             if len(text) > _AHEAD_CHARS
@@ -174,7 +174,7 @@ class CountAhead:
     async def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [
-            begun.result() if (begun := self._begun.get(text)) else count_text(self._encoding, text)
+            pending.result() if (pending := self._pending.get(text)) else count_text(self._encoding, text)
             for text in texts
         ]
 

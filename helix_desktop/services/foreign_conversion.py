@@ -64,7 +64,7 @@ from helix_desktop.foreign.items import (
     read_record,
 )
 from helix_desktop.foreign.sources import Source
-from helix_desktop.providers.tiktoken_counter import CountAhead
+from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 
 POLICY = ContextPolicy()
 """What outputs are shown by, whatever the workspace's policy is: so the same records give the same events."""
@@ -142,7 +142,7 @@ class Conversion:
         source: Source,
         source_id: str,
         spool: ConvertedRecords,
-        counter: CountAhead,
+        counter: PrefetchingTokenCounter,
         *,
         parent: str = "",
         title: str = "",
@@ -182,7 +182,7 @@ class Conversion:
         ends = set(marks)
         for records in _groups(self._source.records(), ends):
             items = [item for record in records for item in read_record(reader, record)]
-            self._counter.begin(_texts_of(items))
+            self._counter.prefetch(_texts_of(items))
             for item in items:
                 await self._add(item)
             number = records[-1].number

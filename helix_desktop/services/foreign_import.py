@@ -28,7 +28,7 @@ from helix_desktop.foreign.discovery import (
     find_in,
     find_sessions,
 )
-from helix_desktop.providers.tiktoken_counter import CountAhead
+from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore
 from helix_desktop.services.foreign_conversion import Conversion, converted, session_id_of
 from helix_desktop.store.archive_spool import ArchiveSpool
@@ -159,13 +159,13 @@ class ForeignSessions:
 
         with ArchiveSpool() as spool:
             try:
-                conversions = await _to_its_end(stop, self._convert, spool, found, marks, report)
+                conversions = await _run_until_done(stop, self._convert, spool, found, marks, report)
                 listed = [
                     (one.summary, one.branch) for each in conversions for one in converted(each.sessions)
                 ]
                 if not conversions[0].main.is_started:
                     return ForeignImport(ImportResult(""), ("",))
-                path, totals = await _to_its_end(stop, spool.write, found.title, self._clock(), listed)
+                path, totals = await _run_until_done(stop, spool.write, found.title, self._clock(), listed)
             finally:
                 stop.set()
             result = await store.import_from(
@@ -186,7 +186,7 @@ class ForeignSessions:
         for name, _ in found.subagents:
             children[name] = session_id_of(found.agent, name)
         main_id = session_id_of(found.agent, found.id)
-        with CountAhead(self._vocabulary) as counter:
+        with PrefetchingTokenCounter(self._vocabulary) as counter:
             main = Conversion(found.source, found.id, spool, counter, title=found.title, subagents=children)
             asyncio.run(main.run(marks[main_id], report))
             conversions = [main]
@@ -219,7 +219,7 @@ def read_session(found: FoundSession, vocabulary: Path) -> tuple[list[RecordedEv
     sqlite3.Error. Call it where no event loop runs.
     """
     records = _InMemory()
-    with CountAhead(vocabulary) as counter:
+    with PrefetchingTokenCounter(vocabulary) as counter:
         conversion = Conversion(found.source, found.id, records, counter, title=found.title)
         asyncio.run(conversion.run())
     logs: dict[str, list[RecordedEvent]] = {}
@@ -230,7 +230,9 @@ def read_session(found: FoundSession, vocabulary: Path) -> tuple[list[RecordedEv
     return max(logs.values(), key=len, default=[]), records.contents
 
 
-async def _to_its_end(stop: threading.Event, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def _run_until_done(
+    stop: threading.Event, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Do it in a thread; canceled, set `stop` and wait for that thread: its files are closed next."""
     running = asyncio.get_running_loop().run_in_executor(None, partial(work, *args, **kwargs))
     try:

@@ -61,7 +61,7 @@ class SearchRequest(msgspec.Struct, frozen=True):
         return parse_query(self.query)
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchHit(msgspec.Struct, frozen=True):
     """A hit: an event of a session or, with its `digest`, an output, and a line of it with the words.
 
     `line` is where the excerpt is in an output, 0 if only its name has the words.
@@ -84,7 +84,7 @@ class SearchPart(msgspec.Struct, frozen=True):
     """What was found in a workspace, one part of it after the other; see `SearchFindings`."""
 
     workspace_id: str
-    hits: tuple[Found, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     more: tuple[str, ...] = ()
     summaries: Mapping[str, SessionSummary] = {}
     unindexed: int = 0
@@ -94,7 +94,7 @@ class SearchPart(msgspec.Struct, frozen=True):
     error: HelixError | None = None
 
 
-class FoundSession(msgspec.Struct, frozen=True):
+class SessionHits(msgspec.Struct, frozen=True):
     """A session with hits, newest first; the session is None for outputs that no listed session saved.
 
     `has_more`: further hits may exist in it.
@@ -102,7 +102,7 @@ class FoundSession(msgspec.Struct, frozen=True):
 
     workspace_id: str
     summary: SessionSummary | None
-    hits: tuple[Found, ...]
+    hits: tuple[SearchHit, ...]
     has_more: bool
 
 
@@ -114,7 +114,7 @@ class SearchFindings:
         self.outputs_left = self.has_more = False
         self.errors: dict[str, HelixError] = {}  # by workspace
         self._summaries: dict[str, Mapping[str, SessionSummary]] = {}
-        self._hits: dict[tuple[str, str], list[Found]] = {}
+        self._hits: dict[tuple[str, str], list[SearchHit]] = {}
         self._more: set[tuple[str, str]] = set()
         self._progress: dict[str, tuple[int, int]] = {}
 
@@ -149,14 +149,14 @@ class SearchFindings:
                 hits.append(hit)
         self._more |= {(part.workspace_id, session) for session in part.more}
 
-    def sessions(self) -> list[FoundSession]:
+    def sessions(self) -> list[SessionHits]:
         """Return the sessions with hits, that with the newest hit first."""
         found = []
         for (workspace_id, session), hits in self._hits.items():
             newest_first = tuple(sorted(hits, key=lambda hit: -hit.at))
             summary = self._summaries[workspace_id].get(session)
             has_more = (workspace_id, session) in self._more
-            found.append(FoundSession(workspace_id, summary, newest_first, has_more))
+            found.append(SessionHits(workspace_id, summary, newest_first, has_more))
         return sorted(found, key=lambda session: -session.hits[0].at)
 
 
@@ -175,12 +175,12 @@ class SearchService:
         """Return the workspaces that have data, open ones first."""
         records = self._registry.list_workspaces()
         is_open = self._open()
-        kept = [
+        with_data = [
             record
             for record in records
             if record.id in is_open or await asyncio.to_thread(self._registry.store_folder(record.id).is_dir)
         ]
-        return sorted(kept, key=lambda record: record.id not in is_open)
+        return sorted(with_data, key=lambda record: record.id not in is_open)
 
     async def find(self, request: SearchRequest) -> AsyncGenerator[SearchPart]:
         """Yield what is found, workspace by workspace, each newest first. Raises InvalidInput at once.
@@ -304,13 +304,13 @@ async def _index(store: Store, on_progress: OnProgress) -> int:
         await asyncio.sleep(_SAMPLE_S)
 
 
-def _of_passage(hit: PassageHit) -> Found:
-    return Found(hit.kind, hit.session, hit.at, hit.excerpt, hit.seq, hit.speaker)
+def _of_passage(hit: PassageHit) -> SearchHit:
+    return SearchHit(hit.kind, hit.session, hit.at, hit.excerpt, hit.seq, hit.speaker)
 
 
-def _of_output(hit: ContentHit) -> Found:
+def _of_output(hit: ContentHit) -> SearchHit:
     entry, best = hit.entry, hit.matches.best
-    return Found(
+    return SearchHit(
         "output",
         entry.session,
         entry.created,

@@ -26,6 +26,12 @@ def call_verb(tool: str, tense: CallTense) -> str:
     return translate(getattr(own, tense)) if own is not None else display_name(tool)
 
 
+def call_title(tool: str, target: str, verb: str = "") -> str:
+    """Return what a call did, with what it was about: `Read src/app.py`; `verb` in place of the tool's."""
+    verb, target = verb or call_verb(tool, "done"), recall_target(tool, target_title(target))
+    return verb if target in ("", tool) else f"{verb} {target}"
+
+
 def failed_tests_text(output: str) -> str:
     """Return how many tests failed, as the last lines of a test run say; empty if they don't."""
     count = failed_tests(output)

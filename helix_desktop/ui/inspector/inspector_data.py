@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.context.window.window_breakdown import MessageState, WindowItemKind, WindowItemState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.words.call_targets import call_verb, recall_target, target_title
+from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
     STATE_WORDS,
@@ -68,11 +68,10 @@ class WindowRow(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """Return what it is, in a few words; `name` has all of it."""
         if self.tool:
-            target = recall_target(self.tool, target_title(self.name.removeprefix(f"{self.tool} ")))
+            target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
-            verb = tr("Denied") if self.is_denied else call_verb(self.tool, "done")
-            return f"{verb} {target}"
+            return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
             case "user":
                 return tr("You")

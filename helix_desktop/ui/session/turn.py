@@ -133,15 +133,15 @@ class TurnController(QObject):
         self._session.start(self._ask(question), "side question")
 
     async def _ask(self, question: str) -> None:
-        asked = question or await dialogs.get_text(
+        text = question or await dialogs.get_text(
             self._window,
             tr("Ask a side question"),
             accept_label=tr("Ask"),
             why=tr("The model answers from the current context. Question and answer stay out of it."),
         )
-        if asked:
+        if text:
             self._chat.view.follow_end()
-            await self._session.conversation.side_questions.ask(asked)
+            await self._session.conversation.side_questions.ask(text)
 
     def _show_mode(self) -> None:
         mode = self._session.conversation.mode if self._session.has_conversation else "ask"

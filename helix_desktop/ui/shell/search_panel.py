@@ -288,7 +288,7 @@ class _ResultDelegate(LineDelegate):
         """Paint behind the words what was searched for; of a path that lost its beginning, behind its end."""
         shift = len(words) - len(row.excerpt) if row.kind == "file" else 0
         pairs = enumerate(zip(words, row.excerpt, strict=False))
-        same = next((at for at, (own, given) in pairs if own != given), len(words))
+        same = next((at for at, (shown, whole) in pairs if shown != whole), len(words))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self.theme.warn_soft))
         for start, end in row.marks:
@@ -310,11 +310,11 @@ def _filter(text: str, name: str) -> PushButton:
 def _item(row: ResultRow | MoreRow, group: ResultGroup) -> QStandardItem:
     if isinstance(row, MoreRow):
         item = QStandardItem(row.text)
-        spoken = [row.text, group.title]
+        words = [row.text, group.title]
     else:
         item = QStandardItem(row.excerpt)
         item.setToolTip(plain_tooltip(f"{row.excerpt}\n{row.detail}".strip()))
-        spoken = [row.kind_text, row.excerpt, row.detail, group.title]
+        words = [row.kind_text, row.excerpt, row.detail, group.title]
     item.setData(row, _ROW_ROLE)
-    item.setData(", ".join(filter(None, spoken)), Qt.ItemDataRole.AccessibleTextRole)
+    item.setData(", ".join(filter(None, words)), Qt.ItemDataRole.AccessibleTextRole)
     return item

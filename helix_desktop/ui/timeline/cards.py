@@ -258,6 +258,7 @@ class SweepView(Card):
 
     def unfold(self) -> None:
         """Show what was cached, or hide it again."""
+        visible = self._pills is None or self._pills.isHidden()
         if self._pills is None:
             pills: list[QWidget] = []
             for digest, name in self._contents[:_MAX_CONTENTS]:
@@ -274,8 +275,7 @@ class SweepView(Card):
             set_margins(self.body, 14, 5, 8, 10)
             retint(self._pills, self._theme)
         else:
-            self._pills.setVisible(self._pills.isHidden())
-        visible = not self._pills.isHidden()
+            self._pills.setVisible(visible)
         self.unfold_button.set_icon("chevron-down" if visible else "chevron-right")
         self.unfold_button.set_tip(tr("Hide outputs") if visible else tr("Show outputs"))
 

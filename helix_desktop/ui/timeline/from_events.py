@@ -45,7 +45,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
@@ -64,6 +63,7 @@ from helix_desktop.ui.timeline.card_data import (
     card_title,
 )
 from helix_desktop.words.answer_ends import window_learned_text
+from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
@@ -80,7 +80,7 @@ _NAME_CHARS = 60  # of an output's name
 
 
 def _output_name(output: ToolAnswered) -> str:
-    return one_line(f"{display_name(output.name)} {output.target}")
+    return one_line(call_title(output.name, output.target))
 
 
 def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:

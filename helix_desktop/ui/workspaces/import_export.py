@@ -41,6 +41,7 @@ from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_sessions import choose_foreign_sessions
 from helix_desktop.ui.workspaces.share_session import share_documents
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
+from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
@@ -158,7 +159,9 @@ class ImportExportController(QObject):
             suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
             for suffix in SHARED_SUFFIXES
         }
-        await self._share(self._session.workspace.id, documents, tr("Handover {event}", event=f"e{seq}"))
+        titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
+        name = f"{session_title(transcript.title)} · {titles[seq]}"
+        await self._share(self._session.workspace.id, documents, name)
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
         saved = await share_documents(

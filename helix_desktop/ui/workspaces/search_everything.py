@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.text_search import word_spans
-from helix_desktop.services.search import Found, FoundSession, SearchFindings, SearchRequest
+from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest, SessionHits
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.ui.kit.session import Session
@@ -144,7 +144,7 @@ class SearchController(QObject):
                 f"{places} {tr.plural(sessions, 'in %n session', 'in %n sessions')}" if sessions else nothing
             )
 
-    def _group(self, found: FoundSession, terms: tuple[str, ...], now: datetime) -> ResultGroup:
+    def _group(self, found: SessionHits, terms: tuple[str, ...], now: datetime) -> ResultGroup:
         workspace, summary = self._name_of(found.workspace_id), found.summary
         if summary is None:
             title, parts = tr("Outputs of deleted sessions"), [workspace]
@@ -159,7 +159,7 @@ class SearchController(QObject):
         return ResultGroup(title, dotted(parts), (*rows, *([more] if is_more else [])))
 
     def _row(
-        self, workspace_id: str, session_id: str, hit: Found, terms: tuple[str, ...], now: datetime
+        self, workspace_id: str, session_id: str, hit: SearchHit, terms: tuple[str, ...], now: datetime
     ) -> ResultRow:
         source = f"{hit.tool} {hit.target}".strip() if hit.kind == "output" else ""
         size = format_size(hit.size) if hit.kind == "output" else ""

@@ -80,9 +80,9 @@ class SettingsController(QObject):
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
         for requested in (window.welcome.provider_requested, window.pages.chat.model_requested):
-            requested.connect(lambda: start(self._in_providers(ProvidersPage.add), "add a provider"))
+            requested.connect(lambda: start(self._run_on_providers_page(ProvidersPage.add), "add a provider"))
         window.welcome.key_entered.connect(
-            lambda key: start(self._in_providers(lambda page: page.add_key(key)), "add a key")
+            lambda key: start(self._run_on_providers_page(lambda page: page.add_key(key)), "add a key")
         )
         found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
@@ -207,7 +207,7 @@ class SettingsController(QObject):
 
     def _open_from_menu(self, page: str) -> None:
         if page == ADD_PROVIDER:
-            self._session.start(self._in_providers(ProvidersPage.add), "settings")
+            self._session.start(self._run_on_providers_page(ProvidersPage.add), "settings")
         else:
             self._open("roles" if page == "roles" else "providers")
 
@@ -235,7 +235,9 @@ class SettingsController(QObject):
         match remedy:
             case "provider_settings":
                 provider = self._session_provider()
-                self._session.start(self._in_providers(lambda page: page.select(provider)), "settings")
+                self._session.start(
+                    self._run_on_providers_page(lambda page: page.select(provider)), "settings"
+                )
             case "enter_key":
                 self._session.start(self._enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
@@ -276,13 +278,13 @@ class SettingsController(QObject):
             view.focus_name()
         await view.fill(page)
 
-    async def _in_providers(self, do: Callable[[ProvidersPage], object]) -> None:
+    async def _run_on_providers_page(self, do: Callable[[ProvidersPage], object]) -> None:
         """Show the page of the providers, and do something there."""
         await self.show("providers")
         do(self.view.providers)
 
     async def _enter_key(self, provider: str) -> None:
-        await self._in_providers(lambda page: page.enter_key(provider))
+        await self._run_on_providers_page(lambda page: page.enter_key(provider))
 
     @handles(ShowServer)
     async def show_server(self, name: str, lacks_secret: bool) -> None:

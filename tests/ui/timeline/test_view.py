@@ -251,6 +251,7 @@ def test_a_sweep_expands_to_what_was_cached_by_name(qtbot: QtBot, pane: Timeline
     view = card(pane, 470)
     assert isinstance(view, SweepView)
     view.unfold()
+    assert view.unfold_button.toolTip() == "Hide outputs"
     sweep = timeline_state().cards[1]
     assert isinstance(sweep, SweepCard)
     digest, name = sweep.contents[3]

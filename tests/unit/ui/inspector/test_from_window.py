@@ -416,6 +416,11 @@ def test_an_output_of_the_workspace_folder_has_a_title() -> None:
     assert row.label == "Listed Workspace folder"
 
 
+def test_a_call_without_a_target_is_named_once() -> None:
+    row = WindowRow(7, "output", "TodoWrite", 40, tool="TodoWrite")
+    assert row.label == "TodoWrite"
+
+
 def test_a_denied_call_is_not_said_to_have_run() -> None:
     row = WindowRow(7, "output", "run_command npm run build", 40, tool="run_command", is_denied=True)
     assert row.label == "Denied npm run build"
