@@ -160,8 +160,7 @@ class ImportExportController(QObject):
             for suffix in SHARED_SUFFIXES
         }
         titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
-        name = f"{session_title(transcript.title)} · {titles[seq]}"
-        await self._share(self._session.workspace.id, documents, name)
+        await self._share(self._session.workspace.id, documents, titles[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
         saved = await share_documents(

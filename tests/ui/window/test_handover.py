@@ -27,10 +27,11 @@ from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.kit.intents import EditHandover, Undo
+from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.rewrite_controller import last_change
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.workspaces.share_session import ShareDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -326,9 +327,22 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
         handovers = rig.conversation.handovers
         await handovers.writer.commit(await handovers.writer.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
+        await _check_sharing(rig, first)
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
         await _check_editing_undone(rig)
+
+
+async def _check_sharing(rig: WindowRig, first: int) -> None:
+    """What is shared is called as its card is, and is on screen before it is saved."""
+    rig.perform(ExportHandover(first))
+    await until(lambda: any(map(ShareDialog.isVisible, rig.window.findChildren(ShareDialog))), "the dialog")
+    (dialog,) = rig.window.findChildren(ShareDialog)
+    assert dialog.windowTitle() == "Share “Handover 1”"
+    assert list(dialog.texts) == ["Handover-1.md", "Handover-1.html", "Handover-1.jsonl"]
+    assert "## Technical Details" in str(dialog.texts["Handover-1.md"])
+    dialog.reject()
+    await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
 
 
 async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:

@@ -60,6 +60,7 @@ class TextsDialog(Themed, SizedDialog):
         self.list.setHeaderHidden(True)
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # files differ at the end of their names
         for name in texts:
             item = QTreeWidgetItem([name])
             item.setData(0, TEXT_NAME, name)
