@@ -68,10 +68,8 @@ class _SessionItem(QTreeWidgetItem):
     def __init__(self, found: FoundSession, is_imported: bool) -> None:
         folder = escape_hidden_name(found.folder)
         title = escape_hidden_name(found.title) or tr("Untitled")
-        if is_imported:
-            title = tr("{title} (imported)", title=title)
         cells = (
-            title,
+            dotted((tr("Imported") if is_imported else "", title)),  # first: long titles are cut at the end
             AGENT_NAMES[found.agent],
             re.split(r"[\\/]", folder.rstrip("\\/"))[-1],
             format_date(found.updated) if found.updated else "",

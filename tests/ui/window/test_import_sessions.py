@@ -121,7 +121,7 @@ async def test_chosen_sessions_come_in_and_again_only_what_is_new(qapp: QApplica
             file.write("".join(f"{json.dumps(line)}\n" for line in MORE))
         dialog = await open_dialog(rig)
         await search(dialog, 2)
-        assert all(item.text(0).endswith("(imported)") for item in dialog.items())
+        assert all(item.text(0).startswith("Imported · ") for item in dialog.items())
         press(dialog, "check_all")
         press(dialog, "import")
         await until(lambda: "1 continued with what is new, 1 already here." in rig.banner_text(), "the news")
