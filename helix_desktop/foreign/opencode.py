@@ -26,6 +26,7 @@ from helix_desktop.foreign.items import (
     Title,
     TurnOver,
     UserMessage,
+    as_cost,
     as_count,
     as_dict,
     as_list,
@@ -173,8 +174,6 @@ def _usage(holder: dict[str, Any], group: str, at_ms: int) -> CallUsage:
     tokens = as_dict(holder.get("tokens"))
     cache = as_dict(tokens.get("cache"))
     cached, writes = as_count(cache.get("read")), as_count(cache.get("write"))
-    cost = holder.get("cost")
-    is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 10**9
     return CallUsage(
         at_ms=at_ms,
         group=group,
@@ -187,5 +186,5 @@ def _usage(holder: dict[str, Any], group: str, at_ms: int) -> CallUsage:
             reports_cache=True,
             reports_writes=True,
         ),
-        cost=float(cost) if is_cost else 0.0,  # type: ignore[arg-type]  # a number, as was asked
+        cost=as_cost(holder.get("cost")),
     )
