@@ -153,7 +153,7 @@ def find_in(path: Path) -> Iterator[FoundSession]:
         elif (source := recognize(path)) is not None:
             yield from _described(source)
         return
-    if (path / "storage" / "session").is_dir() or any(path.glob("opencode*.db")):
+    if any(any(path.glob(name)) for name in ("storage/session", "project/*/storage/session", "opencode*.db")):
         yield from _opencode(path)
         return
     for inner in sorted(path.rglob("*")):
@@ -300,10 +300,13 @@ def _codex_parent(found: FoundSession) -> str:
 def _opencode(data: Path) -> Iterator[FoundSession]:
     """Yield opencode's sessions: those in its databases, and those that are in files only."""
     sessions: dict[str, _OpencodeSession] = {}
-    for path in _files(data / "storage", "session/*/*.json"):
+    for path in [
+        *_files(data, "storage/session/*/*.json"),
+        *_files(data, "project/*/storage/session/*/*.json"),
+    ]:
         with suppress(OSError):
             if (info := decode_object(path.read_bytes())) is not None:
-                source = Source("opencode", data / "storage", "files", path.stem)
+                source = Source("opencode", path.parent.parent.parent, "files", path.stem)
                 sessions[path.stem] = info, source, path.stat().st_size
     for database in _files(data, "opencode*.db"):
         with suppress(OSError, sqlite3.Error):

@@ -36,7 +36,7 @@ from helix_desktop.foreign.items import (
     encode,
     rest_of,
 )
-from helix_desktop.foreign.opencode import OpencodeReader
+from helix_desktop.foreign.opencode import OpencodeReader, of_second_format
 from helix_desktop.foreign.pi import PiReader
 
 HISTORY_NAMES = ("api_conversation_history.json", "claude_messages.json")
@@ -267,10 +267,15 @@ def _opencode_files(storage: Path, session_id: str) -> Iterator[bytes]:
     )
 
     def messages() -> Iterator[tuple[dict[str, Any], list[Any]]]:
-        for path in sorted((storage / "message" / session_id).glob("*.json")):
-            info = _read_object(path)
-            parts = [_read_object(part) for part in sorted((storage / "part" / path.stem).glob("*.json"))]
-            yield info, [part for part in parts if part]
+        first = storage / "session"  # below it in the first versions
+        for path in sorted(
+            [*storage.glob(f"message/{session_id}/*.json"), *first.glob(f"message/{session_id}/*.json")]
+        ):
+            files = [
+                *storage.glob(f"part/{path.stem}/*.json"),
+                *first.glob(f"part/{session_id}/{path.stem}/*.json"),
+            ]
+            yield _read_object(path), [part for file in sorted(files) if (part := _read_object(file))]
 
     yield from _messages(session, messages())
 
@@ -320,6 +325,13 @@ def _opencode_rows(path: Path, session_id: str) -> Iterator[bytes]:
             rows = database.execute(
                 "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
             ).fetchall()
+            if not rows:
+                with suppress(sqlite3.OperationalError):  # older ones don't have the second format
+                    for message_id, kind, data in database.execute(
+                        "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq",
+                        (session_id,),
+                    ):
+                        yield of_second_format(str(message_id), str(kind), row_object(data))
             for message_id, data in rows:
                 parts = database.execute(
                     "SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message_id,)

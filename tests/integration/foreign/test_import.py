@@ -389,6 +389,70 @@ async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> No
     assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before
 
 
+async def test_the_second_format_of_opencodes_database_and_a_session_in_files_beside_it(rig: Rig) -> None:
+    data = rig.home / ".local/share/opencode"
+    done = {
+        "status": "completed",
+        "input": {"command": "ls"},
+        "content": [{"type": "text", "text": "app.py"}],
+    }
+    failed = {"status": "error", "input": {}, "content": [], "error": {"type": "unknown", "message": "No."}}
+    rows: list[tuple[str, Line]] = [
+        ("model-switched", {"model": {"id": "opus", "providerID": "anthropic"}}),
+        ("user", {"text": "What is here?", "time": {"created": 1_760_000_000_000}}),
+        ("assistant", {
+            "model": {"id": "opus", "providerID": "anthropic"}, "cost": 0.5, "time": {"created": 1},
+            "tokens": {"input": 5, "output": 7, "reasoning": 1, "cache": {"read": 90, "write": 5}},
+            "content": [
+                {"type": "tool", "id": "k1", "name": "bash", "state": done, "time": {}},
+                {"type": "tool", "id": "k2", "name": "bash", "state": failed, "time": {}},
+            ],
+        }),
+        ("compaction", {"reason": "auto", "summary": "So far.", "time": {"created": 2}}),
+    ]  # fmt: skip
+    data.mkdir(parents=True)
+    database = sqlite3.connect(data / "opencode-next.db")
+    database.executescript(
+        "CREATE TABLE session (id, parent_id, directory, title, version, time_created, time_updated);"
+        "CREATE TABLE message (id, session_id, time_created, data);"
+        "CREATE TABLE part (id, message_id, session_id, data);"
+        "CREATE TABLE session_message (id, session_id, type, seq, time_created, data);"
+        "INSERT INTO session VALUES ('ses_2', NULL, '/home/ann/shop', 'Files', '1.9.0', 1, 2);"
+    )
+    for seq, (kind, message) in enumerate(rows):
+        row = (f"msg_{seq}", "ses_2", kind, seq, seq, json.dumps(message))
+        database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?)", row)
+    database.commit()
+    database.close()
+    old = data / "project/home-ann-shop/storage/session"
+    for name, content in {
+        "info/ses_1.json": {"id": "ses_1", "title": "Older", "time": {"created": 1, "updated": 1}},
+        "message/ses_1/msg_1.json": {"id": "msg_1", "role": "user", "time": {"created": 1}},
+        "part/ses_1/msg_1/prt_1.json": {"id": "prt_1", "type": "text", "text": "Hello."},
+        "message/ses_1/msg_2.json": {"id": "msg_2", "role": "assistant", "time": {"created": 2}},
+        "part/ses_1/msg_2/prt_2.json": {"id": "prt_2", "type": "text", "text": "Cut"},
+        "message/ses_1/msg_3.json": {"id": "msg_3", "role": "user", "time": {"created": 3}},
+        "part/ses_1/msg_3/prt_3.json": {"id": "prt_3", "type": "text", "text": "Go on."},
+    }.items():
+        (old / name).parent.mkdir(parents=True, exist_ok=True)
+        (old / name).write_text(json.dumps(content))
+    found = await rig.foreign.find([data])
+    found.sort(key=lambda one: one.id)
+    assert [(one.id, one.title, one.folder) for one in found] == [
+        ("ses_1", "Older", ""), ("ses_2", "Files", "/home/ann/shop"),
+    ]  # fmt: skip
+    imported = await rig.run(found)
+    older, newer = imported.sessions
+    spoken = await rig.events(older, UserSpoke, AssistantSpoke)
+    assert [event.text for event in spoken] == ["Hello.", "Cut", "Go on."]
+    outputs = await rig.events(newer, ToolAnswered)
+    assert [(output.text, output.ok) for output in outputs] == [("app.py", True), ("No.", False)]
+    assert [event.summary for event in await rig.events(newer, ForeignCompaction)] == ["So far."]
+    (records,) = await rig.events(newer, ForeignRecords)
+    assert (records.usage.input, records.usage.output, records.cost) == (100, 8, 0.5)
+    assert all(kept.is_known for kept in imported.by_kind)
+
+
 async def test_a_task_of_roo_code(rig: Rig) -> None:
     history = [
         {
