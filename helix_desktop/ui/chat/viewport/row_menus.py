@@ -23,7 +23,6 @@ from helix_desktop.ui.chat.actions import (
     RetryAnswer,
     ShowRewriteOf,
 )
-from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -37,6 +36,7 @@ from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import (
     BranchSession,
     ChooseForm,
