@@ -246,13 +246,14 @@ class Words(Box):
             self._styles = styles
         return layout
 
-    def _line_height(self) -> float:
+    def line_height(self) -> float:
+        """Return how high one line is."""
         natural = face(self.px, self.weight, self.is_code)[1].height()
         return natural if self.is_code else max(natural, scaled(round(self.px * _LINE_HEIGHT)))
 
     def _wrap(self, width: float) -> float:
         layout = self._layout = self._layout or self._prepare()
-        tall = max(self._line_height(), *(box.height(0) for box in self.tail), 0.0)
+        tall = max(self.line_height(), *(box.height(0) for box in self.tail), 0.0)
         layout.beginLayout()
         y = end = 0.0
         while (line := layout.createLine()).isValid():
@@ -674,16 +675,17 @@ class Beside(Row):
 
 @dataclass(slots=True, eq=False)
 class Frame(Box):
-    """Room around one box, and perhaps a rounded ground with an edge."""
+    """Room around one box, perhaps a rounded ground with an edge, or a width that its content has not."""
 
     content: Box
     pad: tuple[int, int, int, int] = (0, 0, 0, 0)  # begin, top, end, bottom
     fill: str = ""
     edge: str = ""
     edge_px: float = 1
+    wide: float = 0  # pixels on screen
 
     def width(self) -> float:
-        return self.content.width() + self.pad[0] + self.pad[2]
+        return self.wide or self.content.width() + self.pad[0] + self.pad[2]
 
     def height(self, width: float) -> float:
         begin, top, end, bottom = self.pad

@@ -6,7 +6,7 @@ import time
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar, QWidget
 
 from helix_desktop.ui.design.mirror import visual_rect
@@ -332,6 +332,12 @@ class ListViewport(QObject):
     def placed_row(self, index: int) -> PlacedRow | None:
         """Return where a row stands; None when it is out of sight."""
         return next((row for row in self.scroll_layout.placed if row.row_index == index), None)
+
+    def place_of(self, index: int, area: HitArea) -> QRect:
+        """Return where a place of a row in sight stands in the viewport."""
+        placed = self.placed_row(index)
+        top = (placed.y if placed is not None else 0.0) + self.source.gap(index)
+        return visual_rect(area.rect, self.column.width).translated(self.column.left, top).toRect()
 
     def hit_test(self, point: QPointF) -> HitResult | None:
         """Return the row at, or nearest to, a point of the viewport; None when there are no rows."""
