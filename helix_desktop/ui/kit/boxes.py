@@ -224,10 +224,14 @@ class Words(Box):
         for box, place in zip(self.tail, self._tail_places, strict=True):
             chip = QRectF(place, place)
             chip.setSize(QRectF(0, 0, box.width(), box.height(box.width())).size())
-            # Chips follow the words, in the direction of these.
-            if (first_direction(self.words) == "right_to_left") != is_right_to_left():
+            if self.runs_against:  # what follows the words does so in their direction
                 chip.moveLeft(rect.width() - chip.right())
             box.place(chip.translated(rect.topLeft()))
+
+    @property
+    def runs_against(self) -> bool:
+        """Return True if the words run from left to right in a window that does not, or the other way."""
+        return (first_direction(self.words) == "right_to_left") != is_right_to_left()
 
     def _prepare(self) -> QTextLayout:
         words, styles = self.words, list[StyledPart]()
@@ -238,6 +242,8 @@ class Words(Box):
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         if self.is_code:
             option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        elif is_right_to_left() and not self.is_marked_up:  # beside what stands before it
+            option.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute)
         layout = QTextLayout(words.replace("\n", "\u2028"), face(self.px, self.weight, self.is_code)[0])
         layout.setTextOption(option)
         layout.setCacheEnabled(True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -186,6 +187,11 @@ class BoxItem(ListItem):
         super().__init__(key)
         self._name, self._box, self._theme = name, box, theme
         self.parts = list(box.parts())
+        names = Counter[str]()
+        for button in (part for part in self.parts if isinstance(part, Button)):
+            names[button.name] += 1
+            if names[button.name] > 1:  # a source of two sentences, say
+                button.name = f"{button.name}#{names[button.name]}"
         words = [part for part in self.parts if isinstance(part, Words)]
         for number, part in enumerate(words):
             part.number = number

@@ -195,7 +195,10 @@ def bullet_row(bullet: Bullet, color: str = "text", *, is_flagged: bool = True) 
         tip = tr("The model named no source for this sentence")
         tail.append(Pill(tr("No source"), "warn", "triangle-alert", tip=tip))
     words = Words(text, 13, color, is_marked_up=True, tail=tail, grow=True, shrink=True)
-    return Frame(Row([Dot("faint", line=21), words], 9, is_at_top=True), (3, 0, 0, 0))
+    line, pad = [Dot("faint", line=21), words], (3, 0, 0, 0)
+    if words.runs_against:
+        line, pad = line[::-1], (0, 0, 3, 0)
+    return Frame(Row(line, 9, is_at_top=True), pad)
 
 
 def fold(
