@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
@@ -23,7 +23,6 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -43,6 +42,8 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.part_files import part_files, read_part
+from tests.support.timeline_pane import find_card, has, pills, top
+from tests.support.timeline_pane import press as press_card
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.handover_dialog import BY_HAND, open_dialog_after_two_turns, open_handover_dialog
@@ -79,10 +80,6 @@ class Summarizer:
         if done < len(FILES):
             return StreamedReply(read_part(done))
         return text_reply("All read.")
-
-
-def _pills(card: QWidget | None) -> list[str]:
-    return [pill.text() for pill in card.findChildren(Pill)] if card is not None else []
 
 
 async def _closed(rig: WindowRig) -> None:
@@ -311,8 +308,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
 
 
 def _is_in_sight(timeline: Timeline, seq: int) -> bool:
-    card = timeline.card_widget(seq)
-    return card is not None and not card.visibleRegion().isEmpty()
+    return find_card(timeline, seq) is not None and top(timeline, seq) is not None
 
 
 async def test_a_recorded_handover_is_compared_run_again_and_edited(
@@ -361,8 +357,8 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     first, second = rig.conversation.session.transcript.rewrites.handovers
     rig.window.show_page("timeline")
     timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
-    await until(lambda: timeline.card_widget(second), "the card")
-    press(timeline.card_widget(second) or timeline, "compare")
+    await until(lambda: find_card(timeline, second), "the card")
+    press_card(timeline, second, "compare")
     await until(lambda: rewrites.compare_dialog, "the comparison")
     assert rewrites.compare_dialog is not None
     dialog = rewrites.compare_dialog
@@ -432,8 +428,8 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     """Six fields are checked while typing, compared with the original, and saved."""
     rewrites, transcript = rig.wiring.rewrites, rig.conversation.session.transcript
     rig.window.show_page("timeline")
-    await until(lambda: rig.views.timeline.card_widget(count), "the card")
-    press(rig.views.timeline.card_widget(count) or rig.views.timeline, "edit")
+    await until(lambda: find_card(rig.views.timeline, count), "the card")
+    press_card(rig.views.timeline, count, "edit")
     await until(lambda: rewrites.edit_dialog and rewrites.edit_dialog.sections, "fields")
     assert rewrites.edit_dialog is not None
     dialog = rewrites.edit_dialog
@@ -454,8 +450,8 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     press(dialog, "cancel")
     dialog.sections[1].editor.setPlainText("My own words [e4]")
     await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
-    (cards,) = rig.views.timeline.findChildren(FocusableScrollArea)
-    cards.verticalScrollBar().setValue(cards.verticalScrollBar().maximum())
+    bar = rig.views.timeline.cards.verticalScrollBar()
+    bar.setValue(bar.maximum())
     press(dialog, "save")
     await until(lambda: rewrites.edit_dialog is None, "saved")
     active = transcript.window.handover
@@ -468,7 +464,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     timeline = rig.views.timeline
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
     pill = "Replaced by Handover 1, edited"
-    await until(lambda: pill in _pills(timeline.card_widget(count)), "the card says it too")
+    await until(lambda: pill in pills(timeline, count), "the card says it too")
 
 
 async def _check_editing_undone(rig: WindowRig) -> None:
@@ -527,13 +523,19 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         notice = next(row for row in rig.rows(NoticeRow) if action_names(row) == ("observe_again",))
         rig.window.show_page("timeline")
         again = f"timeline-try-again-{notice.key.seq}"
-        await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
+        await until(
+            lambda: (
+                find_card(rig.views.timeline, notice.key.seq)
+                and has(rig.views.timeline, notice.key.seq, again)
+            ),
+            "the button",
+        )
         before = rig.conversation.window.measure()[0]
         model.observed = OBSERVED
         press_action(rig.chat.view, notice, "observe_again")
         await approve_notes(rig)
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
-        await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
+        await until(lambda: not has(rig.views.timeline, notice.key.seq, again), "no button any more")
 
         (event,) = rig.events(ObservationsMade)
         assert [observation.priority for observation in event.observations] == [1, 3]
@@ -542,7 +544,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
         rig.window.show_page("chat")
         press_action(rig.chat.view, divider, "details")
-        await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
+        await until(lambda: find_card(rig.views.timeline, divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
         assert "observation" not in rig.window.jobs.job_ids()

@@ -22,7 +22,6 @@ from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
     ChatPainter,
     ChipStyle,
-    HitArea,
     button_width,
     chip_width,
 )
@@ -31,6 +30,7 @@ from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines, color
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.translation import Translator, translate
 

@@ -12,10 +12,10 @@ from PySide6.QtGui import QLinearGradient
 from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
-from helix_desktop.ui.chat.items.painting import ChatPainter, ChipStyle, HitArea, chip_width
+from helix_desktop.ui.chat.items.painting import ChatPainter, ChipStyle, chip_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span, TopLevelBlock
-from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
+from helix_desktop.ui.chat.markdown.plain_text import text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
@@ -30,6 +30,8 @@ from helix_desktop.ui.chat.style import (
     SMALL,
     UI,
 )
+from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.rows.item import BlockText
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.times import format_elapsed, format_moment
 from helix_desktop.words.translation import Translator
