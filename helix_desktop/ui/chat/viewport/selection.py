@@ -9,6 +9,7 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.markdown.plain_text import BlockText
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.item_cache import ItemCache
 
 _MAX_RENDERED_ROWS = 200  # larger selections are copied from the rows' source, so that copying stays quick
@@ -108,6 +109,16 @@ class Selection:
                 continue
             parts.append(_join_texts(self._selected_texts(index, first, last)))
         return "\n\n".join(part for part in parts if part)
+
+    def seqs(self) -> tuple[int, int] | None:
+        """Return the first and the last event that the selection touches; None where there is none."""
+        bounds = self.bounds()
+        if bounds is None:
+            return None
+        rows = [self._model.row(at) for at in range(bounds[0].row, min(bounds[1].row + 1, len(self._model)))]
+        seqs = [row.key.seq for row in rows if row.key.part in ("event", "call") and row.key.seq]
+        seqs += [row.answer_seq for row in rows if isinstance(row, ToolRow) and row.answer_seq]
+        return (min(seqs), max(seqs)) if seqs else None
 
     def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
         item = self._item_cache.get(index)

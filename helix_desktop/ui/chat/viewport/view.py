@@ -44,7 +44,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
-from helix_desktop.ui.kit.intents import Intent, LookAtStep, perform
+from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -323,6 +323,10 @@ class ChatView(Themed, QAbstractScrollArea):
         """Return the selected words, messages apart by an empty line."""
         return self._selection.text()
 
+    def selected_seqs(self) -> tuple[int, int] | None:
+        """Return the first and the last event of the selected messages; None where none are."""
+        return self._selection.seqs()
+
     def announce(self, text: str) -> None:
         accessibility.announce(self, text)
 
@@ -416,6 +420,8 @@ class ChatView(Themed, QAbstractScrollArea):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if self._selection:
             menu.addAction(tr("Copy"), self.copy)
+            if self._selection.seqs() is not None:
+                menu.addAction(tr("Copy messages as Markdown"), lambda: perform(self, CopyMarkdown()))
         link = self._mouse.link_at(QPointF(event.pos()))
         clipboard = QGuiApplication.clipboard()
         if link:
