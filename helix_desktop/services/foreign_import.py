@@ -171,6 +171,8 @@ class ForeignSessions:
             result = await store.import_from(
                 path, lambda done, size: on_progress(2 * size + done, 3 * size), totals
             )
+            missing = [digest for digest in totals.missing if not await store.find(digest)]
+            result = msgspec.structs.replace(result, missing=tuple(missing))
         by_kind = tuple(
             RecordCount(kind, sum(each.data_counts[kind, known] for each in conversions), known)
             for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.data_counts))

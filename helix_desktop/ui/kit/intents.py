@@ -188,6 +188,8 @@ class ShowServer(Intent, frozen=True):  # an MCP server in the settings: its too
 class Quit(Intent, frozen=True): ...
 class PressKey(Intent, frozen=True):  # as portable text, on the widget in focus
     key: str
+class CopyMarkdown(Intent, frozen=True):  # the messages that a selection touches; without one, all
+    pass
 class Find(Intent, frozen=True):
     words: str = ""
 class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or the next (1)

@@ -358,15 +358,15 @@ class TestCodex:
 
     def test_a_subagent_is_told_its_task_by_another_agent(self) -> None:
         line = self.line
-        told = {"author": "/root", "recipient": "/home/u/tester", "content": "Test it."}
+        told = {"author": "/lead", "recipient": "/lead/tester", "content": "Test it."}
         items = read(
             CodexReader(),
             [
-                line("session_meta", id="c2", agent_path="/home/u/tester", parent_thread_id="c1"),
+                line("session_meta", id="c2", agent_path="/lead/tester", parent_thread_id="c1"),
                 line("inter_agent_communication", id="a1", **told),
                 line("response_item", type="agent_message", id="a1", **told),
-                line("response_item", type="agent_message", id="a2", author="/home/u/tester",
-                     recipient="/root", content=[{"type": "input_text", "text": "It passes."}]),
+                line("response_item", type="agent_message", id="a2", author="/lead/tester",
+                     recipient="/lead", content=[{"type": "input_text", "text": "It passes."}]),
                 line("world_state", full=True, state={}),
                 line("response_item", type="context_compaction", encrypted_content="zz"),
                 line("event_msg", type="task_complete", error={"message": "No credit."}),

@@ -33,7 +33,7 @@ from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import set_style_sheet
-from helix_desktop.ui.kit.intents import Intent, LookAtStep, perform
+from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import RowListView
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.words.translation import Translator
@@ -293,6 +293,17 @@ class ChatView(RowListView):
         self.finder.mark(text)
         self.chat_viewport.repaint()
 
+    def selected_seqs(self) -> tuple[int, int] | None:
+        """Return the first and the last event of the selected messages; None where none are."""
+        bounds = self._selection.bounds()
+        if bounds is None:
+            return None
+        model = self.chat_viewport.model
+        rows = [model.row(at) for at in range(bounds[0].row, min(bounds[1].row + 1, len(model)))]
+        seqs = [row.key.seq for row in rows if row.key.part in ("event", "call") and row.key.seq]
+        seqs += [row.answer_seq for row in rows if isinstance(row, ToolRow) and row.answer_seq]
+        return (min(seqs), max(seqs)) if seqs else None
+
     def announce(self, text: str) -> None:
         accessibility.announce(self, text)
 
@@ -306,6 +317,8 @@ class ChatView(RowListView):
     def fill_menu(self, menu: QMenu, place: QPointF) -> None:
         if self._selection:
             menu.addAction(tr("Copy"), self.copy)
+            if self.selected_seqs() is not None:
+                menu.addAction(tr("Copy messages as Markdown"), lambda: perform(self, CopyMarkdown()))
         link = self._mouse.link_at(place)
         clipboard = QGuiApplication.clipboard()
         if link:
