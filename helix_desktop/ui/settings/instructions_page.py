@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.skills import SKILLS_SHARE
 from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.ui.design.buttons import PushButton
@@ -24,6 +26,7 @@ tr = Translator("Settings: Instructions")
 
 _EDITOR_PX = 150
 _MAX_SKILL_ROWS = 100
+_DESCRIPTION_CHARS = 240  # of one that are shown
 
 
 class InstructionsEditor(QWidget):
@@ -179,13 +182,18 @@ def _used_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
             by_user = tr("{command} is a built-in command", command=name)
         elif command.path != skill.path:
             by_user = tr("{command} is the prompt file {file}", command=name, file=command.path)
-        details = " · ".join(filter(None, (skill.description, by_user, skill.path)))
+        description = ellipsize(skill.description, _DESCRIPTION_CHARS)
+        details = " · ".join(filter(None, (description, by_user, skill.path)))
         yield "book-open", "muted", skill.name, details
 
 
 def _skill_row(icon: str, color: str, title: str, details: str) -> QWidget:
     words = column(label(title, wrap=True), label(details, "faint", wrap=True), gap=2)
-    return pane(row(IconLabel(icon, px=16, color_token=color), words, gap=10, stretch=1))
+    parts = row(IconLabel(icon, px=16, color_token=color), words, gap=10, stretch=1)
+    first = parts.itemAt(0)
+    if first is not None:
+        first.setAlignment(Qt.AlignmentFlag.AlignTop)
+    return pane(parts)
 
 
 class InstructionsPage(QWidget):
