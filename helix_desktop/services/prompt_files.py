@@ -52,6 +52,10 @@ class PromptCatalog(msgspec.Struct, frozen=True):
     skills: SkillCatalog = SkillCatalog({})
     """The skills: each is a command too, after the prompt files."""
 
+    def is_skill(self, file: PromptFile) -> bool:
+        skill = self.skills.skills.get(file.name)
+        return skill is not None and skill.path == file.path
+
     def find(self, name: str) -> PromptFile | None:
         return self.files.get(command_key(name))
 
@@ -155,7 +159,7 @@ def _unknown_command(name: str, catalog: PromptCatalog) -> InvalidInput:
     nearest = nearest_command(name, catalog.names)
     why: OptionalText = text("Did you mean {command}?", command=SLASH + nearest) if nearest else ""
     if catalog.is_untrusted:
-        why = text("Prompt files of this folder aren't read until you trust it.")
+        why = text("Prompt files and skills of this folder aren't read until you trust it.")
     return InvalidInput(
         text("{command} isn't a command.", command=command),
         why,

@@ -55,7 +55,7 @@ _PLAIN_FILES = (
     ".clang-format", ".clang-tidy", ".config/git/attributes", ".config/git/ignore", ".editorconfig",
     ".fonts", ".gitattributes", ".gitignore", ".gitignore_global", ".gitmessage", ".local/share/fonts",
     ".node-version", ".nvmrc", ".python-version", ".ruby-version", ".rustfmt.toml", ".terminfo",
-    ".tool-versions", ".config/fontconfig", ".config/rustfmt", ".agents/skills", ".claude/skills",
+    ".tool-versions", ".config/fontconfig", ".config/rustfmt", ".agents/skills",
 )  # fmt: skip
 
 DEFAULT_HOME_NAMES = tuple(

@@ -59,6 +59,7 @@ _ICONS = {
     "changes": "diff",
     "permissions": "shield",
     "instructions": "info",
+    "skills": "sparkles",
     "models": "cpu",
     "mcp": "plug",
     "data": "database",
