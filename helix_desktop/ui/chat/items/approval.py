@@ -357,12 +357,16 @@ class ApprovalItem(RowItem):
             painter.chip(QRectF(right - wide, middle - tall / 2, wide, tall), words, chip)
             right -= wide + px(6)
         line.setRight(right - px(4))
-        title = (
-            tr("Run this command?")
-            if self._approval.kind == "command"
-            else tr("{tool} needs your approval", tool=display_name(self._approval.tool))
-        )
-        painter.line(line, title, self.style.font(UI, SEMIBOLD), color)
+        painter.line(line, self.title, self.style.font(UI, SEMIBOLD), color)
+
+    @property
+    def title(self) -> str:
+        match self._approval.kind:
+            case "command":
+                return tr("Run this command?")
+            case "edit":
+                return tr("Make this change?")
+        return tr("{tool} needs your approval", tool=display_name(self._approval.tool))
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.style.theme, self._approval

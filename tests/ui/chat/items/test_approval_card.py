@@ -50,6 +50,13 @@ def _keys(item: ApprovalItem) -> list[str]:
     return [area.tip for area in item.hit_areas if area.name in ("decide:once", "decide:deny")]
 
 
+def test_its_title_asks_in_plain_words(qtbot: QtBot) -> None:
+    titles = {"command": "Run this command?", "edit": "Make this change?", "other": "git needs your approval"}
+    for kind, title in titles.items():
+        request = msgspec.structs.replace(_CONFINED, tool="git", kind=kind)
+        assert _shown(qtbot, request)[1].title == title
+
+
 def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: QtBot) -> None:
     demo = msgspec.structs.replace(_CONFINED, offers_demo_calls=True)
     _, item = _shown(qtbot, demo)
