@@ -315,7 +315,9 @@ def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
 
 
 def _request_cost_text(cost: RequestCost) -> str:
-    """Return what the next request costs without its answer, about."""
+    """Return what the next request costs without its answer, about; empty where the total says it all."""
+    if not cost.cached and not cost.cost:
+        return ""
     if cost.cached:
         tokens = tr(
             "Next request: {fresh} new, {cached} at the prompt cache discount",

@@ -10,6 +10,7 @@ from helix_desktop.context.window.window_breakdown import MessageState, WindowIt
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
     STATE_WORDS,
@@ -118,8 +119,11 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def shown_state(self) -> str:
-        """Return the same if it is unusual: all else is in the context, as it was."""
-        return "" if self.state in ("fixed", "full", "recalled") else self.state_text
+        """Return the same if it is unusual, and if its file changed since: all else is sent as it is."""
+        state = "" if self.state in ("fixed", "full", "recalled") else self.state_text
+        return dotted(
+            (state, tr("Changed", "since then: the file of an output") if self.changed_since else "")
+        )
 
     @property
     def tooltip(self) -> str:

@@ -129,7 +129,6 @@ def show_running_session(window: MainWindow) -> None:
     """A workspace with a running session."""
     window.show_workspaces(workspaces())
     window.sidebar.show_sessions(sessions(), NOW)
-    window.sidebar.show_cache("2.1 MB · 312 entries")
     window.top_bar.show_session(
         TopBarState("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
     )

@@ -19,6 +19,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
     StatusPart,
+    WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
 from helix_desktop.ui.inspector.view import Inspector, KeyValue
@@ -120,6 +121,13 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert {state[0] for state in states.values()} <= {
         "", "Cached", "Compacted", "Left out", "In part", "Pinned",
     }  # fmt: skip
+
+
+def test_a_row_says_that_its_file_changed_since() -> None:
+    row = WindowRow(7, "output", "read_file a.py", 40, "cached", tool="read_file", changed_since=12)
+    assert row.shown_state == "Cached · Changed"
+    assert replace(row, state="full").shown_state == "Changed"
+    assert "this is the file as it was then" in row.tooltip
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:

@@ -45,7 +45,7 @@ WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come,
 _SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
 
 
-def paint_header(painter: ChatPainter, row: AssistantRow, width: float) -> None:
+def paint_header(painter: ChatPainter, row: AssistantRow, width: float, names_model: bool) -> None:
     """Draw the speaker and the time at the top of an item; the width is in pixels."""
     style, theme = painter.style, painter.theme
     side = style.px(HEADER_HEIGHT)
@@ -56,8 +56,10 @@ def paint_header(painter: ChatPainter, row: AssistantRow, width: float) -> None:
     painter.qt.setBrush(shade)
     painter.qt.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
     painter.icon("sparkles", theme.on_accent, side * 0.23, side * 0.23 + style.px(7), 14)
-    x, name = side + style.px(10), row.model or tr("Assistant")
-    x = _paint_word(painter, QRectF(x, 0, width - x, side), name, True) + style.px(9)
+    x = side + style.px(10)
+    if names_model:
+        name = row.model or tr("Assistant")
+        x = _paint_word(painter, QRectF(x, 0, width - x, side), name, True) + style.px(9)
     if row.side_note:
         chip = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
         wide, tall = min(chip_width(style, row.side_note, chip), width - x), style.px(19)
@@ -352,7 +354,7 @@ class AssistantMessageItem(RowItem):
 
     def _paint(self, painter: ChatPainter) -> None:
         if self.context.shows_header:
-            paint_header(painter, self._row, self.width)
+            paint_header(painter, self._row, self.width, self.context.names_model)
         self._thinking.paint(painter)
         self._lazy_text.paint(painter)
         self._stack.paint(painter)

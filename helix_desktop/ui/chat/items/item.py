@@ -25,14 +25,16 @@ from helix_desktop.ui.rows.item import BlockText, ListItem
 class ItemContext(msgspec.Struct, frozen=True):
     """View state of a row: `shows_header` shows the speaker, `expanded` are its open sections.
 
-    `answer_tips`: what tooltips say about answers to an approval, with their keys. `joins`: the line of a
-    call shares its block with the row above, and with the one below.
+    `names_model`: the answer before was by another model. `answer_tips`: what tooltips say about answers to
+    an approval, with their keys. `joins`: the line of a call shares its block with the row above, and with
+    the one below.
     """
 
     shows_header: bool = True
     expanded: frozenset[RowSection] = frozenset()
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
     joins: tuple[bool, bool] = (False, False)
+    names_model: bool = True
 
 
 class ItemTools(msgspec.Struct, frozen=True):

@@ -144,6 +144,7 @@ class ItemCache:
             self._expanded.get(shape.key, frozenset()),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
+            self._names_model(index, shape),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
@@ -254,6 +255,15 @@ class ItemCache:
                 return True
             if isinstance(before, AssistantRow):
                 return before.model != row.model or bool(before.side_note)
+        return True
+
+    def _names_model(self, index: int, row: Row) -> bool:
+        """Whether an answer comes from another model than the last one."""
+        if isinstance(row, AssistantRow):
+            for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
+                before = self._model.raw_row(at)
+                if isinstance(before, AssistantRow):
+                    return before.model != row.model
         return True
 
 
