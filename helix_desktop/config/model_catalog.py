@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -72,8 +73,9 @@ class ModelCatalog:
         ]
 
     @classmethod
+    @functools.cache
     def load(cls, path: Path) -> ModelCatalog:
-        """Read the catalog. Blocks for some milliseconds. Raises ValueError if the file is invalid."""
+        """Read the catalog, once. Blocks for some milliseconds. Raises ValueError if the file is invalid."""
         with path.open("rb") as file:
             return cls(msgspec.convert(tomllib.load(file)["vendor"], tuple[Vendor, ...]))
 

@@ -139,9 +139,6 @@ def _state_text(state: WindowItemState) -> str:
         "fixed": tr("Always sent"),
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
-        "full": translate(STATE_WORDS["in_window"].label),
-        "preview": tr("In part"),
-        "extract": tr("In part"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
     }
@@ -149,8 +146,10 @@ def _state_text(state: WindowItemState) -> str:
 
 
 def _words(state: WindowItemState) -> StateWords:
-    """Return the words of what left the context; of anything else, of what stands in it."""
-    states: dict[WindowItemState, MessageState] = {
+    """Return the words of what is not in the context as it was; of anything else, of what stands in it."""
+    states: dict[WindowItemState, MessageState | Literal["in_part"]] = {
+        "preview": "in_part",
+        "extract": "in_part",
         "cached": "cached",
         "arguments_cached": "cached",
         "images_cached": "cached",
@@ -163,7 +162,7 @@ def _words(state: WindowItemState) -> StateWords:
 
 
 def _explain_state(state: WindowItemState | None) -> str:
-    is_usual = state in (None, "fixed", "cut", "not_read", "full", "preview", "extract", "recalled", "pinned")
+    is_usual = state in (None, "fixed", "cut", "not_read", "full", "recalled", "pinned")
     return "" if state is None or is_usual else translate(_words(state).tooltip)
 
 

@@ -180,7 +180,7 @@ class Switcher(QuickPicker):
         self._sessions: tuple[SessionRow, ...] = ()
         self._messages: list[MessageRow] = []
         self._searched_words = ""  # that the messages were found by
-        self._is_searching = False
+        self._is_searching, self._search_note = False, ""
         self._opening: dict[str, str] = {}  # workspaces: id and name
         self._unread: Sequence[str] = ()  # names of workspaces whose sessions can't be read
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
@@ -207,7 +207,7 @@ class Switcher(QuickPicker):
             return
         unread = self._unread
         if not words or prefix == _COMMANDS or not unread:
-            self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
+            self.note.setText(self._search_note or tr("> commands  ·  @ sessions  ·  # messages"))
             return
         more = len(unread) - _NAMED_UNREAD
         names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
@@ -260,25 +260,21 @@ class Switcher(QuickPicker):
         self._sessions = tuple(sorted(sessions, key=lambda row: row.active))
         self.refresh()
 
-    def add_messages(self, query: str, messages: Sequence[MessageRow]) -> None:
-        """List more messages that a search found, below the others; those of an older search are over."""
-        if query != self._message_query():
-            return
-        is_first = self._searched_words != query
-        self._messages = [*([] if is_first else self._messages), *messages]
-        self._searched_words = query
-        heading = [heading_item(tr("Messages"))] if is_first else []
-        was_empty = not self.items.rowCount()
-        self.append_items([*heading, *map(_message_item, messages)])
-        if was_empty:
-            self.list_view.setCurrentIndex(self.items.index(1, 0))
+    def show_messages(self, query: str, messages: Sequence[MessageRow]) -> None:
+        """List the messages that a search found; those of an older search are over."""
+        if query == self._message_query():
+            self._messages, self._searched_words = list(messages), query
+            self.refresh()
 
-    def show_searching(self, is_searching: bool) -> None:
-        was_searching, self._is_searching = self._is_searching, is_searching
+    def show_searching(self, is_searching: bool, note: str = "") -> None:
+        """Say that messages are searched or, with a note, what could not be."""
+        was_searching, self._is_searching, self._search_note = self._is_searching, is_searching, note
+        self._show_note()
         self._show_empty_text()
         if was_searching and not is_searching and self.isVisible() and self._message_query():
-            count = len(self._messages) if self._searched_words else 0
-            accessibility.announce(self, tr.plural(count, "%n message found", "%n messages found"))
+            accessibility.announce(
+                self, tr.plural(len(self._messages), "%n message found", "%n messages found")
+            )
 
     def _show_empty_text(self) -> None:
         nothing = tr("No results yet") if self._opening else tr("No results")

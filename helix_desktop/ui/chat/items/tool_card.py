@@ -402,9 +402,9 @@ class ToolCard(RowItem):
             words.append(_Word(badge_text(row.badge), "accent_text", area, tip))
         elif row.arguments_cached:
             words.append(_Word(badge_text("cached"), "accent_text", tip=window_state_text(row)))
-        if row.form != "full":
+        if form := output_form_text(row):
             token = "warn" if row.has_no_extract else "muted"
-            words.append(_Word(output_form_text(row), token, tip=form_choice_text(row)))
+            words.append(_Word(form, token, tip=form_choice_text(row)))
         if row.changed_since:
             tip = explain_changed(row.changed_since)
             words.append(_Word(tr("Changed since"), "warn", _CHANGED_WORD, tip))

@@ -365,6 +365,8 @@ TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), ["Changed since"]),
         (PREVIEW, ["In part"]),
+        (replace(PREVIEW, badge="cached"), ["Cached"]),
+        (replace(PREVIEW, badge="folded"), []),
         (replace(CARD, state="failed", exit_code=2), ["Exit code 2"]),
         (replace(CARD, state="failed", head="No such file.", badge=""), ["Failed"]),
         (replace(CARD, state="denied", badge=""), ["Denied"]),
