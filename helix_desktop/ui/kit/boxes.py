@@ -26,7 +26,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, is_right_to_left, turn_back, visual_rect
+from helix_desktop.ui.design.mirror import (
+    draw_pixmap,
+    draw_text,
+    is_right_to_left,
+    text_direction,
+    turn_back,
+    visual_rect,
+)
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -151,12 +158,18 @@ class Space(Box):
 
 @dataclass(slots=True, eq=False)
 class Text(Box):
-    """One line; cut where there is no room, with the whole of it as its tip."""
+    """One line; cut where there is no room, with the whole of it as its tip. `marks` are what was searched.
+
+    `cut` shortens it to so many pixels; without one it loses its end, or what `elide` says.
+    """
 
     words: str
     px: int = 13
     color: str = "text"
     weight: int = 400
+    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    cut: Callable[[QFontMetricsF, str, float], str] | None = None
+    marks: Sequence[tuple[int, int]] = ()
     _shown: str = ""
 
     def width(self) -> float:
@@ -168,14 +181,31 @@ class Text(Box):
     def place(self, rect: QRectF) -> None:
         self.rect, self._shown = rect, self.words
         if self.width() > rect.width():
-            cut = Qt.TextElideMode.ElideRight
-            self._shown = face(self.px, self.weight)[1].elidedText(self.words, cut, rect.width())
-            self.tip = self.words
+            metrics, room = face(self.px, self.weight)[1], max(0.0, rect.width())
+            cut = self.cut or (lambda metrics, words, room: metrics.elidedText(words, self.elide, room))
+            self._shown, self.tip = cut(metrics, self.words, room), self.words
 
     def paint(self, pen: Pen) -> None:
+        if self.marks and text_direction(self._shown) == Qt.LayoutDirection.LeftToRight:
+            self._paint_marks(pen)
         pen.qt.setFont(face(self.px, self.weight)[0])
         pen.qt.setPen(pen.color(self.color))
         draw_text(pen.qt, self.rect, Qt.AlignmentFlag.AlignVCenter, self._shown)
+
+    def _paint_marks(self, pen: Pen) -> None:
+        """Paint behind the words what was searched for; where their beginning is lost, behind their end."""
+        metrics, shown = face(self.px, self.weight)[1], self._shown
+        is_end = self.elide is Qt.TextElideMode.ElideLeft
+        shift = len(shown) - len(self.words) if is_end else 0
+        pairs = enumerate(zip(shown, self.words, strict=False))
+        same = next((at for at, (left, whole) in pairs if left != whole), len(shown))
+        for start, end in self.marks:
+            first, last = max(start + shift, 1 if shift else 0), min(end + shift, len(shown))
+            if first < last and (shift or first < same):
+                left, right = (metrics.horizontalAdvance(shown[:at]) for at in (first, last))
+                ground = QRectF(self.rect.x() + left - 1, 0, right - left + 2, metrics.height())
+                ground.moveTop(self.rect.center().y() - metrics.height() / 2)
+                pen.box(ground, "warn_soft", "", 3)
 
     @property
     def spoken(self) -> str:
@@ -401,29 +431,34 @@ class Dot(Box):
         pen.qt.drawEllipse(self.rect.center(), self.px / 2, self.px / 2)
 
 
-_PILL_PX, _PILL_ICON_PX = 21, 12
+_PILL_ICON_PX = 12
 
 
 @dataclass(slots=True, eq=False)
 class Pill(Box):
-    """A capsule with words, an icon, or both."""
+    """A capsule with words, an icon, or both; a `fill` in place of that of its tone."""
 
     words: str
     tone: Tone = "neutral"
     icon: str = ""
     is_code: bool = False
+    px: int = 11
+    high: int = 21
+    fill: str = ""
 
     def width(self) -> float:
-        words = int(face(11, 500, self.is_code)[1].horizontalAdvance(self.words)) + 18
+        words = int(face(self.px, 500, self.is_code)[1].horizontalAdvance(self.words)) + 18
         return words + ((_PILL_ICON_PX + 4 if self.words else _PILL_ICON_PX - 6) if self.icon else 0)
 
     def height(self, width: float) -> float:
-        return scaled(_PILL_PX)
+        return scaled(self.high)
 
     def paint(self, pen: Pen) -> None:
         colors = tone_colors(pen.theme, self.tone)
+        if self.fill:
+            colors = (colors[0], *2 * (str(getattr(pen.theme, self.fill)),))
         inner = self.rect.adjusted(0.5, 0.5, -0.5, -0.5)
-        font, metrics = face(11, 500, self.is_code)
+        font, metrics = face(self.px, 500, self.is_code)
         left = 8 + (_PILL_ICON_PX + 4 if self.icon else 0)
         shown = metrics.elidedText(self.words, Qt.TextElideMode.ElideRight, inner.width() - left - 6)
         paint_pill(pen.qt, inner, shown, colors, font, left)
@@ -457,6 +492,13 @@ class Drawing(Box):
     @property
     def spoken(self) -> str:
         return self.name
+
+
+def paint_box(painter: QPainter, rect: QRectF, theme: Theme, box: Box) -> None:
+    """Paint a box into the middle of a line's height, as delegates do."""
+    high = min(rect.height(), box.height(rect.width()))
+    box.place(QRectF(rect.x(), round(rect.y() + (rect.height() - high) / 2), rect.width(), high))
+    box.paint(Pen(painter, theme, PaintState(QRectF())))
 
 
 def rule() -> Drawing:

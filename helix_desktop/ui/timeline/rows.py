@@ -470,8 +470,9 @@ class CardList(RowListView):
         known = {key_of(row) for row in rows}
         tops = {self.cards.key(row.row_index): row.y for row in layout.placed if row.y >= 0}
         kept = [key for key in tops if key in known] if layout.position > 0 else []
+        if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
+            self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
-        self._selection.clear()
         layout.reset(map(self.cards.estimate, range(len(rows))))
         key = keep if keep in tops else kept[0] if kept else None
         index = self.cards.index_of(key) if key is not None else None
