@@ -79,7 +79,7 @@ def replay(args: argparse.Namespace) -> int:
             print_out(
                 tr(
                     "{file}: compacted before model call {call}. Of {total} facts its summary names {named}, "
-                    "the managed context {managed}. One call brings back {recalled} more.",
+                    "the managed context {managed}. One call recalls {recalled} more.",
                     file=one.file,
                     call=format_integer(compaction.request),
                     total=format_integer(sum(kind.total for kind in facts)),

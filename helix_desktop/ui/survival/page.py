@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QBuffer, QIODevice, Qt
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QImage, QImageWriter, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from helix_desktop.agent.conversation import Conversation
@@ -66,8 +66,16 @@ class SurvivalPage(Themed, QWidget):
         back = IconButton("arrow-left", tr("Back to chat (Esc)"), px=16, edge=28, name="leave_survival")
         back.clicked.connect(lambda: perform(self, ClosePage()))
         tools = FlowBox([self.update_button, self.moments, self.save], right_from=0)
-        head = row(back, label(tr("What survives"), "title"), HelpLink("survives"), tools, gap=8, stretch=3)
-        set_body = column(head, VerticalScrollArea(self.report), gap=4, stretch=1, margins=(18, 12, 0, 0))
+        head = row(
+            back,
+            label(tr("What survives"), "title"),
+            HelpLink("survives"),
+            tools,
+            gap=8,
+            stretch=3,
+            margins=(18, 0, 24, 0),
+        )
+        set_body = column(head, VerticalScrollArea(self.report), gap=4, stretch=1, margins=(0, 12, 0, 0))
         self._stack = QStackedLayout(self)
         for page in (self.empty, pane(set_body)):
             self._stack.addWidget(page)
@@ -255,7 +263,7 @@ def _imported(conversation: Conversation) -> SessionImported | None:
 def _write(path: Path, image: QImage) -> None:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, b"PNG")
+    QImageWriter(buffer, b"png").write(image)
     try:
         path.write_bytes(buffer.data().data())
     except OSError as error:

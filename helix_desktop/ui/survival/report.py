@@ -41,7 +41,7 @@ _KINDS: dict[FactKind, TranslatableText] = {
     "tasks": text("Tasks"),
     "conclusions": text("Conclusions"),
     "files": text("Files"),
-    "hashes": text("Hashes"),
+    "hashes": text("Digests"),
     "numbers": text("Numbers"),
     "commands": text("Commands"),
 }
@@ -86,27 +86,38 @@ class Survival(msgspec.Struct, frozen=True):
         if not total:
             return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
         gone = total - in_context - one_call
-        counts = {"kept": format_integer(kept), "total": format_integer(total), "agent": self.agent}
+        all_facts, survived, ours, lost_facts = map(format_integer, (total, kept, in_context, gone))
         if moment == len(self.moments) - 1:
-            lost = tr("At the end, {total} facts count.", **counts)
+            lost = tr("At the end, {total} facts count.", total=all_facts)
         elif request == self.figures.compactions[0].request:
-            lost = tr("At {agent}’s first compaction, {kept} of {total} facts survived.", **counts)
+            lost = tr(
+                "At {agent}’s first compaction, {kept} of {total} facts survived.",
+                agent=self.agent,
+                kept=survived,
+                total=all_facts,
+            )
         else:
-            lost = tr("At {agent}’s {name}, {kept} of {total} facts survived.", name=name.lower(), **counts)
-        helix = {"in_context": format_integer(in_context), "gone": format_integer(gone)}
+            lost = tr(
+                "At {agent}’s {name}, {kept} of {total} facts survived.",
+                agent=self.agent,
+                name=name.lower(),
+                kept=survived,
+                total=all_facts,
+            )
         if gone:
             keeps = tr.plural(
                 one_call,
                 "Helix keeps {in_context}, %n is one call away, and {gone} can't be recalled.",
                 "Helix keeps {in_context}, %n are one call away, and {gone} can't be recalled.",
-                **helix,
+                in_context=ours,
+                gone=lost_facts,
             )
         elif one_call:
             keeps = tr.plural(
                 one_call,
                 "Helix keeps {in_context}, and the other one is one call away.",
                 "Helix keeps {in_context}, and the other %n are one call away.",
-                **helix,
+                in_context=ours,
             )
         else:
             keeps = tr("Helix keeps all of them in context.")
@@ -159,7 +170,7 @@ class Survival(msgspec.Struct, frozen=True):
         notes = [
             tr(
                 "Estimated: tokens are Helix's own count, without system prompt and tools. Billed is the "
-                "input with a prompt cache that forgets nothing. Helix's summaries here need no model."
+                "input with a prompt cache that never expires. Helix's summaries here need no model."
             ),
             tr("A fact survives where its name, number or words are in the text. One call is a recall."),
         ]
@@ -189,7 +200,8 @@ class FactTable(Themed, QTreeWidget):
         self.clear()
         self._items.clear()
         kept = tr("{agent} kept", agent=agent)
-        titles = (tr("Fact"), tr("Total"), kept, *map(translate, _PLACES.values()))
+        in_helix = [tr("Helix: {place}", place=translate(place).lower()) for place in _PLACES.values()]
+        titles = (tr("Fact"), tr("Total"), kept, *in_helix)
         self.setHeaderLabels(titles)
         self.setColumnHidden(_SUMMARY, not agent)
         for kind in facts:
@@ -226,11 +238,9 @@ class FactTable(Themed, QTreeWidget):
                 item.setForeground(place, QColor(theme.faint if is_zero else colors.get(place, theme.text)))
 
     def fit(self) -> None:
-        """Take the height of all rows."""
-        rows = sum(
-            self.sizeHintForIndex(self.model().index(at, 0)).height()
-            for at in range(self.topLevelItemCount())
-        )
+        """Take the height of all rows, which can't be opened."""
+        self.setRootIsDecorated(False)
+        rows = self.topLevelItemCount() * self.sizeHintForRow(0)
         self.setFixedHeight(self.header().sizeHint().height() + rows + scaled(16))
 
 
@@ -255,10 +265,10 @@ class SurvivalReport(Themed, QWidget):
         self.stats = [(label("", "note"), label("", "heading"), label("", "note")) for _ in range(4)]
         figures = FlowBox([pane(column(*stat, gap=1, margins=(0, 0, 26, 0))) for stat in self.stats])
         head = column(self.title, self.sentence, self.about, gap=4)
-        body = column(head, self.chart, figures, self.facts, self.notes, margins=(24, 8, 24, 18), gap=16)
-        body.setStretch(3, 1)
+        self.body = column(head, self.chart, figures, self.facts, self.notes, margins=(24, 8, 24, 18), gap=16)
+        self.body.setStretch(3, 1)
         self.facts.setMinimumHeight(scaled(240))
-        self.setLayout(body)
+        self.setLayout(self.body)
         self.title.hide()
 
     def show_survival(self, survival: Survival, moment: int) -> None:
@@ -285,6 +295,7 @@ def picture_of(parent: QWidget, theme: Theme, survival: Survival, moment: int) -
     report.title.show()
     report.ensurePolished()
     report.facts.fit()
+    report.body.setContentsMargins(28, 28, 28, 28)
     width = scaled(_PICTURE_PX)
     report.setFixedWidth(width)
     report.resize(width, report.heightForWidth(width))
