@@ -104,6 +104,12 @@ class ModelCatalog:
                     return vendor.sourced_spec(entry, host in vendor.hosts)
         return None
 
+    def input_price(self, model: str) -> float:
+        """Return the US dollars per million input tokens at the model's own vendor; 0: not known."""
+        hosts = (host for vendor in self.vendors for host in vendor.hosts)
+        specs = (self.spec_for(f"https://{host}", model) for host in hosts)
+        return next((spec.spec.price_in for spec in specs if spec is not None and spec.spec.price_in), 0.0)
+
     def _ranked(self, host: str) -> Iterator[tuple[Vendor, dict[str, CatalogEntry]]]:
         """Yield the host's vendor with its entries; all vendors if the host has none or lists no models."""
         pairs = list(zip(self.vendors, self._entries, strict=True))

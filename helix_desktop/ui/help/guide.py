@@ -53,6 +53,7 @@ _ICONS = {
     "compacted": "book-open",
     "undo": "undo-2",
     "policy": "filter",
+    "survives": "gauge",
     "messages": "at-sign",
     "work": "message-square",
     "commands": "square-terminal",

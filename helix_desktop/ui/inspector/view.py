@@ -48,7 +48,14 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
+from helix_desktop.ui.kit.intents import (
+    FocusComposer,
+    Intent,
+    LookAtStep,
+    ShowPage,
+    ShowRequest,
+    perform,
+)
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -395,11 +402,14 @@ class Inspector(Themed, QWidget):
         self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.saved_bars = SavingsBars()
         self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
+        survives = PushButton(tr("See what survives"), "link", name="show_survival")
+        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         return pane(
             column(
                 *(self.source, self.cost, self.pending, self.policy, self._legend_box),
                 *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
                 *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
+                row(survives, None),
                 HelpLink("context"),
                 margins=_SIDES,
             )

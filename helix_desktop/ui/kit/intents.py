@@ -194,7 +194,7 @@ class Find(Intent, frozen=True):
     words: str = ""
 class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or the next (1)
     direction: int
-class ShowPage(Intent, frozen=True):  # chat, cache, timeline or changes
+class ShowPage(Intent, frozen=True):  # chat, cache, timeline, changes or survives
     name: str
 class WidenPanel(Intent, frozen=True):  # for a text that is read in it, or not
     is_wide: bool

@@ -267,6 +267,10 @@ class WindowCommands(WindowCommandTable):
         text("Pause compaction"), intents.PauseCompaction(), menu=SESSION, group=5, is_checkable=True,
         needs=_SESSION, also=_also("handover hold stop automatic"),
     )
+    show_survival = Command(
+        text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
+        slash="survives", also=_also("replay compaction lost facts compare unmanaged picture"),
+    )
     branch_session = Command(
         text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", menu=SESSION, group=6,
         needs=_SESSION, slash="branch", also=_also("fork copy"),

@@ -203,7 +203,10 @@ class PageSwitch(Themed, TabList):
             perform(self, ShowPage(self._dragged_to))
 
     def select(self, page: str) -> None:
-        self._buttons[page].setChecked(True)
+        """Mark the name of a page on screen; none for one that isn't here."""
+        self._group.setExclusive(page in self._buttons)
+        for name, button in self._buttons.items():
+            button.setChecked(name == page)
         self._show_text()
 
     def width_at(self, detail: PageDetail) -> int:

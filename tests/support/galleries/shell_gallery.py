@@ -119,7 +119,7 @@ def make_window() -> MainWindow:
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
-    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context"))
+    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "What survives", "Context"))
     window.add_pages(WindowPages(*pages))
     window.show_center_page("welcome")
     return window
