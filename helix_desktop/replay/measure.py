@@ -427,6 +427,10 @@ def _compared(replayer: Replayer, request: Sequence[Message], summary: str) -> t
     return tuple(compared)
 
 
+_SENTENCES: Sequence[FactKind] = ("commands", "conclusions", "instructions")
+"""Facts that are said as they are, whatever their coverage asks for."""
+
+
 def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int) -> FactPlace:
     """Return whether a recall of its entry, whole or in part, brings back a fact that is not in context.
 
@@ -445,7 +449,7 @@ def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int) -> FactPl
             answer = answer.partition("\n")[2]  # the first line quotes the pattern
         # With the values in a call's arguments as they are:
         answer = answer.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
-        is_literal = kind == "commands" and fact in " ".join(answer.split())
+        is_literal = kind in _SENTENCES and fact in " ".join(answer.split())
         if is_literal or (words and words in answer) or NamedIn(answer).names(kind, fact, seq):
             return "one_call"
     return "nowhere"

@@ -33,7 +33,7 @@ tr = Translator("What survives")
 text = TextContext("What survives")
 
 _PICTURE_PX, _PICTURE_RATIO = 1_080, 2  # of a saved picture: its width, and pixels per pixel of that
-_COLUMN_PX, _FACT_CHARS = 108, 300
+_COLUMN_PX, _FACT_CHARS = 64, 300
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 _KINDS: dict[FactKind, TranslatableText] = {
@@ -225,9 +225,7 @@ class FactTable(Themed, QTreeWidget):
         for place in range(1, self.columnCount()):
             for item in (self.headerItem(), *self._items):
                 item.setTextAlignment(place, _RIGHT)
-            self.setColumnWidth(
-                place, max(scaled(_COLUMN_PX - 44 * (place == 1)), head.sectionSizeHint(place))
-            )
+            self.setColumnWidth(place, max(scaled(_COLUMN_PX), head.sectionSizeHint(place)))
 
     def tint(self, theme: Theme) -> None:
         super().tint(theme)
