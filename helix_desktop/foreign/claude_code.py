@@ -37,6 +37,8 @@ from helix_desktop.foreign.items import (
 )
 
 _STOPPED = "[Request interrupted by user"
+_LOCAL = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
+"""How texts begin that are outputs of commands which Claude Code ran itself, not the agent."""
 _STOPS: dict[str, StopReason] = {"max_tokens": "length", "refusal": "refusal", "pause_turn": "paused"}
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _KNOWN = frozenset(
@@ -148,7 +150,7 @@ class ClaudeCodeReader:
                 pictures.append(found)
             else:
                 yield DataRecord(**place, kind=kind_name("user", block.get("type")), data=encode(block))
-        if data.get("isMeta") is True and text:
+        if text and (data.get("isMeta") is True or text.startswith(_LOCAL)):
             yield DataRecord(**place, kind="user: added by Claude Code", data=encode({"text": text}))
         elif text.startswith(_STOPPED):
             yield TurnOver(**place, how="stopped")

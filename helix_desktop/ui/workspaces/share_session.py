@@ -50,9 +50,11 @@ class ShareDialog(TextsDialog):
         self._error.hide()
         self.list.currentItemChanged.connect(lambda *_: self._show_removed())
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.document.text))
+        formats = {".md": tr("Markdown"), ".html": tr("Page for a browser"), ".jsonl": tr("JSON lines")}
         for item in self.items():
-            size = format_size(len(self._documents[item.data(0, TEXT_NAME)].text.encode()))
-            item.setText(0, tr("{file} · {state}", file=item.data(0, TEXT_NAME), state=size))
+            file = item.data(0, TEXT_NAME)
+            size = format_size(len(self._documents[file].text.encode()))
+            item.setText(0, tr("{file} · {state}", file=formats[Path(file).suffix], state=size))
         self._show_removed()
 
     @property

@@ -178,6 +178,7 @@ class TestClaudeCode:
                 {"type": "novelty", "x": 1},
                 {"type": "custom-title", "customTitle": "Ports"},
                 {"type": "user", "message": {"role": "user", "content": "[Request interrupted by user]"}},
+                {"type": "user", "message": {"role": "user", "content": "<local-command-stdout>Bye!"}},
             ],
         )
         kept = of(items, DataRecord)
@@ -187,6 +188,8 @@ class TestClaudeCode:
         ]
         assert of(items, Title)[0].text == "Ports"
         assert of(items, TurnOver)[0].how == "stopped"
+        assert kept[-1].kind == "user: added by Claude Code"
+        assert not of(items, UserMessage)
 
 
 class TestCodex:
