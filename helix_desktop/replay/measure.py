@@ -413,17 +413,16 @@ def _compared(replayer: Replayer, request: Sequence[Message], summary: str) -> t
         items = tuple(
             ComparedFact(
                 fact,
-                "context" if fact not in hidden else _place_of(replayer, kind, fact, seq),
+                "context" if fact not in hidden else _place_of(replayer, kind, fact, seq, context),
                 fact not in lost,
                 facts.sentences.get(fact, ""),
             )
             for fact, seq in reversed([*of_kind.items()])
         )
         if items:
-            total, one_call = len(items), sum(item.place == "one_call" for item in items)
-            compared.append(
-                ComparedFacts(kind, total, total - len(lost), total - len(hidden), one_call, items)
-            )
+            total, places = len(items), [item.place for item in items]
+            in_context, one_call = places.count("context"), places.count("one_call")
+            compared.append(ComparedFacts(kind, total, total - len(lost), in_context, one_call, items))
     return tuple(compared)
 
 
@@ -431,15 +430,17 @@ _SENTENCES: Sequence[FactKind] = ("commands", "conclusions", "instructions")
 """Facts that are said as they are, whatever their coverage asks for."""
 
 
-def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int) -> FactPlace:
-    """Return whether a recall of its entry, whole or in part, brings back a fact that is not in context.
+def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int, context: str) -> FactPlace:
+    """Return whether a recall of its entry, whole or in part, brings back a fact that no context names.
 
-    An output's entry is that of its call, too.
+    What a message says is in context where all its words are. An output's entry is that of its call, too.
     """
     messages, first = replayer.session.transcript.messages, seq
     while (item := messages.item(first)) is None or isinstance(item.event, ToolAnswered):
         first -= 1
     words = item.event.text.strip() if first == seq else ""
+    if kind in ("conclusions", "instructions", "tasks") and words and words in context:
+        return "context"
     for arguments in ({}, {"pattern": re.escape(key_word(fact))}):
         try:
             answer = replayer.call_cache_tool(RECALL_TOOL, {"hash": f"e{first}-e{seq}", **arguments})
@@ -447,10 +448,12 @@ def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int) -> FactPl
             continue
         if arguments:
             answer = answer.partition("\n")[2]  # the first line quotes the pattern
+        if words and words in answer:
+            return "one_call"
         # With the values in a call's arguments as they are:
         answer = answer.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
         is_literal = kind in _SENTENCES and fact in " ".join(answer.split())
-        if is_literal or (words and words in answer) or NamedIn(answer).names(kind, fact, seq):
+        if is_literal or NamedIn(answer).names(kind, fact, seq):
             return "one_call"
     return "nowhere"
 

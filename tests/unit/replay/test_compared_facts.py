@@ -13,10 +13,22 @@ from helix_desktop.replay.recording import RawMessage
 
 RULE = "Never change the schema of the billing database."
 
+ANSWER = """Three documents were wrong or out of date:
+
+- Edited docs/method.md: 1 replacement at line 5. Lines: 26 -> 26: the spike limit is 0.35 m.
+- Edited docs/formats.md: 1 replacement at line 19. Lines: 27 -> 27: the threshold is 5.20 m.
+- Edited README.md: 1 replacement at line 35. Lines: 48 -> 49: the examples name `summary`.
+
+Numbers left in `docs`: No match for '0\\\\.40 m|5\\\\.30 m'. Tests after the change: OK."""
+
 
 def _session(steps: int) -> list[RawMessage]:
-    """A user's rule, and as many commands, each with an output of about 400 tokens."""
-    messages: list[RawMessage] = [{"role": "user", "content": f"{RULE} Find what is slow."}]
+    """A user's rule, an answer, and as many commands, each with an output of about 400 tokens."""
+    messages: list[RawMessage] = [
+        {"role": "user", "content": f"{RULE} Which numbers are left?"},
+        {"role": "assistant", "content": ANSWER},
+        {"role": "user", "content": "Find what is slow."},
+    ]
     for number in range(steps):
         command = f'cd src && grep -n "handler_{number}" part_{number}.py 2>&1 | head -40'
         call = {"id": f"c{number}", "name": "bash", "arguments": json.dumps({"command": command})}
