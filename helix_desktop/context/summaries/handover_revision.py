@@ -14,6 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import ExcludedCover, LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover import (
+    NOTHING_RECORDED,
     UNSUPPORTED,
     CutPoint,
     comparable_sentence,
@@ -339,6 +340,21 @@ def from_fields(fields: Mapping[str, str], valid_seqs: frozenset[int]) -> tuple[
         for line in filter(str.strip, text.splitlines()):
             _add_line(texts[title], line)
     return _parsed(texts, valid_seqs)
+
+
+def fields_to_markdown(fields: Mapping[str, str]) -> str:
+    return "\n\n".join(f"## {title}\n{text.strip()}".rstrip() for title, text in fields.items()) + "\n"
+
+
+def markdown_to_fields(text: str) -> dict[str, str]:
+    """Return the text below each heading; what stands before the first one, or below others, is kept, too."""
+    fields, title = {title: list[str]() for title in TITLES}, TITLES[0]
+    for line in text.splitlines():
+        known = section_title(parse_heading(line) or "")
+        title = known or title
+        if not known and line != NOTHING_RECORDED:
+            fields[title].append(line)
+    return {title: "\n".join(lines).strip("\n") for title, lines in fields.items()}
 
 
 def _add_line(sentences: list[str], line: str) -> None:
