@@ -31,7 +31,7 @@ from helix_desktop.context.summaries.handover import (
     user_texts,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
-from helix_desktop.context.summaries.sections import PREFERENCES, TITLES, HistoryExtract
+from helix_desktop.context.summaries.sections import TITLES, HistoryExtract
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -415,25 +415,6 @@ def revised_handover(seq: int, handover: HandoverMade, sections: tuple[Section, 
     )
 
 
-def sections_with(
-    handover: HandoverMade, title: str, bullet: Bullet, valid_seqs: Container[int]
-) -> tuple[Section, ...]:
-    """Return the sections of a handover with one more sentence at the end of the section `title`.
-
-    Of its sources those in `valid_seqs` stay. Sentences that were unsupported still say so: of a handover
-    that the user edited, nothing else would.
-    """
-    sections = editable_sections(handover)
-    sources = tuple(seq for seq in bullet.sources if seq in valid_seqs)
-    returned = Bullet(" ".join(bullet.text.split()), sources)
-    if all(section.title != title for section in sections):
-        sections = (*sections, Section(title))
-    return tuple(
-        Section(title, (*section.bullets, returned)) if section.title == title else section
-        for section in sections
-    )
-
-
 def editable_sections(handover: HandoverMade) -> tuple[Section, ...]:
     """Return the sections of a handover for editing, with unsupported sentences marked in the text."""
     return handover.sections if handover.edited else tuple(map(_with_marks, handover.sections))
@@ -458,19 +439,6 @@ def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
             _text("Merge its two sections."),
         )
     return title
-
-
-def with_preference(text: str, rule: Bullet) -> str:
-    """Return the text of the sections with an instruction at the end of the user's preferences."""
-    sources = ", ".join(f"e{seq}" for seq in rule.sources)
-    bullet = f"- {' '.join(rule.text.split())} [{sources}]"
-    title = f"## {PREFERENCES.title}"
-    head, heading, rest = text.partition(title)
-    if not heading:
-        return f"{text.rstrip()}\n\n{title}\n{bullet}\n"
-    section, following, others = rest.partition("\n## ")
-    end = f"\n\n## {others}" if following else "\n"
-    return f"{head}{heading}{section.rstrip()}\n{bullet}{end}"
 
 
 def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...]]:
