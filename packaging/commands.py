@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def test(arguments: Sequence[str]) -> int:
-    """Check the code, and run all tests in three processes; with arguments, only pytest with them."""
+    """Check the code, and run all tests in five processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
     if arguments:
         return _call("-m", "pytest", *arguments)
@@ -59,10 +59,11 @@ def test(arguments: Sequence[str]) -> int:
         # Else each of the tests' processes compiles the app and the tests for itself, all at the same time.
         if not (ROOT / "tests" / "__pycache__").exists():
             _compile_tests()
-        # One more than the two cores it has to fit on: a fifth of the time tests wait for a disk or a child.
+        # On the two cores that it has to fit on, three of them left one idle: tests wait for children, for
+        # disks, and for what a window does after a moment.
         with _folder_in_memory() as folder:
             in_memory = ("--basetemp", str(Path(folder, "tests"))) if folder else ()
-            tested = _call("-m", "pytest", "-n", "3", "--dist", "worksteal", f"--ignore={PEERS}", *in_memory)
+            tested = _call("-m", "pytest", "-n", "5", "--dist", "worksteal", f"--ignore={PEERS}", *in_memory)
     # Only what failed comes last: pytest's summary is the last line of a good run.
     failed = _report_failed(checks.result())
     return tested or failed

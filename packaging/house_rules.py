@@ -64,8 +64,6 @@ _REASON = re.compile(r"# (?:noqa: [A-Z]+\d+(?:, [A-Z]+\d+)*|type: ignore\[[\w, -
 _SELECTORS = {"press", "click", "button", "find_button", "find_buttons", "trigger"}
 _BUTTONS = {"QPushButton", "QToolButton", "QAbstractButton", "PushButton", "IconButton"}
 _LABELS = {"text", "accessibleName"}
-_CHIPS_OF_DATA = {"tests/ui/timeline/test_view.py"}
-"""Tests that select by label what shows data and has no name of its own."""
 
 PLAN = {
     "ui": {"lines": 52_000, "files": 250},
@@ -109,7 +107,7 @@ def syntax_problems(file: SourceFile) -> list[Problem]:
         problems += _calls(file, _OWN_THREADS, "the window leaves its thread by asyncio.to_thread alone")
     if file.name.startswith(PURE):
         problems += _calls(file, _CLOCK_AND_FILES, "the pure core reads no clock and no file")
-    if file.name.startswith(OF_THE_INTERFACE) and file.name not in _CHIPS_OF_DATA:
+    if file.name.startswith(OF_THE_INTERFACE):
         problems += [
             Problem(file.name, line, "select by object name (tests/support/window/buttons.py)")
             for line in _selections_by_label(file)

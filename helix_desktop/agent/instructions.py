@@ -12,11 +12,12 @@ from helix_desktop.agent.ports import InstructionSource
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven, StandingText
+from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven, StandingKind, StandingText
 
 _DEADLINE_S = 4.0  # a disk that does not answer holds up no turn
 _MAX_FOLDERS = 40  # that the answers of one step name
 _ROOM = 5  # instructions take at most a fifth of the window
+_WITH_OWN_SHARE: tuple[StandingKind, ...] = ("environment", "skills")  # short by what makes them
 log = logging.getLogger(__name__)
 
 
@@ -106,7 +107,7 @@ class SessionInstructions:
         counted: list[StandingText] = []
         for text, tokens in zip(texts, counts, strict=True):
             counted_text = msgspec.structs.replace(text, tokens=tokens)
-            if tokens > room and text.kind != "environment":
+            if tokens > room and text.kind not in _WITH_OWN_SHARE:
                 counted_text = await self._named_only(text, text.key in changed)
             room -= counted_text.tokens
             counted.append(counted_text)

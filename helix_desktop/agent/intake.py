@@ -98,10 +98,14 @@ class Intake:
         masks = (mask_arguments(call, digits) for call in response.calls)
         masked_calls = [masked for masked in masks if masked is not None]
         texts = [response.text, *(call.name + call.arguments for call in response.calls)]
-        counts = await self._counter.count([*texts, *_shortened_texts(response.calls, masked_calls)])
-        tokens, argument_counts = sum(counts[: len(texts)]), counts[len(texts) :]
+        names = {call.id: call.name for call in response.calls}
+        short_texts = [names[masked.call.call_id] + masked.call.arguments for masked in masked_calls]
+        counts = await self._counter.count([*texts, *short_texts])
+        tokens, short_counts = sum(counts[: len(texts)]), counts[len(texts) :]
+        full_counts = {call.id: count for call, count in zip(response.calls, counts[1:], strict=False)}
         saved = sum(
-            full - short for full, short in zip(argument_counts[::2], argument_counts[1::2], strict=True)
+            full_counts[masked.call.call_id] - short
+            for masked, short in zip(masked_calls, short_counts, strict=True)
         )
         event = AssistantSpoke(
             text=response.text,
@@ -340,14 +344,6 @@ def decode_output(data: bytes, digest: str) -> tuple[str, bool]:
     if _REPLACEMENT_CHAR not in text or text.encode() == data:
         return text, True
     return f"{text}\n[Some bytes are not UTF-8 text] {bare_marker(digest)} the bytes as they were", False
-
-
-def _shortened_texts(calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]) -> list[str]:
-    """Return, for each call that can be shortened, its full and its shortened arguments in turn."""
-    arguments_by_id = {call.id: call.arguments for call in calls}
-    return [
-        text for masked in shortened for text in (arguments_by_id[masked.call.call_id], masked.call.arguments)
-    ]
 
 
 def _extra_images(result: ToolResult) -> tuple[Image, ...]:

@@ -49,6 +49,7 @@ from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession, Wind
 from helix_desktop.ui.shell.crash_notice import report_crash
 from helix_desktop.ui.shell.main_window import WindowPages
 from helix_desktop.ui.shell.panes import LAYOUT_NAMES
+from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from helix_desktop.words.translation import Translator, translate
@@ -395,14 +396,14 @@ def _build_pages(window_context: WindowContext) -> None:
     cache.preview.content.remember(window_state.get, window_state.put)
     timeline, changes = Timeline(parent=pages), ChangesPage(start, parent=pages)
     changes.detail.remember(window_state.get, window_state.put)
-    inspector = Inspector(window.inspector_pane)
+    survives, inspector = SurvivalPage(pages), Inspector(window.inspector_pane)
     appearance = window_context.appearance
 
     def zoom(theme: Theme) -> None:
         chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
 
     page_keys = cache.keys, changes.keys, inspector.keys
-    window.add_pages(WindowPages(chat, cache, timeline, changes, inspector, page_keys))
+    window.add_pages(WindowPages(chat, cache, timeline, changes, survives, inspector, page_keys))
     appearance.changed.connect(zoom)
     zoom(appearance.theme)
 

@@ -97,7 +97,7 @@ def _lines(catalog: PromptCatalog) -> Iterator[str]:
         reason = translate(join_sentences(unusable.why, unusable.fix))
         yield tr("{file} can't be used: {reason}", file=unusable.path, reason=reason)
     if catalog.is_untrusted:
-        yield tr("Prompt files of this folder aren't read until you trust it.")
+        yield tr("Prompt files and skills of this folder aren't read until you trust it.")
 
 
 def _hidden_text(hidden: HiddenFile) -> str:

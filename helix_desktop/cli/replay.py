@@ -79,12 +79,13 @@ def replay(args: argparse.Namespace) -> int:
             print_out(
                 tr(
                     "{file}: compacted before model call {call}. Of {total} facts its summary names {named}, "
-                    "the managed context {managed}.",
+                    "the managed context {managed}. One call recalls {recalled} more.",
                     file=one.file,
                     call=format_integer(compaction.request),
                     total=format_integer(sum(kind.total for kind in facts)),
                     named=format_integer(sum(kind.in_summary for kind in facts)),
                     managed=format_integer(sum(kind.in_context for kind in facts)),
+                    recalled=format_integer(sum(kind.one_call for kind in facts)),
                 )
                 if facts
                 else tr(
@@ -150,7 +151,7 @@ def _document(figures: RecordingFigures, model: str) -> dict[str, object]:
     own = totals_of([figures])
     more: dict[str, object] = {}
     if model:
-        price = _input_price(model) / 1_000_000
+        price = ModelCatalog.load(resources_dir() / "models.toml").input_price(model) / 1_000_000
         more = {
             "model": model,
             "cost": round(figures.managed.billed * price, 10) if price else None,
@@ -168,14 +169,6 @@ def _document(figures: RecordingFigures, model: str) -> dict[str, object]:
         "coverage_share_old": own.coverage_share_old,
         "coverage_share_very_old": own.coverage_share_very_old,
     }
-
-
-def _input_price(model: str) -> float:
-    """Return the US dollars per million input tokens at the model's own vendor; 0 where it isn't known."""
-    catalog = ModelCatalog.load(resources_dir() / "models.toml")
-    hosts = (host for vendor in catalog.vendors for host in vendor.hosts)
-    specs = (catalog.spec_for(f"https://{host}", model) for host in hosts)
-    return next((spec.spec.price_in for spec in specs if spec is not None and spec.spec.price_in), 0.0)
 
 
 def _percent(share: float) -> str:

@@ -40,7 +40,8 @@ def search(args: argparse.Namespace) -> int:
     async def work(services: AppServices) -> int:
         workspaces = (resolve_workspace(services, args).id,) if args.workspace else ()
         since = 0 if args.since is None else wall_clock_ms() - args.since
-        request = SearchRequest(args.query, tuple(args.kind or SEARCH_KINDS), workspaces, since)
+        kinds = tuple(args.kind or SEARCH_KINDS)
+        request = SearchRequest(args.query, kinds, workspaces, since, all_outputs=True)
         request.terms  # noqa: B018 - raises for a query without words before anything is indexed
         await services.search.index_closed(ProgressPrinter(tr("Indexing")).update, workspaces)
         findings = SearchFindings(request)
@@ -117,8 +118,6 @@ def _found_text(findings: SearchFindings, sessions: int) -> str:
     ]
     if len(findings.sessions()) > sessions or findings.has_more:
         parts.append(tr("there may be more: raise {limit}", limit="--limit"))
-    if findings.outputs_left:
-        parts.append(tr("not all outputs were searched: see “cache search”"))
     return " · ".join(parts)
 
 
@@ -127,7 +126,6 @@ def _document(services: AppServices, findings: SearchFindings, sessions: list[Se
     return {
         "sessions": [_session_document(services, session) for session in sessions],
         "more": findings.has_more or len(findings.sessions()) > len(sessions),
-        "outputs_left": findings.outputs_left,
         "unindexed": unindexed,
         "events": events,
         "unsearched": sorted(findings.errors),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -72,8 +73,9 @@ class ModelCatalog:
         ]
 
     @classmethod
+    @functools.cache
     def load(cls, path: Path) -> ModelCatalog:
-        """Read the catalog. Blocks for some milliseconds. Raises ValueError if the file is invalid."""
+        """Read the catalog, once. Blocks for some milliseconds. Raises ValueError if the file is invalid."""
         with path.open("rb") as file:
             return cls(msgspec.convert(tomllib.load(file)["vendor"], tuple[Vendor, ...]))
 
@@ -101,6 +103,12 @@ class ModelCatalog:
                 if entry is not None and not (entry.open and is_local):
                     return vendor.sourced_spec(entry, host in vendor.hosts)
         return None
+
+    def input_price(self, model: str) -> float:
+        """Return the US dollars per million input tokens at the model's own vendor; 0: not known."""
+        hosts = (host for vendor in self.vendors for host in vendor.hosts)
+        specs = (self.spec_for(f"https://{host}", model) for host in hosts)
+        return next((spec.spec.price_in for spec in specs if spec is not None and spec.spec.price_in), 0.0)
 
     def _ranked(self, host: str) -> Iterator[tuple[Vendor, dict[str, CatalogEntry]]]:
         """Yield the host's vendor with its entries; all vendors if the host has none or lists no models."""

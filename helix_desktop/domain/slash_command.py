@@ -78,6 +78,11 @@ _FENCE = "---"
 _NO_BREAKS = {ord("\n"): None, ord("\t"): None}
 _DESCRIPTION_CAP = 120  # characters
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)")
+_BLOCK = re.compile(r"[|>][-+1-9]{0,2}(?:\s+#.*)?")
+_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\s+#.*)?')
+_SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'(?:\s+#.*)?")
+_ESCAPE = re.compile(r'\\([\\"/nrt])')
+_COMMENT = re.compile(r"(?:^|\s)#")
 _PLACEHOLDER = re.compile(r"(\\?)\$(ARGUMENTS(?!\w)|[1-9](?!\d))")
 _WORD = re.compile(r'"([^"]*)"(?!\S)|(\S+)')
 # As other agents mark what they run: a line that begins with "!", !`command` within one, a fence with "!".
@@ -128,8 +133,7 @@ def parse_prompt_file(data: bytes, name: str, scope: PromptScope, path: str) -> 
     content = data.decode(utf16_encoding(data) or "utf-8-sig").removeprefix("\ufeff").replace("\r\n", "\n")
     if "\0" in content:
         raise UnicodeDecodeError("utf-8", data, data.index(0), data.index(0) + 1, "not text")
-    fields, text = _split_front_matter(content)
-    lines = enumerate(content.split("\n"), 1)
+    fields, text = split_front_matter(content)
     return PromptFile(
         name,
         scope,
@@ -138,34 +142,54 @@ def parse_prompt_file(data: bytes, name: str, scope: PromptScope, path: str) -> 
         text.strip(),
         first_line(fields.get("description", "") or text, _DESCRIPTION_CAP),
         first_line(fields.get("argument-hint", ""), _DESCRIPTION_CAP),
-        tuple(number for number, line in lines if "!" in line and _RUN_BY_OTHERS.search(line)),
+        run_by_others(content),
         bool(first_hidden(content.translate(_NO_BREAKS))),  # plain text is then known at a glance
     )
 
 
-def _split_front_matter(content: str) -> tuple[dict[str, str], str]:
-    """Return the fields above the text and the text; without a closing line all of it is text."""
+def run_by_others(content: str) -> tuple[int, ...]:
+    """Return the lines, from 1, that other agents would run."""
+    lines = enumerate(content.split("\n"), 1)
+    return tuple(number for number, line in lines if "!" in line and _RUN_BY_OTHERS.search(line))
+
+
+def split_front_matter(content: str) -> tuple[dict[str, str], str]:
+    """Return the fields above the text, each on one line, and the text; without a closing line all is text.
+
+    Of YAML it reads what stands in such files: `key: value`, quotes, text over several lines. A YAML library
+    would refuse a colon inside a plain value, which is common there, and would read aliases and types, which
+    nobody needs. What is nested belongs to the field above it.
+    """
     lines = content.split("\n")
     if lines[0].rstrip() != _FENCE:
         return {}, content
     end = next((index for index, line in enumerate(lines) if index and line.rstrip() == _FENCE), 0)
     if not end:
         return {}, content
-    fields: dict[str, str] = {}
-    key = ""
+    found: dict[str, list[str]] = {}
+    parts: list[str] = []
     for line in lines[1:end]:
         field = _FIELD.fullmatch(line.rstrip())
         if field:
-            key = field[1].lower()
-            fields[key] = "" if field[2] in ("|", ">", "|-", ">-") else _unquote(field[2])
-        elif key and line[:1].isspace():
-            fields[key] = f"{fields[key]} {line.strip()}".strip()
+            parts = found[field[1].lower()] = [field[2]]
+        elif line[:1].isspace():
+            parts.append(line.strip())
+    fields = {
+        key: " ".join(filter(None, parts[1:]))
+        if _BLOCK.fullmatch(parts[0])
+        else _scalar(" ".join(filter(None, parts)))
+        for key, parts in found.items()
+    }
     return fields, "\n".join(lines[end + 1 :])
 
 
-def _unquote(value: str) -> str:
-    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
-    return value[1:-1] if is_quoted else value
+def _scalar(value: str) -> str:
+    """Return what a YAML value on one line says, without quotes and without the comment behind it."""
+    if match := _DOUBLE_QUOTED.fullmatch(value):
+        return _ESCAPE.sub(lambda escape: " " if escape[1] in "nrt" else escape[1], match[1]).strip()
+    if match := _SINGLE_QUOTED.fullmatch(value):
+        return match[1].replace("''", "'")
+    return _COMMENT.split(value, maxsplit=1)[0].rstrip()
 
 
 def split_arguments(arguments: str) -> list[str]:

@@ -1,8 +1,9 @@
 """Cline and Roo Code: `api_conversation_history.json` in the folder of a task, a list of messages.
 
 Known: the blocks of Anthropic's interface that both write, with calls as blocks (Cline from 3.30, Roo Code
-from 3.36) or, before, as XML in the answer's text, with the output in the next user message; and the second
-format of Roo Code, `{"version": 2, "messages": […]}`, with the parts of the AI SDK.
+from 3.36) or, before, as XML in the answer's text, with the output in the next user message; the second
+format of Roo Code, `{"version": 2, "messages": […]}`, with the parts of the AI SDK; and the sessions of
+Cline's SDK, `sessions/ID/ID.messages.json`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from helix_desktop.domain.choices import ForeignAgent
-from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.messages import ToolCall, Usage
 from helix_desktop.foreign.claude_code import anthropic_usage
 from helix_desktop.foreign.items import (
+    About,
     AnswerPart,
     AnyItem,
     CallUsage,
@@ -22,11 +24,15 @@ from helix_desktop.foreign.items import (
     DataRecord,
     Output,
     Picture,
+    Title,
     UserMessage,
+    as_cost,
+    as_count,
     as_dict,
     as_list,
     as_text,
     blocks_of,
+    decode_object,
     encode,
     kind_name,
     picture,
@@ -50,6 +56,8 @@ _DONE = re.compile(r"<attempt_completion>\s*<result>\s*(.*?)\s*</result>.*?</att
 _THOUGHTS = re.compile(r"<thinking>\s*(.*?)\s*</thinking>\s*", re.DOTALL)
 _ADDED = re.compile(r"\s*<(environment_details|explicit_instructions|file_content|automatic_reminder)\b")
 _FIELDS = ("role", "content", "ts", "type")
+_BESIDE = ("ui-message", "context-history", "task-metadata", "history-item", "session-manifest", "history")
+_FAILED = "[ERROR]"  # how Roo Code begins the output of a call that failed, in its second format
 
 
 class ClineReader:
@@ -60,14 +68,38 @@ class ClineReader:
         self._answers = 0
         self._calls = 0
         self._open: ToolCall | None = None  # a call in XML that has no output yet
+        self._requests = 0
+        self._has_usage = False  # with the messages: then what the screen says of it is the same
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         at_ms = time_ms(data.get("ts"))
         role = data.get("role")
-        if data.get("isSummary") is True:
-            yield Compacted(at_ms=at_ms, summary="\n\n".join(_texts(data.get("content"))))
-            yield DataRecord(at_ms=at_ms, kind="summary: marks", data=encode(rest_of(data, "content")))
+        if data.get("isSummary") is True or data.get("isTruncationMarker") is True:
+            is_summary = data.get("isSummary") is True
+            text = "\n\n".join(_texts(data.get("content")))
+            yield Compacted(at_ms=at_ms, summary=text if is_summary else "")
+            kind = "summary: marks" if is_summary else "truncation: marker"
+            yield DataRecord(at_ms=at_ms, kind=kind, data=encode(rest_of(data, "content") if text else data))
             return
+        if data.get("type") == "reasoning":
+            blocks = filter(None, _texts(data.get("summary")) or [as_text(data.get("text"))])
+            group = f"answer-{self._answers + 1}"
+            yield AnswerPart(at_ms=at_ms, group=group, reasoning="\n\n".join(blocks))
+            if opaque := rest_of(data, "type", "role", "content", "summary", "text", "ts"):
+                yield DataRecord(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
+            return
+        if data.get("type") == "task" and role is None:
+            task = as_dict(data.get("entry"))
+            yield About(
+                source=as_text(task.get("id")),
+                folder=as_text(task.get("folder")),
+                version=as_text(task.get("version")),
+            )
+            if title := as_text(task.get("title")):
+                yield Title(text=title)
+            return
+        if data.get("type") == "ui-message" and not self._has_usage:
+            yield from self._request_usage(as_dict(data.get("entry")))
         match role:
             case "user":
                 yield from self._user(data, at_ms)
@@ -76,7 +108,7 @@ class ClineReader:
             case "tool":
                 yield from self._outputs(blocks_of(data.get("content")), at_ms)
             case _:
-                is_known = data.get("type") in ("reasoning", "ui-message", "task-metadata")
+                is_known = data.get("type") in _BESIDE
                 yield DataRecord(
                     at_ms=at_ms, kind=kind_name(role, data.get("type")), data=raw, is_known=is_known
                 )
@@ -92,7 +124,7 @@ class ClineReader:
         yield from self._outputs(
             [block for block in blocks if block.get("type") in ("tool_result", "tool-result")], at_ms
         )
-        texts, output, pictures = [], list[str](), list[Picture]()
+        texts, output, pictures, pasted = [], list[str](), list[Picture](), list[tuple[str, str]]()
         is_output = False
         for block in blocks:
             kind, text = block.get("type"), as_text(block.get("text"))
@@ -100,6 +132,8 @@ class ClineReader:
                 continue
             if kind == "image" and (found := _picture(block)) is not None:
                 pictures.append(found)
+            elif kind == "file" and (content := as_text(block.get("content"))):
+                pasted.append((as_text(block.get("path")), content))
             elif kind != "text":
                 yield DataRecord(at_ms=at_ms, kind=kind_name("user", kind), data=encode(block))
             elif _ADDED.match(text):
@@ -118,8 +152,9 @@ class ClineReader:
             yield Output(at_ms=at_ms, call_id=self._open.id, text="\n".join(output), pictures=tuple(pictures))
             pictures = []
         self._open = None
-        if texts or pictures:
-            yield UserMessage(at_ms=at_ms, text="\n\n".join(texts), pictures=tuple(pictures))
+        if texts or pictures or pasted:
+            text = "\n\n".join(texts)
+            yield UserMessage(at_ms=at_ms, text=text, pictures=tuple(pictures), pasted=tuple(pasted))
 
     def _outputs(self, blocks: list[dict[str, Any]], at_ms: int) -> Iterator[AnyItem]:
         for block in blocks:
@@ -128,13 +163,17 @@ class ClineReader:
                 continue
             output = block.get("content", block.get("output"))
             if isinstance(output, dict):
-                output = output.get("value")
-            found = (_picture(part) for part in blocks_of(output))
+                output = output.get("value", output)
+            text = "\n".join(_texts(output))
+            found = [_picture(part) for part in blocks_of(output)]
+            if output and not text and not any(found):
+                text = encode(output).decode()  # a value of JSON
+            is_failed = block.get("type") == "tool-result" and text.lstrip().startswith(_FAILED)
             yield Output(
                 at_ms=at_ms,
                 call_id=as_text(block.get("tool_use_id")) or as_text(block.get("toolCallId")),
-                text="\n".join(_texts(output)),
-                ok=block.get("is_error") is not True,
+                text=text,
+                ok=block.get("is_error") is not True and not is_failed,
                 pictures=tuple(one for one in found if one is not None),
             )
 
@@ -170,7 +209,8 @@ class ClineReader:
                     at_ms=at_ms, kind="assistant: calls as written", data=encode({"text": written})
                 )
         info = as_dict(data.get("modelInfo"))
-        model = "/".join(filter(None, (as_text(info.get("providerId")), as_text(info.get("modelId")))))
+        names = (info.get("providerId", info.get("provider")), info.get("modelId", info.get("id")))
+        model = "/".join(filter(None, map(as_text, names)))
         yield AnswerPart(
             at_ms=at_ms,
             group=group,
@@ -181,7 +221,31 @@ class ClineReader:
             stop="calls" if calls else "end",
         )
         if usage := as_dict(data.get("usage")):
+            self._has_usage = True
             yield CallUsage(at_ms=at_ms, group=group, usage=anthropic_usage(usage))
+        elif metrics := as_dict(data.get("metrics")):
+            self._has_usage = True
+            tokens = as_dict(metrics.get("tokens")) or metrics
+            cached = as_count(tokens.get("cacheReadTokens", tokens.get("cached")))
+            writes = as_count(tokens.get("cacheWriteTokens"))
+            total = as_count(tokens.get("inputTokens", tokens.get("prompt"))) + cached + writes
+            said = as_count(tokens.get("outputTokens", tokens.get("completion")))
+            used = Usage(total, said, cached, writes, 0, True, True)
+            yield CallUsage(at_ms=at_ms, group=group, usage=used, cost=as_cost(metrics.get("cost")))
+
+    def _request_usage(self, shown: dict[str, Any]) -> Iterator[AnyItem]:
+        """Yield what a model call took, as the screen of a task says it."""
+        if shown.get("say") not in ("api_req_started", "deleted_api_reqs"):
+            return
+        said = decode_object(as_text(shown.get("text")).encode("utf-8", "replace")) or {}
+        cached, writes = as_count(said.get("cacheReads")), as_count(said.get("cacheWrites"))
+        tokens, answer = as_count(said.get("tokensIn")), as_count(said.get("tokensOut"))
+        if said.get("apiProtocol") != "openai":  # OpenAI's count has what its cache had
+            tokens += cached + writes
+        if tokens or answer:
+            self._requests += 1
+            used = Usage(tokens, answer, cached, writes, 0, True, True)
+            yield CallUsage(group=f"request-{self._requests}", usage=used, cost=as_cost(said.get("cost")))
 
     def _parse_xml(self, text: str) -> tuple[str, list[str], ToolCall | None]:
         """Return an answer's words, its thoughts, and the call in it: one in each answer."""
@@ -203,8 +267,9 @@ def _texts(content: object) -> list[str]:
 
 
 def _picture(block: dict[str, Any]) -> Picture | None:
-    source = as_dict(block.get("source"))
-    return picture(source.get("data") or block.get("image")) if block.get("type") == "image" else None
+    if block.get("type") not in ("image", "media"):
+        return None
+    return picture(as_dict(block.get("source")).get("data") or block.get("image") or block.get("data"))
 
 
 def history_messages(value: object) -> list[Any]:

@@ -1,8 +1,8 @@
 """Codex: one JSON record a line, in `sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl` and `archived_sessions/`.
 
-Known: records of kind and payload, as since version 0.32 (session_meta, turn_context, response_item,
-event_msg, compacted), and the bare items that earlier versions wrote. What the model was sent are the
-response items; most of the events say the same for the screen, and are kept as data.
+Known: records of kind and payload, as versions 0.32 to 0.160 write them, in both history modes, also packed
+(`.jsonl.zst`); and the bare items that earlier versions wrote. What the model was sent are the response
+items; most of the events say the same for the screen, and are kept as data.
 """
 
 from __future__ import annotations
@@ -40,15 +40,25 @@ from helix_desktop.foreign.items import (
     tool_call,
 )
 
-_KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted", "token_usage_record")
+_KEPT = frozenset(
+    (
+        *("world_state", "inter_agent_communication", "inter_agent_communication_metadata"),
+        *("retained_context", "security_risk_score", "realtime_item"),
+    )
+)
 _ITEMS = (
     *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call"),
     *("custom_tool_call_output", "local_shell_call", "web_search_call", "ghost_snapshot", "compaction"),
     *("compaction_summary", "tool_search_call", "tool_search_output", "image_generation_call", "other"),
+    *("context_compaction", "compaction_trigger", "additional_tools", "agent_message"),
+    *("configuration_update", "local_shell_call_output"),
 )
 _ADDED = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill"
-    r"|user_shell_command|subagent_notification|collaboration_mode|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
+    r"|user_shell_command|subagent_notification|collaboration_mode|INSTRUCTIONS|recommended_plugins"
+    r"|agent_message_board_notification|personality_spec|apps_instructions|plugins_instructions)\b"
+    r"|# AGENTS\.md instructions)"
 )
 """How texts begin that Codex itself puts into user messages."""
 _EVENTS = frozenset(
@@ -58,6 +68,7 @@ _EVENTS = frozenset(
         *("task_started", "turn_started", "task_complete", "turn_complete", "item_completed", "error"),
         *("entered_review_mode", "exited_review_mode", "image_generation_end", "view_image_tool_call"),
         *("turn_aborted", "thread_rolled_back", "thread_name_updated", "agent_reasoning_section_break"),
+        *("thread_goal_updated", "thread_settings_applied", "sub_agent_activity", "plan_update", "warning"),
     )
 )
 _EXIT = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d{1,10})\b")
@@ -73,6 +84,10 @@ class CodexReader:
         self._provider = ""
         self._answers = 1
         self._calls = 0
+        self._agent_path = ""  # of a subagent, as messages of other agents name it
+        self._messages = set[str]()  # of other agents
+        self._total: object = None  # that the newest count of tokens said
+        self._records_usage = False  # of each call, apart from those counts
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         kind, at_ms = as_text(data.get("type")), time_ms(data.get("timestamp"))
@@ -84,8 +99,11 @@ class CodexReader:
         elif not kind and as_text(data.get("id")) and not self._is_described:
             yield from self._about(data, raw, at_ms)
         else:
+            if kind == "inter_agent_communication":
+                yield from self._agent_message(payload, at_ms)
             name = kind or data.get("record_type")
-            yield DataRecord(at_ms=at_ms, kind=kind_name(name), data=raw, is_known="record_type" in data)
+            is_known = kind in _KEPT or "record_type" in data
+            yield DataRecord(at_ms=at_ms, kind=kind_name(name), data=raw, is_known=is_known)
 
     def end(self) -> Iterator[AnyItem]:
         return iter(())
@@ -94,6 +112,7 @@ class CodexReader:
         if not self._is_described:
             self._is_described = True
             self._provider = as_text(meta.get("model_provider"))
+            self._agent_path = as_text(meta.get("agent_path"))
             yield About(
                 at_ms=time_ms(meta.get("timestamp")) or at_ms,
                 source=as_text(meta.get("id")),
@@ -111,6 +130,12 @@ class CodexReader:
                 yield DataRecord(at_ms=at_ms, kind=kind, data=raw)
             case "response_item":
                 yield from self._item(payload, raw, at_ms)
+            case "token_usage_record":
+                self._records_usage = True
+                if usage := _usage(as_dict(payload.get("usage"))):
+                    group = as_text(payload.get("response_id")) or self._group
+                    yield CallUsage(at_ms=at_ms, group=group, usage=usage)
+                yield DataRecord(at_ms=at_ms, kind=kind, data=raw)
             case "compacted":
                 yield Compacted(at_ms=at_ms, summary=as_text(payload.get("message")))
                 if rest := rest_of(payload, "message"):
@@ -122,7 +147,12 @@ class CodexReader:
         kind = as_text(event.get("type"))
         match kind:
             case "token_count":
-                if usage := _usage(as_dict(as_dict(event.get("info")).get("last_token_usage"))):
+                info = as_dict(event.get("info"))
+                total, before = info.get("total_token_usage"), self._total
+                is_news = info and (total is None or total != before)  # it is also repeated, with new limits
+                self._total = total
+                usage = _usage(as_dict(info.get("last_token_usage")))
+                if is_news and usage and not self._records_usage:
                     yield CallUsage(at_ms=at_ms, group=self._group, usage=usage)
                 self._answers += 1
             case "turn_aborted":
@@ -130,7 +160,9 @@ class CodexReader:
             case "error":
                 yield TurnOver(at_ms=at_ms, how="failed", why=as_text(event.get("message")))
             case "task_complete" | "turn_complete":
-                yield TurnOver(at_ms=at_ms, how="done")
+                error = event.get("error")
+                why = as_text(error) or as_text(as_dict(error).get("message"))
+                yield TurnOver(at_ms=at_ms, how="failed" if error else "done", why=why)
             case "thread_rolled_back":
                 yield RolledBack(at_ms=at_ms, messages=as_count(event.get("num_turns")))
             case "thread_name_updated" if title := as_text(event.get("thread_name")):
@@ -156,18 +188,32 @@ class CodexReader:
                 )
                 if opaque := rest_of(item, "type", "summary", "content"):
                     yield DataRecord(at_ms=at_ms, kind="reasoning: encrypted", data=encode(opaque))
-            case "function_call" | "tool_search_call":
-                yield self._call(at_ms, call_id, item.get("name") or "tool_search", item.get("arguments"))
+            case "function_call":
+                yield self._call(at_ms, call_id, _tool_name(item), item.get("arguments"))
+            case "tool_search_call":
+                yield self._call(at_ms, call_id, "tool_search", item.get("arguments"))
             case "custom_tool_call":
-                yield self._call(at_ms, call_id, item.get("name"), item.get("input"))
+                yield self._call(at_ms, call_id, _tool_name(item), item.get("input"))
             case "local_shell_call":
                 yield self._call(at_ms, call_id, "local_shell", item.get("action"))
-            case "function_call_output" | "custom_tool_call_output":
+            case "web_search_call":
+                yield from self._provider_call(item, "web_search", item.get("action"), (), at_ms)
+            case "image_generation_call":
+                found = picture(item.get("result"))
+                pictures = () if found is None else (found,)
+                arguments = {"prompt": item.get("revised_prompt")}
+                yield from self._provider_call(item, "image_generation", arguments, pictures, at_ms)
+                if found is None:
+                    yield DataRecord(at_ms=at_ms, kind="image_generation_call", data=raw)
+            case "agent_message":
+                yield from self._agent_message(item, at_ms)
+                yield DataRecord(at_ms=at_ms, kind=kind_name("response_item", kind), data=raw)
+            case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
                 yield from self._output(as_text(call_id), item.get("output"), at_ms)
             case "tool_search_output":
                 tools = encode(as_list(item.get("tools"))).decode()
                 yield Output(at_ms=at_ms, call_id=as_text(call_id), text=tools)
-            case "compaction" | "compaction_summary":
+            case "compaction" | "compaction_summary" | "context_compaction":
                 yield Compacted(at_ms=at_ms)
                 yield DataRecord(at_ms=at_ms, kind="compaction: encrypted", data=raw)
             case _:
@@ -193,11 +239,37 @@ class CodexReader:
         self._calls += 1
         return self._part(at_ms, calls=(tool_call(call_id, name, arguments, f"call-{self._calls}"),))
 
+    def _provider_call(
+        self, item: dict[str, Any], name: str, arguments: object, pictures: tuple[Picture, ...], at_ms: int
+    ) -> Iterator[AnyItem]:
+        """Yield a call that the provider answered itself: of what came of it only pictures are recorded."""
+        part = self._call(at_ms, item.get("id"), name, arguments)
+        yield part
+        self._answers += 1
+        if pictures:
+            yield Output(at_ms=at_ms, call_id=part.calls[0].id, text="", pictures=pictures)
+
+    def _agent_message(self, message: dict[str, Any], at_ms: int) -> Iterator[AnyItem]:
+        """Yield what another agent told this one: the task of a subagent, and what followed."""
+        name = as_text(message.get("id"))
+        texts = filter(None, map(_block_text, blocks_of(message.get("content"))))
+        text = "\n\n".join(texts)
+        is_mine = self._agent_path != "" and message.get("recipient") == self._agent_path
+        if is_mine and text and not (name and name in self._messages):
+            self._messages.add(name)
+            yield UserMessage(at_ms=at_ms, text=text, steered=True)
+
     def _message(self, item: dict[str, Any], raw: bytes, at_ms: int) -> Iterator[AnyItem]:
-        texts, pictures = [], []
-        for block in blocks_of(item.get("content")):
+        texts, pictures, blocks = [], [], blocks_of(item.get("content"))
+        kinds = as_list(
+            as_dict(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+        )
+        kinds = kinds if len(kinds) == len(blocks) else [""] * len(blocks)
+        for block, kind in zip(blocks, map(as_text, kinds), strict=True):
             text = _block_text(block)
-            if text and not _ADDED.match(text):
+            is_named = kind not in ("", "unknown")
+            is_added = not kind.startswith("user.") if is_named else bool(_ADDED.match(text))
+            if text and not is_added:
                 texts.append(text)
             elif block.get("type") == "input_image" and (found := picture(block.get("image_url"))):
                 pictures.append(found)
@@ -237,6 +309,11 @@ class CodexReader:
             exit_code=exit_code,
             pictures=tuple(pictures),
         )
+
+
+def _tool_name(item: dict[str, Any]) -> str:
+    space, name = as_text(item.get("namespace")), as_text(item.get("name"))
+    return f"{space.rstrip('_')}__{name}" if space else name
 
 
 def _block_text(block: dict[str, Any]) -> str:

@@ -28,6 +28,7 @@ from helix_desktop.foreign.items import (
     read_record,
 )
 from helix_desktop.foreign.sources import (
+    HISTORY_NAMES,
     SESSION_COLUMNS,
     Source,
     open_database,
@@ -55,7 +56,6 @@ _EXTENSIONS: dict[str, ForeignAgent] = {
     "saoudrizwan.claude-dev": "cline",
     "rooveterinaryinc.roo-cline": "roo-code",
 }
-_HISTORY = "api_conversation_history.json"
 
 
 class FoundSession(msgspec.Struct, frozen=True):
@@ -111,7 +111,12 @@ class AgentFolders(msgspec.Struct, frozen=True):
         for user in users:
             for extension, agent in _EXTENSIONS.items():
                 yield agent, user / "globalStorage" / extension / "tasks"
-        yield "cline", self.home / ".cline" / "data" / "tasks"
+        yield "cline", self.cline() / "tasks"
+        yield "roo-code", self.home / ".vscode-mock" / "global-storage" / "tasks"
+
+    def cline(self) -> Path:
+        named = self.environ.get("CLINE_DATA_DIR", "")
+        return Path(named) if named else Path(self.environ.get("CLINE_DIR") or self.home / ".cline") / "data"
 
 
 def find_sessions(folders: AgentFolders) -> Iterator[FoundSession]:
@@ -123,31 +128,40 @@ def find_sessions(folders: AgentFolders) -> Iterator[FoundSession]:
     yield from _with_subagents(
         found
         for root in folders.codex()
-        for path in _files(root, "**/rollout-*.jsonl")
+        for path in _files(root, "**/rollout-*.jsonl*")
+        if path.suffix in (".jsonl", ".zst")
         for found in _described(Source("codex", path))
     )
     yield from _opencode(folders.opencode())
     for path in _files(folders.pi(), "**/*.jsonl"):
         yield from _described(Source("pi", path))
     for agent, tasks in folders.extensions():
-        for path in _files(tasks, f"*/{_HISTORY}"):
+        for path in _tasks(tasks):
             yield from _described(Source(agent, path, "history"))
+    for path in _files(folders.cline() / "sessions", "*/*.messages.json"):
+        if path.name == f"{path.parent.name}.messages.json":
+            yield from _described(Source("cline", path, "history"))
 
 
 def find_in(path: Path) -> Iterator[FoundSession]:
     """Yield the session in a file, or those below a folder. Raises OSError for a path that can't be read."""
     if not path.is_dir():
-        if path.name == "opencode.db":
-            yield from _opencode_rows(path)
+        with path.open("rb") as file:
+            is_database = file.read(16) == b"SQLite format 3\0"
+        if is_database:
+            yield from _opencode_sessions(_opencode_rows(path))
         elif (source := recognize(path)) is not None:
             yield from _described(source)
         return
-    if (path / "storage" / "session").is_dir() or (path / "opencode.db").is_file():
+    if any(any(path.glob(name)) for name in ("storage/session", "project/*/storage/session", "opencode*.db")):
         yield from _opencode(path)
         return
     for inner in sorted(path.rglob("*")):
-        is_session = inner.name == _HISTORY or re.search(r"\.jsonl(\.gz)?$", inner.name)
-        if is_session and inner.is_file() and not inner.name.startswith("agent-"):
+        name = inner.name
+        is_task = name in HISTORY_NAMES or name == f"{inner.parent.name}.messages.json"
+        is_old = name == HISTORY_NAMES[1] and (inner.parent / HISTORY_NAMES[0]).exists()
+        is_session = (is_task and not is_old) or name.endswith((".jsonl", ".jsonl.gz", ".jsonl.zst"))
+        if is_session and inner.is_file() and not name.startswith("agent-"):
             with suppress(OSError):
                 if (source := recognize(inner)) is not None:
                     yield from _described(source)
@@ -163,6 +177,14 @@ def _files(root: Path, pattern: str) -> Iterator[Path]:
                     paths.append((-path.stat().st_mtime, path))
     for _, path in sorted(paths):
         yield path
+
+
+def _tasks(folder: Path) -> Iterator[Path]:
+    """Yield the messages of the tasks in a folder; of a task with both files the newer kind."""
+    newer, older = (list(_files(folder, f"*/{name}")) for name in HISTORY_NAMES)
+    yield from newer
+    done = {path.parent for path in newer}
+    yield from (path for path in older if path.parent not in done)
 
 
 def _described(source: Source) -> Iterator[FoundSession]:
@@ -201,16 +223,16 @@ def _describe(source: Source) -> FoundSession | None:
         _id_of(source, about.source),
         source,
         title_line(title) or first,
-        about.folder or _task_folder(source),
+        about.folder,
         int(stat.st_mtime * 1000),
         stat.st_size,
-        tuple(_claude_subagents(path)) if source.agent == "claude-code" else (),
+        tuple(_claude_subagents(path) if source.agent == "claude-code" else _cline_subagents(source)),
     )
 
 
 def _id_of(source: Source, named: str) -> str:
     """Return the id of a session: that of its file if it is one, else that in its records."""
-    name = source.path.name.removesuffix(".gz").removesuffix(".jsonl")
+    name = source.path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".jsonl")
     if source.kind == "history":
         return source.path.parent.name
     if source.agent == "claude-code" and _UUID.fullmatch(name):
@@ -222,7 +244,7 @@ def _newest_title(source: Source) -> str:
     """Return the last title near the end of a file; empty if none is there."""
     title, reader = "", source.reader()
     with suppress(OSError), open_plain(source.path) as file:
-        if source.path.suffix == ".gz":
+        if source.path.suffix in (".gz", ".zst"):
             return ""
         file.seek(max(0, source.path.stat().st_size - _TAIL_BYTES))
         for raw in file.read().splitlines()[1:]:
@@ -230,18 +252,6 @@ def _newest_title(source: Source) -> str:
             for item in reader.read(record, raw) if record is not None else ():
                 title = item.text if isinstance(item, Title) else title
     return title
-
-
-def _task_folder(source: Source) -> str:
-    """Return the project of a task of Cline or Roo Code, as its messages say it."""
-    if source.kind != "history":
-        return ""
-    with suppress(OSError):
-        with source.path.open("rb") as file:
-            start = file.read(_HEAD_BYTES).decode("utf-8", "replace")
-        found = re.search(r"Current (?:Working|Workspace) Directory \((.{1,400}?)\)", start)
-        return found[1].replace("\\\\", "\\") if found else ""
-    return ""
 
 
 def _claude_subagents(path: Path) -> Iterator[tuple[str, Source]]:
@@ -254,6 +264,14 @@ def _claude_subagents(path: Path) -> Iterator[tuple[str, Source]]:
                 paths.append(beside)
     for inner in sorted(paths):
         yield inner.stem.removeprefix("agent-"), Source("claude-code", inner, is_subagent=True)
+
+
+def _cline_subagents(source: Source) -> Iterator[tuple[str, Source]]:
+    """Yield the conversations of subagents beside that of a session of Cline's SDK."""
+    if source.kind == "history" and source.path.name.endswith(".messages.json"):
+        for path in sorted(source.path.parent.glob("*.messages.json")):
+            if path != source.path:
+                yield path.name.removesuffix(".messages.json"), Source("cline", path, "history")
 
 
 def _with_subagents(sessions: Iterator[FoundSession]) -> Iterator[FoundSession]:
@@ -275,39 +293,45 @@ def _codex_parent(found: FoundSession) -> str:
     for record in found.source.records():
         meta = as_dict(as_dict(decode_object(record.raw)).get("payload"))
         spawned = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
-        return as_text(spawned.get("parent_thread_id"))
+        return as_text(spawned.get("parent_thread_id")) or as_text(meta.get("parent_thread_id"))
     return ""
 
 
 def _opencode(data: Path) -> Iterator[FoundSession]:
-    database = data / "opencode.db"
-    if database.is_file():
-        with suppress(OSError, sqlite3.Error):
-            yield from _opencode_rows(database)
-            return
-    storage = data / "storage"
-    sessions = []
-    for path in _files(storage, "session/*/*.json"):
+    """Yield opencode's sessions: those in its databases, and those that are in files only."""
+    sessions: dict[str, _OpencodeSession] = {}
+    for path in [
+        *_files(data, "storage/session/*/*.json"),
+        *_files(data, "project/*/storage/session/*/*.json"),
+    ]:
         with suppress(OSError):
             if (info := decode_object(path.read_bytes())) is not None:
-                sessions.append((info, Source("opencode", storage, "files", path.stem), path.stat().st_size))
-    yield from _opencode_sessions(sessions)
+                source = Source("opencode", path.parent.parent.parent, "files", path.stem)
+                sessions[path.stem] = info, source, path.stat().st_size
+    for database in _files(data, "opencode*.db"):
+        with suppress(OSError, sqlite3.Error):
+            sessions |= {
+                source.session: (info, source, size) for info, source, size in _opencode_rows(database)
+            }
+    yield from _opencode_sessions(list(sessions.values()))
 
 
-def _opencode_rows(path: Path) -> Iterator[FoundSession]:
+_OpencodeSession = tuple[dict[str, object], Source, int]
+
+
+def _opencode_rows(path: Path) -> list[_OpencodeSession]:
     with open_database(path) as database:
         rows = database.execute(
             f"SELECT {SESSION_COLUMNS} FROM session ORDER BY time_updated DESC"
         ).fetchall()
         sizes = dict(database.execute("SELECT session_id, SUM(LENGTH(data)) FROM part GROUP BY session_id"))
-    sessions = [
+    return [
         (session_row(row), Source("opencode", path, "database", str(row[0])), sizes.get(row[0], 0))
         for row in rows
     ]
-    yield from _opencode_sessions(sessions)
 
 
-def _opencode_sessions(sessions: list[tuple[dict[str, object], Source, int]]) -> Iterator[FoundSession]:
+def _opencode_sessions(sessions: list[_OpencodeSession]) -> Iterator[FoundSession]:
     ids = {as_text(info.get("id")) for info, _, _ in sessions}
     children: dict[str, list[tuple[str, Source]]] = {}
     for info, source, _ in sessions:

@@ -216,6 +216,12 @@ def as_count(value: object) -> int:
     return int(value) if is_number and 0 <= value < 2**53 else 0  # type: ignore[operator, call-overload]  # is_number
 
 
+def as_cost(value: object) -> float:
+    """Return a sum in US dollars, or 0 for anything else."""
+    is_cost = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 10**9
+    return float(value) if is_cost else 0.0  # type: ignore[arg-type]  # it is a number
+
+
 def time_ms(value: object) -> int:
     """Return a time in milliseconds since 1970, from ISO 8601 or a number; 0 for anything else."""
     if isinstance(value, str):

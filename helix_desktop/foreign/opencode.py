@@ -1,8 +1,9 @@
 """opencode: a session is a record of its own, and one for each message, which holds the message's parts.
 
-Known: the files of versions 0.3 to 1.1 in `storage/session`, `storage/message` and `storage/part`, the
-database `opencode.db` of versions from 1.2 on, and what `opencode export` prints. `foreign/sources.py` makes
-the same records of all of them: `{"info": …, "parts": […]}`, and the session without parts first.
+Known: the files of versions up to 1.1 in `storage/session`, `storage/message` and `storage/part`, the
+databases `opencode*.db` of versions from 1.2 on, with messages in their first format or, if that has none, in
+their second, and what `opencode export` prints. `foreign/sources.py` makes the same records of all of them:
+`{"info": …, "parts": […]}`, and the session without parts first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from helix_desktop.foreign.items import (
     Title,
     TurnOver,
     UserMessage,
+    as_cost,
     as_count,
     as_dict,
     as_list,
@@ -54,6 +56,10 @@ _KNOWN = frozenset(
 )
 
 
+_NOTES = frozenset(("agent-switched", "model-switched", "synthetic", "system", "shell"))
+"""Kinds of messages in the second format that are kept as data."""
+
+
 class OpencodeReader:
     agent: ForeignAgent = "opencode"
 
@@ -76,7 +82,8 @@ class OpencodeReader:
                     yield Title(text=title)
                 yield DataRecord(at_ms=at_ms, kind="session", data=raw)
             case role:
-                yield DataRecord(at_ms=at_ms, kind=kind_name("message", role), data=raw, is_known=False)
+                is_known = role in _NOTES
+                yield DataRecord(at_ms=at_ms, kind=kind_name("message", role), data=raw, is_known=is_known)
 
     def end(self) -> Iterator[AnyItem]:
         return iter(())
@@ -164,8 +171,50 @@ class OpencodeReader:
             yield DataRecord(at_ms=at_ms, kind="tool: metadata", data=encode({"callID": call.id, **rest}))
 
 
+def of_second_format(
+    message_id: str, kind: str, data: dict[str, Any]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a message of the second format as one of the first: its facts and its parts."""
+    info: dict[str, Any] = {"id": message_id, "role": kind, "time": data.get("time")}
+    match kind:
+        case "user":
+            files = [{**as_dict(file), "type": "file"} for file in as_list(data.get("files"))]
+            return info, [{"type": "text", "text": data.get("text")}, *files]
+        case "assistant":
+            model, error = as_dict(data.get("model")), as_dict(data.get("error"))
+            info |= {"providerID": model.get("providerID"), "modelID": model.get("id")}
+            info |= {name: data[name] for name in ("cost", "tokens", "agent", "finish") if name in data}
+            if error:
+                info["error"] = {"name": error.get("type"), "data": error}
+            return info, [_first_part(as_dict(part)) for part in as_list(data.get("content"))]
+        case "compaction":
+            created = as_dict(data.get("time")).get("created")
+            info |= {"role": "assistant", "summary": True, "time": {"created": created, "completed": created}}
+            return info, [{"type": "text", "text": data.get("summary")}]
+    return {**info, **data}, []
+
+
+def _first_part(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") != "tool":
+        return part
+    state, time = as_dict(part.get("state")), as_dict(part.get("time"))
+    content = [as_dict(block) for block in as_list(state.get("content"))]
+    texts = [as_text(block.get("text")) for block in content if block.get("type") == "text"]
+    files = [*(block for block in content if block.get("type") != "text"), *as_list(state.get("attachments"))]
+    first = {
+        "status": state.get("status"),
+        "input": state.get("input"),
+        "output": "\n".join(texts),
+        "error": as_dict(state.get("error")).get("message"),
+        "attachments": files,
+        "metadata": state.get("structured"),
+        "time": {"start": time.get("ran") or time.get("created"), "end": time.get("completed")},
+    }
+    return {"type": "tool", "callID": part.get("id"), "tool": part.get("name"), "state": first}
+
+
 def _picture(part: dict[str, Any]) -> Picture | None:
-    url = as_text(part.get("url"))
+    url = as_text(part.get("url") or part.get("uri"))
     return picture(url, as_text(part.get("filename"))) if url.startswith("data:image/") else None
 
 
@@ -173,8 +222,6 @@ def _usage(holder: dict[str, Any], group: str, at_ms: int) -> CallUsage:
     tokens = as_dict(holder.get("tokens"))
     cache = as_dict(tokens.get("cache"))
     cached, writes = as_count(cache.get("read")), as_count(cache.get("write"))
-    cost = holder.get("cost")
-    is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 10**9
     return CallUsage(
         at_ms=at_ms,
         group=group,
@@ -187,5 +234,5 @@ def _usage(holder: dict[str, Any], group: str, at_ms: int) -> CallUsage:
             reports_cache=True,
             reports_writes=True,
         ),
-        cost=float(cost) if is_cost else 0.0,  # type: ignore[arg-type]  # a number, as was asked
+        cost=as_cost(holder.get("cost")),
     )

@@ -22,6 +22,7 @@ from helix_desktop.foreign.items import (
     Title,
     TurnOver,
     UserMessage,
+    as_cost,
     as_count,
     as_dict,
     as_text,
@@ -163,13 +164,11 @@ class PiReader:
         if usage:
             cached, writes = as_count(usage.get("cacheRead")), as_count(usage.get("cacheWrite"))
             tokens = as_count(usage.get("input")) + cached + writes
-            cost = as_dict(usage.get("cost")).get("total")
-            is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 10**9
             yield CallUsage(
                 **place,
                 group=group,
                 usage=Usage(tokens, as_count(usage.get("output")), cached, writes, 0, True, True),
-                cost=float(cost) if is_cost else 0.0,  # type: ignore[arg-type]  # a number, as was asked
+                cost=as_cost(as_dict(usage.get("cost")).get("total")),
             )
         error = as_text(message.get("errorMessage"))
         if stop == "aborted":

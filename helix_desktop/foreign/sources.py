@@ -6,7 +6,9 @@ Everything is opened for reading only. A database is read from a copy: SQLite wr
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -17,20 +19,35 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import msgspec
+import zstandard
 
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.foreign.chat_messages import ChatMessagesReader
 from helix_desktop.foreign.claude_code import ClaudeCodeReader
 from helix_desktop.foreign.cline import ClineReader, history_messages
 from helix_desktop.foreign.codex import CodexReader
-from helix_desktop.foreign.items import Reader, Record, as_dict, as_list, as_text, decode_object, encode
-from helix_desktop.foreign.opencode import OpencodeReader
+from helix_desktop.foreign.items import (
+    Reader,
+    Record,
+    as_dict,
+    as_list,
+    as_text,
+    decode_object,
+    encode,
+    rest_of,
+)
+from helix_desktop.foreign.opencode import OpencodeReader, of_second_format
 from helix_desktop.foreign.pi import PiReader
 
+HISTORY_NAMES = ("api_conversation_history.json", "claude_messages.json")
+"""Of the messages of a task of Cline and Roo Code; the second one only of old versions."""
 MAX_LINE_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
-_GZIP = b"\x1f\x8b"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _LIST_BYTES = 1024 * 1024 * 1024  # of a history that is one JSON document
+
+UNPACKING_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+"""What reading a compressed file raises that is cut off or damaged."""
 
 SourceKind = Literal["lines", "history", "files", "database", "export"]
 """Lines of a file; a list in a file; opencode's files, its database, and what it exports."""
@@ -61,9 +78,18 @@ class Source(msgspec.Struct, frozen=True):
                 return ClineReader(agent)
 
     def records(self) -> Iterator[Record]:
-        """Yield the records. A half-written last one is left out. Raises OSError, sqlite3.Error."""
+        """Yield the records. A half-written last one is left out. Raises OSError, sqlite3.Error.
+
+        What stands beside the messages of a task is rewritten all the time, and has no number of its own.
+        """
+        number = 0
+        if self.kind == "history":
+            yield Record(0, encode({"type": "task", "entry": task_facts(self.path)}))
         for number, raw in enumerate(self._raw_records(), 1):
             yield Record(number, raw)
+        if self.kind == "history":
+            for raw in _beside(self.path):
+                yield Record(number, raw)
 
     def _raw_records(self) -> Iterator[bytes]:
         match self.kind:
@@ -89,15 +115,18 @@ class Source(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_plain(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that may be compressed with gzip. Raises OSError."""
+    """Open a file that may be compressed with gzip or zstd. Raises OSError."""
     with path.open("rb") as file:
-        is_packed = file.read(2) == _GZIP
+        magic = file.read(4)
         file.seek(0)
-        if not is_packed:
+        if magic.startswith(_GZIP):
+            with gzip.GzipFile(fileobj=file, mode="rb") as plain:
+                yield plain  # type: ignore[misc]  # it reads as a file does
+        elif magic == _ZSTD:
+            with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as stream:
+                yield io.BufferedReader(stream)
+        else:
             yield file
-            return
-        with gzip.GzipFile(fileobj=file, mode="rb") as plain:
-            yield plain  # type: ignore[misc]  # it reads as a file does
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -106,7 +135,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         while True:
             try:
                 raw = file.readline(MAX_LINE_BYTES)
-            except (EOFError, zlib.error, gzip.BadGzipFile):
+            except UNPACKING_ERRORS:
                 return  # the compressed file is cut off
             if not raw:
                 return
@@ -125,17 +154,60 @@ def _skip_line(file: BinaryIO) -> None:
 
 
 def _history(path: Path) -> Iterator[bytes]:
-    """Yield the messages of a task of Cline or Roo Code, then what stands beside them in its folder."""
-    data = path.read_bytes() if path.stat().st_size <= _LIST_BYTES else b""
-    for message in _entries(data):
-        yield encode(message)
-    beside = (("ui_messages.json", "ui-message"), ("task_metadata.json", "task-metadata"))
-    for name, kind in beside:
+    """Yield the messages of a task of Cline or Roo Code; Cline's older ones have the times of its screen."""
+    messages = _entries(path.read_bytes() if path.stat().st_size <= _LIST_BYTES else b"")
+    times = _screen_times(path.parent / "ui_messages.json", len(messages))
+    for message, ts in zip(messages, times, strict=True):
+        is_dated = not isinstance(message, dict) or "ts" in message or not ts
+        yield encode(message if is_dated else {**message, "ts": ts})
+
+
+def _screen_times(path: Path, count: int) -> list[object]:
+    """Return when each message was on screen, as far as it is known; 0 for others."""
+    times: list[object] = [0] * count
+    with suppress(OSError):
+        for entry in map(as_dict, _entries(path.read_bytes())):
+            index = entry.get("conversationHistoryIndex")
+            if isinstance(index, int) and -1 <= index < count - 1:  # of the message before
+                times[index + 1] = times[index + 1] or entry.get("ts")
+    return times
+
+
+def task_facts(path: Path) -> dict[str, str]:
+    """Return the folder, title and version of the task whose messages a file has, as far as it says so."""
+    folder = path.parent
+    facts = _read_object(folder / "history_item.json") or _read_object(folder / f"{folder.name}.json")
+    if not facts:
         with suppress(OSError):
-            raw = (path.parent / name).read_bytes()
-            entries = _entries(raw) if kind == "ui-message" else [decode_object(raw)]
-            for entry in entries:
+            listed = _entries((folder.parent.parent / "state" / "taskHistory.json").read_bytes())
+            facts = next((entry for entry in map(as_dict, listed) if entry.get("id") == folder.name), {})
+    names = ("workspace", "cwdOnTaskInitialization", "cwd", "workspace_root")
+    cwd = next(filter(None, (as_text(facts.get(name)) for name in names)), "")
+    with suppress(OSError):
+        if not cwd:
+            with path.open("rb") as file:
+                start = file.read(_CHUNK_BYTES).decode("utf-8", "replace")
+            found = re.search(r"Current (?:Working|Workspace) Directory \((.{1,400}?)\)", start)
+            cwd = found[1].replace("\\\\", "\\") if found else ""
+    history = as_list(_read_object(folder / "task_metadata.json").get("environment_history"))
+    version = as_text(as_dict(history[-1] if history else None).get("cline_version"))
+    title = as_text(as_dict(facts.get("metadata")).get("title"))
+    return {"id": folder.name, "folder": cwd, "title": title, "version": version}
+
+
+def _beside(path: Path) -> Iterator[bytes]:
+    """Yield what stands beside the messages of a task, in its folder and around them in their file."""
+    for name, kind in (("ui_messages.json", "ui-message"), ("context_history.json", "context-history")):
+        with suppress(OSError):
+            for entry in _entries((path.parent / name).read_bytes()):
                 yield encode({"type": kind, "entry": entry})
+    names = ("task_metadata", "history_item", path.parent.name)
+    beside = [("-".join(name.split("_")), _read_object(path.parent / f"{name}.json")) for name in names[:2]]
+    beside.append(("session-manifest", _read_object(path.parent / f"{names[2]}.json")))
+    beside.append(("history", rest_of(_read_object(path), "messages", "version")))
+    for kind, entry in beside:
+        if entry:
+            yield encode({"type": kind, "entry": entry})
 
 
 def _entries(data: bytes) -> list[Any]:
@@ -166,12 +238,16 @@ def is_finished(info: dict[str, Any]) -> bool:
 def _messages(
     session: dict[str, Any], messages: Iterator[tuple[dict[str, Any], list[Any]]]
 ) -> Iterator[bytes]:
-    """Yield a session of opencode as records, up to the first message that is not finished."""
+    """Yield a session of opencode as records, without a last message that is not finished."""
     yield encode({"info": session})
+    unfinished = b""
     for info, parts in messages:
-        if not is_finished(info):
-            return
-        yield encode({"info": info, "parts": parts})
+        if unfinished:  # opencode ended during it
+            yield unfinished
+        record = encode({"info": info, "parts": parts})
+        unfinished = b"" if is_finished(info) else record
+        if not unfinished:
+            yield record
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -191,10 +267,15 @@ def _opencode_files(storage: Path, session_id: str) -> Iterator[bytes]:
     )
 
     def messages() -> Iterator[tuple[dict[str, Any], list[Any]]]:
-        for path in sorted((storage / "message" / session_id).glob("*.json")):
-            info = _read_object(path)
-            parts = [_read_object(part) for part in sorted((storage / "part" / path.stem).glob("*.json"))]
-            yield info, [part for part in parts if part]
+        first = storage / "session"  # below it in the first versions
+        for path in sorted(
+            [*storage.glob(f"message/{session_id}/*.json"), *first.glob(f"message/{session_id}/*.json")]
+        ):
+            files = [
+                *storage.glob(f"part/{path.stem}/*.json"),
+                *first.glob(f"part/{session_id}/{path.stem}/*.json"),
+            ]
+            yield _read_object(path), [part for file in sorted(files) if (part := _read_object(file))]
 
     yield from _messages(session, messages())
 
@@ -244,6 +325,13 @@ def _opencode_rows(path: Path, session_id: str) -> Iterator[bytes]:
             rows = database.execute(
                 "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
             ).fetchall()
+            if not rows:
+                with suppress(sqlite3.OperationalError):  # older ones don't have the second format
+                    for message_id, kind, data in database.execute(
+                        "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq",
+                        (session_id,),
+                    ):
+                        yield of_second_format(str(message_id), str(kind), row_object(data))
             for message_id, data in rows:
                 parts = database.execute(
                     "SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message_id,)
@@ -269,10 +357,12 @@ def recognize(path: Path) -> Source | None:
     with open_plain(path) as file:
         try:
             start = file.read(_CHUNK_BYTES).lstrip()
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except UNPACKING_ERRORS:
             return None
-    if path.name in ("api_conversation_history.json", "claude_messages.json"):
-        is_roo = "roo" in str(path.parent.parent.parent.name).lower()
+    if path.name in HISTORY_NAMES:
+        is_roo = (path.parent / "history_item.json").exists() or any(
+            "roo" in part.name.lower() for part in list(path.parents)[1:3]
+        )
         return Source("roo-code" if is_roo else "cline", path, "history")
     if start.startswith(b"["):
         return Source("cline", path, "history") if _entries(start) else None
@@ -284,7 +374,7 @@ def recognize(path: Path) -> Source | None:
     if "info" in document and "messages" in document:
         return Source("opencode", path, "export")
     if document.get("version") and as_list(document.get("messages")):
-        return Source("roo-code", path, "history")
+        return Source("cline" if "sessionId" in document else "roo-code", path, "history")
     return None
 
 
@@ -294,6 +384,8 @@ def _agent_of(record: dict[str, Any]) -> ForeignAgent | None:
         return "pi"
     if "payload" in record and "timestamp" in record:
         return "codex"
+    if "messages" in record and "version" in record:  # one document, on one line
+        return None
     if (
         "sessionId" in record
         or "parentUuid" in record

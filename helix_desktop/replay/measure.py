@@ -10,22 +10,25 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.index_entry import HEAD
-from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
-from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
-from helix_desktop.domain.errors import DigestUnknown, RequestInvalid, RequestTooLarge
+from helix_desktop.context.summaries.summary_coverage import NamedIn, covered_facts
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
+from helix_desktop.domain.errors import DigestUnknown, RequestInvalid, RequestTooLarge, ToolError
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.domain.events.summary import FactKind
+from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.identifier_coverage import (
     IdentifierCoverage,
     IdentifierCoverageCounter,
     find_uses,
+    key_word,
     message_texts,
 )
 from helix_desktop.replay.recording import (
@@ -225,16 +228,32 @@ class FailedRequests(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
+FactPlace = Literal["context", "one_call", "nowhere"]
+"""Where a fact is under management: in the request, or one call of its agent brings it back, or neither."""
+
+
+class ComparedFact(msgspec.Struct, frozen=True):
+    """A fact, with the sentence that a hash or a number is in, and where it is."""
+
+    text: str
+    place: FactPlace
+    in_summary: bool
+    sentence: str = ""
+
+
 class ComparedFacts(msgspec.Struct, frozen=True):
     """How many facts of a kind the history had, and how many another agent's summary names.
 
-    `in_context` are those that the managed request behind it names.
+    `in_context` are those that the managed request behind it names, `one_call` those of the others that a
+    recall of the entry which has it brings back. `items` are all, newest first.
     """
 
     kind: FactKind
     total: int
     in_summary: int
     in_context: int
+    one_call: int = 0
+    items: tuple[ComparedFact, ...] = ()
 
 
 class ComparedCompaction(msgspec.Struct, frozen=True):
@@ -256,7 +275,8 @@ class RecordingFigures(msgspec.Struct, frozen=True):
     `checkpoint_tokens` are the input of each call for a checkpoint, which is no summary and not billed;
     `longest_stretch` is the most history, in tokens, without a handover or checkpoint. `reach` is of the last
     request. `managed_sizes` and `unmanaged_sizes` are the tokens of each request: one that could not be made
-    counts as the one before.
+    counts as the one before. `at_end` compares the facts of a session with its last request; of a plain
+    recording none are.
     """
 
     file: str
@@ -274,6 +294,7 @@ class RecordingFigures(msgspec.Struct, frozen=True):
     managed_sizes: tuple[int, ...] = ()
     unmanaged_sizes: tuple[int, ...] = ()
     compactions: tuple[ComparedCompaction, ...] = ()
+    at_end: tuple[ComparedFacts, ...] = ()
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -314,11 +335,13 @@ def measure_messages(
     messages: Sequence[RawMessage],
     policy: ContextPolicy,
     window: int,
-    compactions: Sequence[tuple[int, ForeignCompaction]] = (),
+    compactions: Sequence[tuple[int, ForeignCompaction]] | None = None,
+    on_progress: OnProgress = no_progress,
 ) -> RecordingFigures:
     """Replay messages under a policy, with a window in tokens.
 
-    `compactions` are those of another agent, each with the number of messages in front of it.
+    `compactions` are those of another agent, each with the number of messages in front of it; with None no
+    facts are compared, which would take as long as the replay.
     """
     counter = MessageTokenCounter.bundled()
     with closing(Replayer(policy, window)) as replayer:
@@ -332,8 +355,10 @@ def measure_messages(
         reach = Reachability(request=0, outputs=0, output_bytes=0, window_bytes=0, reachable_bytes=0)
         uses = find_uses(list(map(as_message, messages)))
         call, sizes = 0, list[int]()
-        waiting, compared = deque(compactions), list[ComparedCompaction]()
+        waiting, compared = deque(compactions or ()), list[ComparedCompaction]()
+        at_end: tuple[ComparedFacts, ...] = ()
         for number, (message, turn_ends) in enumerate(with_turn_ends(messages)):
+            on_progress(number, len(messages))
             if message["role"] == "assistant":
                 call += 1
                 try:
@@ -345,8 +370,11 @@ def measure_messages(
                     coverage.add(call, uses[call - 1], request)
                 sizes.append(totals.sizes[-1] if totals.requests else 0)
                 while waiting and waiting[0][0] <= number:
-                    compared.append(_compared(replayer, request, call, waiting.popleft()[1]))
+                    event = waiting.popleft()[1]
+                    facts = _compared(replayer, request, event.summary) if event.summary.strip() else ()
+                    compared.append(ComparedCompaction(call, event.before, event.tokens, facts))
                 if call == len(uses):
+                    at_end = _compared(replayer, request, "") if compactions is not None else ()
                     reach = measure_reachability(call, request, originals, replayer.recall)
             replayer.feed(message)
             originals.add(as_message(message))
@@ -369,27 +397,58 @@ def measure_messages(
             managed_sizes=tuple(sizes),
             unmanaged_sizes=unmanaged.sizes,
             compactions=tuple(compared),
+            at_end=at_end,
         )
 
 
-def _compared(
-    replayer: Replayer, request: Sequence[Message], call: int, event: ForeignCompaction
-) -> ComparedCompaction:
-    """Compare what another agent's summary names with what the managed request behind it does."""
-    if not event.summary.strip():
-        return ComparedCompaction(call, event.before, event.tokens)
+def _compared(replayer: Replayer, request: Sequence[Message], summary: str) -> tuple[ComparedFacts, ...]:
+    """Compare what a summary names of the history with what its managed request does, kind by kind."""
     facts = covered_facts(replayer.session.transcript.messages.items)
     context = "\n".join(text for message in request for text in message_texts(message))
-    summary, managed = (check_summary_coverage(facts, text, 0) for text in (event.summary, context))
-    return ComparedCompaction(
-        call,
-        event.before,
-        event.tokens,
-        tuple(
-            ComparedFacts(one.kind, one.total, one.named, other.named)
-            for one, other in zip(summary, managed, strict=True)
-        ),
-    )
+    by_summary, by_context = NamedIn(summary), NamedIn(context)
+    compared = []
+    for kind in get_args(FactKind):
+        of_kind = facts.of_kind(kind)
+        lost, hidden = (dict(names.missing(facts, kind, of_kind)) for names in (by_summary, by_context))
+        items = tuple(
+            ComparedFact(
+                fact,
+                "context" if fact not in hidden else _place_of(replayer, kind, fact, seq),
+                fact not in lost,
+                facts.sentences.get(fact, ""),
+            )
+            for fact, seq in reversed([*of_kind.items()])
+        )
+        if items:
+            total, one_call = len(items), sum(item.place == "one_call" for item in items)
+            compared.append(
+                ComparedFacts(kind, total, total - len(lost), total - len(hidden), one_call, items)
+            )
+    return tuple(compared)
+
+
+def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int) -> FactPlace:
+    """Return whether a recall of its entry, whole or in part, brings back a fact that is not in context.
+
+    An output's entry is that of its call, too.
+    """
+    messages, first = replayer.session.transcript.messages, seq
+    while (item := messages.item(first)) is None or isinstance(item.event, ToolAnswered):
+        first -= 1
+    words = item.event.text.strip() if first == seq else ""
+    for arguments in ({}, {"pattern": re.escape(key_word(fact))}):
+        try:
+            answer = replayer.call_cache_tool(RECALL_TOOL, {"hash": f"e{first}-e{seq}", **arguments})
+        except ToolError:
+            continue
+        if arguments:
+            answer = answer.partition("\n")[2]  # the first line quotes the pattern
+        # With the values in a call's arguments as they are:
+        answer = answer.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")
+        is_literal = kind == "commands" and fact in " ".join(answer.split())
+        if is_literal or (words and words in answer) or NamedIn(answer).names(kind, fact, seq):
+            return "one_call"
+    return "nowhere"
 
 
 def _measure_unmanaged(messages: Sequence[RawMessage], totals: RequestTotals) -> SentTotals:

@@ -293,6 +293,7 @@ class AppServices:
                 "workspace": self.user_instructions.path(workspace_id),
             },
             lambda: self.registry.get(workspace_id).trusted,
+            self.counter.count,
             self._run_instructions,
         )
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from helix_desktop.config.paths import DataDir, places_of
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.services.message_search import SearchedSession
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.workspaces.policy_file import gone_error
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
 _log = logging.getLogger(__name__)
 
@@ -103,8 +102,10 @@ class ClosedSessions:
         self._registry, self._borrow_store, self._is_open = registry, borrow_store, is_open
         self._stores: dict[str, LazyStore] = {}
 
-    async def list_by_workspace(self) -> AsyncGenerator[tuple[str, list[SearchedSession] | None]]:
-        """Yield the name and the sessions of each workspace; None if its store can't be opened.
+    async def list_by_workspace(
+        self,
+    ) -> AsyncGenerator[tuple[WorkspaceRecord, list[SessionSummary] | None]]:
+        """Yield the sessions of each workspace; None if its store can't be opened.
 
         Opening the workspace says why; also what was repaired in its store.
         """
@@ -112,21 +113,12 @@ class ClosedSessions:
             folder = self._registry.store_folder(record.id)
             if self._is_open(record.id) or not await asyncio.to_thread(folder.is_dir):
                 continue
-            store = self._store_of(record.id)
             try:
-                async with store.acquire() as opened:
-                    summaries = await opened.sessions()
+                async with self.acquire(record.id) as store:
+                    yield record, await store.sessions()
             except HelixError as error:
                 _log.warning("The sessions of the workspace %s are not listed: %s", record.name, error)
-                yield record.name, None
-                continue
-            yield (
-                record.name,
-                [
-                    SearchedSession(record.id, summary, self._log_reader(record.id, summary.id))
-                    for summary in summaries
-                ],
-            )
+                yield record, None
 
     def acquire(self, workspace_id: str) -> AbstractAsyncContextManager[AnyStore]:
         """Return the store of a workspace, open as long as it is in use. Raises StoreError on entering."""
@@ -146,13 +138,6 @@ class ClosedSessions:
         if workspace_id not in self._stores:
             self._stores[workspace_id] = LazyStore(lambda: self._borrow_store(workspace_id))
         return self._stores[workspace_id]
-
-    def _log_reader(self, workspace_id: str, session_id: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
-        async def read() -> list[RecordedEvent]:
-            async with self._store_of(workspace_id).acquire() as store:
-                return await store.events(session_id)
-
-        return read
 
 
 text = TextContext("Services")

@@ -1,8 +1,9 @@
 """Makes sessions of the items that a reader found in another agent's records: events, and contents by digest.
 
 The same records give the same events, and more records give the same events and more: so importing again
-extends what was imported. For that, `marks` names after how many records earlier imports ended: what was
-still open there was written down then.
+extends what was imported. For that, `marks` has after how many records earlier imports ended, and what they
+wrote down there about records kept as data: what was still open was written down then, and what stands beside
+the records says other things now.
 
 What the user went back on becomes a branch, what a subagent did a session of its own. Outputs are shown as
 the default policy would have shown them; their bytes are stored whole.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
@@ -20,6 +22,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.intake import Intake
 from helix_desktop.context.intake.descriptions import describe_output
+from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.intake.output_forms import names_in_output
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
@@ -78,6 +81,11 @@ _MAX_IDENTIFIERS = 300  # of one output
 _MAX_WHY = 2_000  # characters of what an agent said about an error
 _BEGINNING = "(The beginning of this session isn't in the file.)"
 _NO_OUTPUT = "(No output was recorded for this call.)"
+
+
+Marks = Mapping[int, Sequence[ForeignRecords]]
+"""What the imports of a session wrote down about records kept as data, by how many records there were."""
+EMPTY_MARKS: Marks = MappingProxyType({})
 
 
 def session_id_of(agent: ForeignAgent, source: str, part: str = "") -> str:
@@ -172,14 +180,16 @@ class Conversion:
         self._cost = 0.0
         self._call_usage: CallUsage | None = None
         self._last_at = 0
+        self._marks: Marks = EMPTY_MARKS
+        self._notes_in_row = 0  # at the end of the session, about records kept as data
 
-    async def run(self, marks: Sequence[int] = (), on_progress: OnProgress = no_progress) -> None:
+    async def run(self, marks: Marks = EMPTY_MARKS, on_progress: OnProgress = no_progress) -> None:
         """Convert all records, and report progress with each. Raises OSError, sqlite3.Error.
 
         It reads files, and reckons for seconds: run it in a thread and an event loop of its own.
         """
         reader, read, number, size = self._source.reader(), 0, 0, self._source.size
-        ends = set(marks)
+        self._marks, ends, ended = marks, set(marks), -1
         for records in _groups(self._source.records(), ends):
             items = [item for record in records for item in read_record(reader, record)]
             self._counter.prefetch(_texts_of(items))
@@ -187,10 +197,12 @@ class Conversion:
                 await self._add(item)
             number = records[-1].number
             if number in ends:
+                ends.discard(number)
+                ended = number
                 await self._end(reader, number)
             read += sum(len(record.raw) + 1 for record in records)
             on_progress(min(read, size or read), size or read)
-        if number not in ends:
+        if number != ended:
             await self._end(reader, number)
 
     async def _end(self, reader: Reader, number: int) -> None:
@@ -540,6 +552,9 @@ class Conversion:
             tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost,
         )  # fmt: skip
         self._record(self.main, event)
+        self._forget_kept()
+
+    def _forget_kept(self) -> None:
         self.data_counts += self._new_counts
         self.damaged += self._new_damaged
         self._new_counts, self._new_damaged = Counter(), []
@@ -551,7 +566,12 @@ class Conversion:
             await self._flush(session)
             if session.is_started and session.turn_open and session.is_answered:
                 self._end_turn(session, TurnEnded("done"))
-        if self.main.is_started and (self._new_counts or self._new_damaged or self._has_news(self.main)):
+        if before := self._marks.get(records):
+            self._count_usage()
+            for event in before[self._notes_in_row :]:
+                self._record(self.main, event)
+            self._forget_kept()
+        elif self.main.is_started and (self._new_counts or self._new_damaged or self._has_news(self.main)):
             await self._record_kept(records)
         for session in self.sessions:
             if session is not self.main and session.is_started and self._has_news(session):
@@ -579,6 +599,8 @@ class Conversion:
         )
 
     def _record(self, session: ConvertedSession, event: Event, at_ms: int = 0) -> None:
+        if session is self.main:
+            self._notes_in_row = self._notes_in_row + 1 if isinstance(event, ForeignRecords) else 0
         session.seq += 1
         session.updated = max(session.updated, at_ms or self._last_at)
         self._spool.add_event(session.id, RecordedEvent(session.seq, at_ms or self._last_at, event))
@@ -609,6 +631,9 @@ def _texts_of(items: Sequence[AnyItem]) -> Iterator[str]:
             case AnswerPart(text=text, calls=calls):
                 yield text
                 yield from (call.name + call.arguments for call in calls)
+                for call in calls:
+                    if (masked := mask_arguments(call, POLICY.handle_digits)) is not None:
+                        yield from (call.name + masked.call.arguments, *masked.texts)
 
 
 def _ends_of(text: str, chars: int) -> str:

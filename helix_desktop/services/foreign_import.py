@@ -30,7 +30,7 @@ from helix_desktop.foreign.discovery import (
 )
 from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore
-from helix_desktop.services.foreign_conversion import Conversion, converted, session_id_of
+from helix_desktop.services.foreign_conversion import Conversion, Marks, converted, session_id_of
 from helix_desktop.store.archive_spool import ArchiveSpool
 from helix_desktop.system.clock import ClockMs
 
@@ -171,6 +171,8 @@ class ForeignSessions:
             result = await store.import_from(
                 path, lambda done, size: on_progress(2 * size + done, 3 * size), totals
             )
+            missing = [digest for digest in totals.missing if not await store.find(digest)]
+            result = msgspec.structs.replace(result, missing=tuple(missing))
         by_kind = tuple(
             RecordCount(kind, sum(each.data_counts[kind, known] for each in conversions), known)
             for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.data_counts))
@@ -179,7 +181,7 @@ class ForeignSessions:
         return ForeignImport(result, (main_id,), by_kind, damaged)
 
     def _convert(
-        self, spool: ArchiveSpool, found: FoundSession, marks: Mapping[str, Sequence[int]], report: OnProgress
+        self, spool: ArchiveSpool, found: FoundSession, marks: Mapping[str, Marks], report: OnProgress
     ) -> list[Conversion]:
         """Convert a session and those of its subagents. Raises OSError, sqlite3.Error, _Stopped."""
         children = {}
@@ -244,10 +246,15 @@ async def _run_until_done(
         raise
 
 
-async def _marks(store: AnyStore, session_id: str) -> list[int]:
-    """Return after how many records the imports of a session ended."""
-    events = [recorded.event for recorded in await store.events(session_id)]
-    return [event.records for event in events if isinstance(event, ForeignRecords) and event.records]
+async def _marks(store: AnyStore, session_id: str) -> Marks:
+    """Return what the imports of a session wrote down at their ends."""
+    marks: dict[int, list[ForeignRecords]] = {}
+    notes: list[ForeignRecords] = []
+    for recorded in await store.events(session_id):
+        notes = [*notes, recorded.event] if isinstance(recorded.event, ForeignRecords) else []
+        if notes and notes[-1].records:
+            marks[notes[-1].records] = notes
+    return marks
 
 
 def _sum(one: ForeignImport, other: ForeignImport) -> ForeignImport:

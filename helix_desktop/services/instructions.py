@@ -9,8 +9,11 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.events.session import StandingKind, StandingText
+from helix_desktop.domain.events.session import StandingKind, StandingProblem, StandingText
+from helix_desktop.domain.skills import HEADING, SKILLS_SHARE, list_skills, skill_line
+from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.system.files import open_regular, write_text_durably
@@ -24,6 +27,7 @@ from helix_desktop.tools.environment import (
     read_for_run,
     read_own,
 )
+from helix_desktop.tools.files.skills import read_skills
 
 text = TextContext("Services")
 
@@ -118,19 +122,21 @@ class WorkspaceInstructions:
         environment: WorkspaceEnvironment,
         own_files: Mapping[StandingKind, Path],
         is_trusted: Callable[[], bool],
+        count_tokens: CountTokens,
         run: RunInstructions = ALL_INSTRUCTIONS,
     ) -> None:
         """`own_files` are the user's, outside of the workspace."""
-        self._environment, self._own_files = environment, own_files
+        self._environment, self._own_files, self._count_tokens = environment, own_files, count_tokens
         self._is_trusted, self._run = is_trusted, run
 
     async def opening(self, window_size: int) -> tuple[StandingText, ...]:
         """Return what is told at a session's first message, of a model with a window of so many tokens."""
-        environment, files = await asyncio.gather(
+        environment, skills, files = await asyncio.gather(
             describe_environment(self._environment),
+            self._skills(window_size),
             asyncio.to_thread(self._current, (), window_size),
         )
-        return (StandingText("environment", environment), *files)
+        return (StandingText("environment", environment), *skills, *files)
 
     async def changes(
         self, in_force: Mapping[Key, StandingText], window_size: int
@@ -138,7 +144,8 @@ class WorkspaceInstructions:
         """Return what is new or changed of the instructions in force, and whether it is a change."""
         if not self._run.enabled:
             return ()
-        return await asyncio.to_thread(self._changes, in_force, window_size)
+        skills = await self._skills(window_size)
+        return await asyncio.to_thread(self._changes, in_force, skills, window_size)
 
     async def in_folders(
         self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window_size: int
@@ -147,6 +154,23 @@ class WorkspaceInstructions:
         if not (self._run.enabled and self._is_trusted()):
             return ()
         return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window_size)
+
+    async def _skills(self, window_size: int) -> list[StandingText]:
+        """Return the list of skills that the agent is told of, if there is one."""
+        if not self._run.enabled:
+            return []
+        catalog = await asyncio.to_thread(read_skills, self._environment.jail, self._is_trusted())
+        skills = catalog.listed
+        if not skills:
+            return []
+        lines = [skill_line(skill) for skill in skills]
+        heading, *counts = await self._count_tokens([HEADING, *lines, *(skill.name for skill in skills)])
+        tokens = list(zip(counts[: len(skills)], counts[len(skills) :], strict=True))
+        words, described = list_skills(skills, tokens, window_size // SKILLS_SHARE - heading)
+        everything = "\n".join(f"{skill.folder} {skill_line(skill)}" for skill in skills).encode()
+        problem: StandingProblem = "cut" if described < len(skills) else ""
+        sha256 = digest_of(everything)
+        return [StandingText("skills", words, sha256=sha256, size=len(everything), problem=problem)]
 
     def _current(self, in_force: Iterable[Key], window_size: int) -> list[StandingText]:
         """Return the instructions that hold now, the most general first, with those of folders in force."""
@@ -171,9 +195,9 @@ class WorkspaceInstructions:
         return [*personal, *project, *(own[kind] for kind in order if kind in own)]
 
     def _changes(
-        self, in_force: Mapping[Key, StandingText], window_size: int
+        self, in_force: Mapping[Key, StandingText], skills: list[StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
-        now = {text.key: text for text in self._current(in_force, window_size)}
+        now = {text.key: text for text in (*skills, *self._current(in_force, window_size))}
         changes: list[tuple[StandingText, bool]] = []
         for key, text in now.items():
             previous = in_force.get(key)
@@ -181,7 +205,7 @@ class WorkspaceInstructions:
                 changes.append((text, False))
             elif (text.sha256, text.size) != (previous.sha256, previous.size):
                 changes.append((as_changed(text), True))
-        watched = {"personal", "workspace", *({"project"} if self._is_trusted() else set())}
+        watched = {"personal", "workspace", "skills", *({"project"} if self._is_trusted() else set())}
         changes += [
             (deleted(previous), True)
             for key, previous in in_force.items()
@@ -195,7 +219,7 @@ class WorkspaceInstructions:
         limit = min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
         every = {
             "/".join(parts[:depth])
-            for parts in (folder.split("/") for folder in folders if folder)
+            for parts in (folder.split("/") for folder in folders if folder and folder[0] != "~")
             for depth in range(1, len(parts) + 1)
         }
         found = (

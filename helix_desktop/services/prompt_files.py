@@ -1,4 +1,4 @@
-"""The prompt files of a workspace and of the user, read when they are listed or used."""
+"""The prompt files and skills of a workspace and of the user, read when they are listed or used."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.tools.files.attach import PromptFolder, UnusableFile
 from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.skills import SkillCatalog, read_skills
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -48,6 +49,12 @@ class PromptCatalog(msgspec.Struct, frozen=True):
     unusable: tuple[UnusableFile, ...] = ()
     is_untrusted: bool = False
     """True if the workspace's own were not read, because the user does not trust its folder."""
+    skills: SkillCatalog = SkillCatalog({})
+    """The skills: each is a command too, after the prompt files."""
+
+    def is_skill(self, file: PromptFile) -> bool:
+        skill = self.skills.skills.get(file.name)
+        return skill is not None and skill.path == file.path
 
     def find(self, name: str) -> PromptFile | None:
         return self.files.get(command_key(name))
@@ -125,7 +132,14 @@ class PromptFiles:
                     hidden.append(HiddenFile(found))
                 elif (winner := files.setdefault(command_key(found.name), found)) is not found:
                     hidden.append(HiddenFile(found, winner.path))
-        return PromptCatalog(files, tuple(hidden), tuple(unusable), is_untrusted)
+        skills = read_skills(self._open_jail(root or self.user_folder), root is not None)
+        for command in (skill.command for skill in skills.skills.values()):
+            if find_slash_command(command.name) is not None:
+                hidden.append(HiddenFile(command))
+            elif (winner := files.setdefault(command.name, command)) is not command:
+                hidden.append(HiddenFile(command, winner.path))
+        hidden += [HiddenFile(other.skill.command, other.by) for other in skills.hidden]
+        return PromptCatalog(files, tuple(hidden), (*unusable, *skills.unusable), is_untrusted, skills)
 
     def _folders(self, root: Path | None) -> Iterator[PromptFolder]:
         if root is not None and root.is_dir():
@@ -145,7 +159,7 @@ def _unknown_command(name: str, catalog: PromptCatalog) -> InvalidInput:
     nearest = nearest_command(name, catalog.names)
     why: OptionalText = text("Did you mean {command}?", command=SLASH + nearest) if nearest else ""
     if catalog.is_untrusted:
-        why = text("Prompt files of this folder aren't read until you trust it.")
+        why = text("Prompt files and skills of this folder aren't read until you trust it.")
     return InvalidInput(
         text("{command} isn't a command.", command=command),
         why,

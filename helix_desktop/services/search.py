@@ -23,7 +23,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PASSAGE_KINDS, PassageHit, PassageKind, PassageQuery
 from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary
-from helix_desktop.domain.text_search import parse_query
+from helix_desktop.domain.text_search import ExcerptSize, parse_query
 from helix_desktop.services.closed_workspaces import ClosedSessions
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
@@ -32,8 +32,7 @@ _log = logging.getLogger(__name__)
 SearchKind = Literal["message", "output", "handover", "file"]
 SEARCH_KINDS: tuple[SearchKind, ...] = ("message", "output", "handover", "file")
 
-_PER_SESSION = 5  # hits of a session that are found before one asks for all of them
-_MAX_HITS = 300  # of a workspace
+_AT_ONCE = 100  # hits of a workspace in a part
 _MAX_OUTPUTS = 60  # of a workspace
 _OUTPUTS_S = 0.3  # seconds in which a workspace's outputs are searched before the rest is left
 _PASSAGES_S = 2.0  # the same for its messages: words of one or two characters are in no index
@@ -46,6 +45,7 @@ class SearchRequest(msgspec.Struct, frozen=True):
     """What to look for: words, kinds, workspaces (none: all), since when (ms since 1970).
 
     `session` of the one workspace: everything in it. `all_outputs`: also large ones, however long it takes.
+    At most `limit` hits of a workspace, `per_session` of each kind in a session before one asks for all.
     """
 
     query: str
@@ -54,6 +54,9 @@ class SearchRequest(msgspec.Struct, frozen=True):
     since: int = 0
     session: str = ""
     all_outputs: bool = False
+    per_session: int = 5
+    limit: int = 300
+    excerpt: ExcerptSize = ExcerptSize(160, 40)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -116,7 +119,7 @@ class SearchFindings:
         self._summaries: dict[str, Mapping[str, SessionSummary]] = {}
         self._hits: dict[tuple[str, str], list[SearchHit]] = {}
         self._more: set[tuple[str, str]] = set()
-        self._progress: dict[str, tuple[int, int]] = {}
+        self.progress: dict[str, tuple[int, int]] = {}  # by workspace: events not in the index, of how many
 
     @property
     def count(self) -> int:
@@ -126,7 +129,7 @@ class SearchFindings:
     @property
     def unindexed(self) -> tuple[int, int]:
         """How many events are not in the index yet, of how many."""
-        behind, events = zip(*self._progress.values(), strict=True) if self._progress else ((0,), (0,))
+        behind, events = zip(*self.progress.values(), strict=True) if self.progress else ((0,), (0,))
         return sum(behind), sum(events)
 
     def add(self, part: SearchPart) -> None:
@@ -135,7 +138,7 @@ class SearchFindings:
         if part.error is not None:
             self.errors[part.workspace_id] = part.error
         if part.events:
-            self._progress[part.workspace_id] = (part.unindexed, part.events)
+            self.progress[part.workspace_id] = (part.unindexed, part.events)
         self.outputs_left |= part.outputs_left
         self.has_more |= part.has_more
         summaries = self._summaries[part.workspace_id]
@@ -143,7 +146,7 @@ class SearchFindings:
             key = (part.workspace_id, hit.session if hit.session in summaries else "")
             hits = self._hits.setdefault(key, [])
             same_kind = sum(other.kind == hit.kind for other in hits)
-            if not self.request.session and same_kind >= _PER_SESSION:
+            if not self.request.session and same_kind >= self.request.per_session:
                 self._more.add(key)
             elif hit not in hits:
                 hits.append(hit)
@@ -170,6 +173,7 @@ class SearchService:
         closed: ClosedSessions,
     ) -> None:
         self._registry, self._open, self._closed = registry, open_workspaces, closed
+        self.is_indexing = False
 
     async def workspaces(self) -> list[WorkspaceRecord]:
         """Return the workspaces that have data, open ones first."""
@@ -208,27 +212,34 @@ class SearchService:
         A store is held for a second at a time, so that opening its workspace does not wait for the end.
         Raises nothing of a workspace: searching it says what is wrong.
         """
-        records = [
-            record
-            for record in await self.workspaces()
-            if record.id not in self._open() and (not workspaces or record.id in workspaces)
-        ]
-        for number, record in enumerate(records):
-            while record.id not in self._open():
-                try:
-                    async with self._store(record.id) as store:
-                        left = await _index(store, partial(_report, on_progress, number, len(records)))
-                except HelixError as error:
-                    _log.warning("The workspace %s is not indexed: %s", record.name, error)
-                    break
-                if not left:
-                    break
-                await self._closed.release_store(record.id)
+        self.is_indexing = True
+        try:
+            records = [
+                record
+                for record in await self.workspaces()
+                if record.id not in self._open() and (not workspaces or record.id in workspaces)
+            ]
+            for number, record in enumerate(records):
+                await self._index_one(record, partial(_report, on_progress, number, len(records)))
+        finally:
+            self.is_indexing = False
         on_progress(1, 1)
 
+    async def _index_one(self, record: WorkspaceRecord, on_progress: OnProgress) -> None:
+        left = 1
+        while left and record.id not in self._open():
+            try:
+                async with self._store(record.id) as store:
+                    left = await _index(store, on_progress)
+            except HelixError as error:
+                _log.warning("The workspace %s is not indexed: %s", record.name, error)
+                return
+            await self._closed.release_store(record.id)
+
     async def release(self) -> None:
-        """Close the stores that were opened to search in them."""
-        await self._closed.release()
+        """Close the stores that were opened to search in them, unless they are being indexed."""
+        if not self.is_indexing:
+            await self._closed.release()
 
     @asynccontextmanager
     async def _store(self, workspace_id: str) -> AsyncIterator[Store]:
@@ -245,12 +256,20 @@ async def _find_in(workspace_id: str, store: Store, request: SearchRequest) -> A
     kinds: tuple[PassageKind, ...] = tuple(kind for kind in PASSAGE_KINDS if kind in request.kinds)
     found, cursor, deadline = 0, 0, time.monotonic() + _PASSAGES_S
     while kinds:
-        per_session = 0 if request.session else _PER_SESSION + 1
         page = await store.find_passages(
-            PassageQuery(request.terms, kinds, request.since, request.session, per_session, 100, cursor)
+            PassageQuery(
+                request.terms,
+                kinds,
+                request.since,
+                request.session,
+                0 if request.session else request.per_session,
+                min(_AT_ONCE, request.limit),
+                cursor,
+                *request.excerpt,
+            )
         )
         found, cursor = found + len(page.hits), page.cursor
-        is_over = not cursor or found >= _MAX_HITS or time.monotonic() > deadline
+        is_over = not cursor or found >= request.limit or time.monotonic() > deadline
         yield SearchPart(
             workspace_id,
             tuple(map(_of_passage, page.hits)),

@@ -17,11 +17,12 @@ more in total than so small a file could plausibly hold. No member's name is eve
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, BinaryIO, TypeVar
 
@@ -132,6 +133,7 @@ def unreadable_archive(path: Path, error: OSError) -> InvalidArchive:
     )
 
 
+_LOG_LEVEL = 1  # of packing a log in memory
 _ZSTD_LEVEL = 3
 _BLOCK_BYTES = 512
 _MAX_WINDOW_BYTES = 16 * 1024 * 1024  # bytes that decompression may look back
@@ -275,11 +277,43 @@ class ArchivedContent(msgspec.Struct, frozen=True):
     data: bytes
 
 
+class ArchivedLog:
+    """The events of a session, in order; packed, and read part by part: a long log takes little memory."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._count = 0
+        self._changes: list[Callable[[RecordedEvent], RecordedEvent]] = []
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[RecordedEvent]:
+        for part in self._parts:
+            events: Iterable[RecordedEvent] = _decode_events(zstandard.decompress(part))
+            for change in self._changes:
+                events = map(change, events)
+            yield from events
+
+    def add(self, lines: bytes) -> list[RecordedEvent]:
+        """Add events; return them. Raises msgspec.MsgspecError, UnicodeDecodeError, RecursionError."""
+        events = _decode_events(lines)
+        self._parts.append(zstandard.compress(lines, _LOG_LEVEL))
+        self._count += len(events)
+        return events
+
+    def changed(self, change: Callable[[RecordedEvent], RecordedEvent]) -> ArchivedLog:
+        """Return the same events, each changed."""
+        log = copy.copy(self)
+        log._changes = [*self._changes, change]
+        return log
+
+
 class ArchivedSession(msgspec.Struct, frozen=True):
     """A session with its log, a branch with its own part of it."""
 
     header: SessionHeader
-    events: list[RecordedEvent]
+    events: ArchivedLog
 
 
 ArchivePart = ArchiveManifest | ArchivedContent | ArchivedSession | ArchiveTotals
@@ -405,12 +439,14 @@ def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) 
         header.summary.created, header.summary.updated, header.summary.trashed
     ):
         raise invalid_archive(text("Its session {number} has an invalid time.", number=number))
-    events: list[RecordedEvent] = []
-    part = size = 0
+    events, part, size = ArchivedLog(), 0, 0
+    seqs, times_are_valid = list[int](), True
     while len(events) < header.events:
         part += 1
         data = tar.read_member(f"{folder}/events-{part}.jsonl", MAX_LOG_PART_BYTES)
-        events += _decode(_decode_events, data, f"session {number}")
+        added = _decode(events.add, data, f"session {number}")
+        seqs += [recorded.seq for recorded in added]
+        times_are_valid &= _are_valid_times(*(recorded.at for recorded in added))
         size += len(data)
         if size > MAX_SESSION_BYTES:
             raise invalid_archive(text("Its session {number} is too long.", number=number))
@@ -420,9 +456,9 @@ def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) 
     if header.branch is not None and not 1 <= shared <= last_seqs.get(header.branch.parent, 0):
         raise invalid_archive(text("The beginning of its session {number} is missing.", number=number))
     last_seqs[header.id] = shared + header.events
-    if [recorded.seq for recorded in events] != list(range(shared + 1, last_seqs[header.id] + 1)):
+    if seqs != list(range(shared + 1, last_seqs[header.id] + 1)):
         raise invalid_archive(text("The events of its session {number} are out of order.", number=number))
-    if not _are_valid_times(*(recorded.at for recorded in events)):
+    if not times_are_valid:
         raise invalid_archive(text("An event of its session {number} has an invalid time.", number=number))
     return ArchivedSession(header, events)
 

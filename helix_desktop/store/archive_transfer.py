@@ -17,7 +17,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -482,22 +482,33 @@ class _Importer:
         archived = _in_ask(unchanged)
         point = archived.header.branch
         shared = (await self._store.events(point.parent))[: point.seq] if point is not None else []
-        events = [*shared, *archived.events]
+        count = len(shared) + len(archived.events)
         stored = await self._store.events(archived.header.id)
-        session_id, outcome = archived.header.id, _outcome_of(stored, events)
+        session_id = archived.header.id
+
+        def outcome_of() -> SessionOutcome:
+            if any(
+                _event_in_ask(one) != _event_in_ask(other)
+                for one, other in zip(stored, chain(shared, archived.events), strict=False)
+            ):
+                return "apart"
+            return "new" if not stored else "extended" if count > len(stored) else "unchanged"
+
+        outcome = await asyncio.to_thread(outcome_of)
         if outcome == "apart":
             session_id = _diverged_id(unchanged)  # as earlier versions named it
             stored = await self._store.events(session_id)
-            outcome = "unchanged" if _outcome_of(stored, events) == "unchanged" else "apart"
+            outcome = "unchanged" if await asyncio.to_thread(outcome_of) == "unchanged" else "apart"
         self._session_ids[archived.header.id] = session_id
         is_parent_short = point is not None and len(shared) < point.seq
         if is_parent_short or (outcome in ("extended", "apart") and not self._is_writable(session_id)):
             outcome = "busy"
         if outcome != "busy":
             await self._write_session(session_id, archived, max(0, len(stored) - len(shared)))
-            log = max(stored, events, key=len)
-            await self._keep_partial_answer(session_id, archived, log)
-            await self._keep_partial_outputs(session_id, archived, log)
+            if archived.header.partial_answer or archived.header.partial_outputs or stored:
+                log = stored if len(stored) >= count else [*shared, *archived.events]
+                await self._keep_partial_answer(session_id, archived, log)
+                await self._keep_partial_outputs(session_id, archived, log)
         session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session_id)
         self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
         summary = archived.header.summary
@@ -510,10 +521,12 @@ class _Importer:
         if summary is not None:
             summary = msgspec.structs.replace(summary, id=session_id)
         point = archived.header.branch
-        *leading, last = [*_groups(archived.events[stored_count:])] or [[]]
-        for group in leading:
-            await self._append_events(session_id, group, None, point)
-        await self._append_events(session_id, last, summary, point)
+        events, group = islice(archived.events, stored_count, None), list[RecordedEvent]()
+        while following := await asyncio.to_thread(list, islice(events, _GROUP_EVENTS)):
+            if group:
+                await self._append_events(session_id, group, None, point)
+            group = following
+        await self._append_events(session_id, group, summary, point)
         draft = Draft(archived.header.draft, archived.header.attachments)
         if draft and not await self._store.draft(session_id):
             await self._store.save_draft(session_id, draft.text, draft.attachments)
@@ -563,14 +576,6 @@ class _Importer:
         await self._store.bulk_access.write(stage, _GROUP_BYTES)
 
 
-def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEvent]) -> SessionOutcome:
-    if any(_event_in_ask(one) != _event_in_ask(other) for one, other in zip(stored, archived, strict=False)):
-        return "apart"
-    if not stored:
-        return "new"
-    return "extended" if len(archived) > len(stored) else "unchanged"
-
-
 def _is_answered(log: Sequence[RecordedEvent], seq: int) -> bool:
     """Return True if a log has an answer, or the end of its turn, after event `seq`."""
     later = takewhile(lambda recorded: recorded.seq > seq, reversed(log))
@@ -593,7 +598,7 @@ def _open_calls(log: Sequence[RecordedEvent]) -> set[str]:
 
 def _in_ask(archived: ArchivedSession) -> ArchivedSession:
     """Return a session of an archive whose agent asks: to act unasked is allowed on this computer."""
-    return ArchivedSession(archived.header, [_event_in_ask(recorded) for recorded in archived.events])
+    return ArchivedSession(archived.header, archived.events.changed(_event_in_ask))
 
 
 def _event_in_ask(recorded: RecordedEvent) -> RecordedEvent:
@@ -621,7 +626,7 @@ def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> A
         summary = msgspec.structs.replace(summary, branch_of=stored_id(summary.branch_of))
     point = BranchPoint(stored_id(point.parent), point.seq)
     header = msgspec.structs.replace(archived.header, branch=point, summary=summary)
-    return ArchivedSession(header, [renamed(recorded) for recorded in archived.events])
+    return ArchivedSession(header, archived.events.changed(renamed))
 
 
 def _diverged_id(archived: ArchivedSession) -> str:
@@ -632,11 +637,6 @@ def _diverged_id(archived: ArchivedSession) -> str:
     for recorded in archived.events:
         hasher.update(msgspec.json.encode(recorded))
     return hasher.hexdigest()[:32]
-
-
-def _groups(events: list[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
-    for first in range(0, len(events), _GROUP_EVENTS):
-        yield events[first : first + _GROUP_EVENTS]
 
 
 def _stage_contents(batch: WriteBatch, contents: ContentStore, group: list[ArchivedContent]) -> int:

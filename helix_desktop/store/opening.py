@@ -30,7 +30,7 @@ from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, Tr
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
 from helix_desktop.store.core.store_errors import write_failure_reason
 from helix_desktop.store.database import Database, create_db, store_damaged, store_unreadable
 from helix_desktop.store.files import (
@@ -224,6 +224,9 @@ class RepairLadder:
         try:
             check_format(_read_stored_format(handle), self._store_format)
             state = _read_clean_state(handle)
+        except RowUnknown as error:
+            handle.close()
+            raise another_version(error) from error
         except RowDamaged as error:
             handle.close()
             raise store_damaged(
@@ -336,6 +339,14 @@ class RepairLadder:
         )
 
 
+def another_version(error: RowUnknown) -> StoreUnreadable:
+    return StoreUnreadable(
+        text("Part of the workspace data was written by another version of Helix Desktop."),
+        verbatim(f"{str(error)[:1].upper()}{str(error)[1:]}."),
+        text("Nothing was changed. Open it with the newest version."),
+    )
+
+
 class OpenFiles(msgspec.Struct, frozen=True):
     """A store's open files, and the repair report if the user has not seen it yet."""
 
@@ -365,8 +376,13 @@ class OpenFiles(msgspec.Struct, frozen=True):
             self.database.close()
             self.lock.release()
 
-    def mark_suspect(self, error: RowDamaged) -> StoreDamaged:
-        """Have the store repaired at its next opening; return the error to show until then."""
+    def mark_suspect(self, error: RowDamaged) -> StoreUnreadable:
+        """Have the store repaired at its next opening; return the error to show until then.
+
+        A repair would drop what another version wrote: that is left as it is, and said.
+        """
+        if isinstance(error, RowUnknown):
+            return another_version(error)
         why = str(error)[:1].upper() + str(error)[1:]
         try:
             self.store_files.repair_notes.mark_suspect(why)
@@ -517,8 +533,8 @@ class LevelDbHealth:
         result = checker.result
         if on_progress is not None:
             on_progress(result.contents, max(total, result.contents))
-        if result.problems:
-            self._files.mark_suspect(RowDamaged(result.problems[0]))
+        if checker.damage:
+            self._files.mark_suspect(RowDamaged(checker.damage))
         return result
 
 

@@ -48,7 +48,7 @@ _MAX_TIME = (1 << 42) - 1  # ms since 1970: the year 2109; later ones count as t
 _MARK_BASE, _MARK_ROOM = 0xF0000, 0xFFFE  # private characters: one is the mark of a kind, two are a log's
 _STAMP_BYTES = 4  # of an event's row: its checksum
 _BATCH_EVENTS, _BATCH_BYTES = 200, 256 * 1024  # indexed in one transaction: about 20 ms
-_SLICE_S = 0.08  # seconds that a page may take before it ends with a cursor
+_SLICE_S = 0.06  # seconds that a page may take before it ends with a cursor
 _CHECKED_AT_ONCE = 64  # candidates between two looks at the clock
 
 T = TypeVar("T")
@@ -173,7 +173,7 @@ class PassageIndex:
             del self._pending[session]
 
     def find(self, query: PassageQuery) -> PassagePage:
-        """Return a page of hits, within about 80 ms: what is left then is found from its cursor on."""
+        """Return a page of hits, within about 70 ms: what is left then is found from its cursor on."""
         return self._read(lambda view: self._find(view, query))
 
     def _find(self, view: RowView, query: PassageQuery) -> PassagePage:

@@ -158,6 +158,8 @@ def _name_of(kind: StandingKind, path: str) -> str:
             return "The user's instructions for all workspaces"
         case "workspace":
             return "The user's instructions for this workspace"
+        case "skills":
+            return "The skills"
         case "run":
             return f"The user's instructions for this run ({escape_hidden_name(path)})"
         case _:

@@ -27,6 +27,7 @@ from helix_desktop.tools.files.jail import Jail, startup_files
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.files.jail_windows import WindowsJail
 from helix_desktop.tools.files.read import reading_tools
+from helix_desktop.tools.files.skills import SkillJail
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.git_paths import is_run_by_git
@@ -256,8 +257,11 @@ def _create_cache_tools(
 
 
 def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:
-    """Return the strictest jail that this system offers for a workspace folder."""
-    unwritable = startup_files(Path.home())
-    if os.open in os.supports_dir_fd and os.scandir in os.supports_fd:
-        return PosixJail(root, protected, unwritable)
-    return WindowsJail(root, protected, unwritable)
+    """Return the strictest jail that this system offers for a workspace folder, with the user's skills."""
+    has_descriptors = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+    jail_type = PosixJail if has_descriptors else WindowsJail
+    home = Path.home()
+    jail = jail_type(root, protected, startup_files(home))
+    if home.is_relative_to(root):  # then the user's skills are the workspace's
+        return jail
+    return SkillJail(jail, home, lambda folder: jail_type(folder, protected))

@@ -17,6 +17,7 @@ CallTense: TypeAlias = Literal["to_do", "running", "done"]
 _WORKSPACE_FOLDER = "."
 _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
+_MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
@@ -41,10 +42,16 @@ def failed_tests_text(output: str) -> str:
 
 
 def recall_target(tool: str, target: str) -> str:
-    """Return a call's target, that of a recall of compacted messages in words in place of their numbers."""
-    found = _COMPACTED.match(target) if tool == "recall_cached_content" else None
-    if found is None:
+    """Return a call's target; of a recall what it is of and how much, without the pattern and what was found.
+
+    What a recall of compacted messages is of is in words in place of their numbers.
+    """
+    if tool != "recall_cached_content":
         return target
+    found = _COMPACTED.match(target)
+    if found is None:
+        name, _, rest = target.partition(" ")
+        return _MATCHES.sub(r"\1", rest if name in OWN_TOOLS and rest else target)
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return words + _EVENTS.sub("", target[found.end() :])
 

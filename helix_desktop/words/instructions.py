@@ -11,6 +11,8 @@ tr = Translator("Chat")
 
 def instructions_text(event: InstructionsAdded) -> str:
     text = event.text
+    if text.kind == "skills":
+        return _skills_text(event)
     name, tokens = text.path or tr("Your instructions"), format_token_count(text.tokens)
     match text.problem:
         case "":
@@ -23,3 +25,12 @@ def instructions_text(event: InstructionsAdded) -> str:
             return tr("{file} was deleted: the agent was told", file=name)
         case _:
             return tr("{file} was not sent to the agent", file=name)
+
+
+def _skills_text(event: InstructionsAdded) -> str:
+    if event.text.problem == "gone":
+        return tr("No skills any more: the agent was told")
+    tokens = format_token_count(event.text.tokens)
+    if event.changed:
+        return tr("The skills changed: sent to the agent · {tokens}", tokens=tokens)
+    return tr("The list of skills sent to the agent · {tokens}", tokens=tokens)

@@ -14,7 +14,7 @@ text = TextContext("Provider cache")
 _MINUTE, _HOUR = 60, 3_600  # seconds
 _CAUSES: dict[MissKind, TranslatableText] = {
     "first": text("First request of the session."),
-    "unreported": text("The provider doesn't report its prompt cache."),
+    "unreported": text("The provider doesn't report this discount."),
     "tools": text("The tools changed."),
     "system": text("The system prompt changed."),
     "effort": text("The reasoning effort changed."),
@@ -53,7 +53,7 @@ def miss_text(cause: MissCause) -> str:
         return tr("Another model answered before: {model}.", model=cause.previous_model)
     if cause.kind == "idle":
         return tr(
-            "{waited} since the request before; the prompt cache lasts {lifetime}.",
+            "{waited} since the request before; the discount lasts {lifetime}.",
             waited=lifetime_text(cause.waited_s),
             lifetime=lifetime_text(cause.lifetime_s),
         )

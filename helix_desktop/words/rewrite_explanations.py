@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -25,8 +25,9 @@ class StateWords(NamedTuple):
     verb: str = ""
 
 
-STATE_WORDS: dict[MessageState, StateWords] = {
+STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
+    "in_part": StateWords(text("In part"), text("The model sees a preview, an extract or some lines.")),
     "pinned": StateWords(
         _IN_CONTEXT,
         text("Pinned: it always stays in the context."),

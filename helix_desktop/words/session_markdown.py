@@ -56,6 +56,11 @@ def session_markdown(
     return "\n\n".join(parts) + "\n"
 
 
+def stretch_markdown(log: Sequence[RecordedEvent], first: int, last: int) -> str:
+    """Return what a log says from one event to another as Markdown, as `session_markdown` does."""
+    return "\n\n".join(_log_parts(log[:last], first - 1)) + "\n"
+
+
 def _log_parts(log: Sequence[RecordedEvent], shared: int = 0) -> Iterator[str]:
     """Yield what a log says behind its first events that are `shared`."""
     transcript = Transcript(log)

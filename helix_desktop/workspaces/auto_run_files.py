@@ -8,11 +8,14 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.permissions.auto_run import AUTO_RUN_KINDS
+from helix_desktop.domain.skills import WORKSPACE_FOLDERS
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 text = TextContext("Workspaces")
 
 _INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
+_MAX_NAMES = 40  # of skills
 
 
 class AutoRunFile(msgspec.Struct, frozen=True):
@@ -27,9 +30,9 @@ class AutoRunFile(msgspec.Struct, frozen=True):
 
 
 def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
-    """Return the known auto-run files of a folder: instructions of the agent, git hooks, others.
+    """Return the known auto-run files of a folder: instructions and skills of the agent, git hooks, others.
 
-    Blocks; links are not followed.
+    Blocks; links are not followed, but for those to a folder of skills inside.
     """
     instructions = tuple(
         AutoRunFile(name, text("instructions that go to your model with every request"), is_followed=True)
@@ -41,7 +44,29 @@ def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
     hooks = _active_hooks(folder / ".git" / "hooks")
     if hooks:
         files.insert(0, AutoRunFile(".git/hooks", text("programs that git runs: {names}", names=hooks)))
-    return (*instructions, *files)
+    skills = (_skills(folder, place) for place in WORKSPACE_FOLDERS)
+    return (*instructions, *filter(None, skills), *files)
+
+
+def _skills(folder: Path, place: str) -> AutoRunFile | None:
+    """Return a folder of skills, with their names; None without any, and for one outside of the workspace."""
+    real = Path(os.path.realpath(folder / place))
+    if not real.is_relative_to(os.path.realpath(folder)):
+        return None
+    try:
+        names = sorted(entry.name for entry in os.scandir(real) if not entry.is_file())
+    except OSError:
+        return None
+    shown = tuple(map(escape_hidden_name, names[:_MAX_NAMES]))
+    effect = text("skills that your model may follow: {names}", names=shown)
+    if more := names[_MAX_NAMES:]:
+        effect = text.plural(
+            len(more),
+            "skills that your model may follow: {names} and %n more",
+            "skills that your model may follow: {names} and %n more",
+            names=shown,
+        )
+    return AutoRunFile(place, effect, is_followed=True) if names else None
 
 
 def _active_hooks(folder: Path) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from environment import SetupFailed, say
+from environment import Environment, SetupFailed, call, say
 
 from check import deb_checks, namespace, script_checks, wine_checks
 from check.chroot import SUITES, Chroots
@@ -25,8 +25,13 @@ COMPLETE = "--whole"
 
 
 def build(root: Path, words: Sequence[str]) -> int:
-    """Check, as a target of `./helix package`."""
-    return check(words)
+    """Check, as a target of `./helix package`; without words also the wheel, far from the checkout."""
+    if words:
+        return check(words)
+    environment = Environment(root)
+    environment.ensure("test")
+    tested = call(str(environment.python), "-m", "pytest", "-m", "package", str(root / "tests" / "e2e"))
+    return check(words) or tested
 
 
 def check(arguments: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """Search over everything in a store of 100,000 messages: p95 of many words, against reading all logs.
 
-Run as a script for a table; with a number, of that many messages (`1000000` takes an hour on a slow machine).
+Run as a script for a table; with a number, of that many messages (`1000000` takes ten minutes).
 """
 
 from __future__ import annotations

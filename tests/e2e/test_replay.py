@@ -112,6 +112,7 @@ def test_a_session_of_another_agent_says_what_its_compaction_lost(
     }
     assert facts["commands"] == (1, 0, 1)
     assert all(in_context == total for total, _, in_context in facts.values())
+    assert [kind["kind"] for kind in entry["at_end"]] == [kind["kind"] for kind in compaction["facts"]]
     assert main(["replay", str(place)]) == 0
     assert "compacted before model call 3. Of " in capsys.readouterr().out
 

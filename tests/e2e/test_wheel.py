@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.timeout(1_200)
+pytestmark = [pytest.mark.package, pytest.mark.timeout(1_200)]
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -22,6 +22,7 @@ from helix_desktop.domain.choices import EFFORT_LEVELS
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA
 from helix_desktop.domain.retention import TRASH_DAYS
+from helix_desktop.domain.skills import MAX_DESCRIPTION, MAX_SKILL_BYTES, MAX_SKILLS, SKILLS_SHARE
 from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SLASH, WORKSPACE_FOLDERS
 from helix_desktop.providers.model_list import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
@@ -76,6 +77,10 @@ FACTS = [
     ("commands", f"`{WORKSPACE_FOLDERS[0]}` and `{WORKSPACE_FOLDERS[1]}` of the workspace"),
     ("instructions", f"at most {MAX_FILE_BYTES // KILO} KB each"),
     ("instructions", f"in `{IGNORE_FILE}`"),
+    ("skills", f"at most {MAX_DESCRIPTION:,} characters"),
+    ("skills", f"at most {100 // SKILLS_SHARE} % of the context window"),
+    ("skills", f"over {MAX_SKILL_BYTES // KILO} KB"),
+    ("skills", f"the first {MAX_SKILLS} are read"),
     ("changes", f"files over {MAX_FILE // KILO**2} MB"),
     ("changes", f"({QUOTA // KILO**3} GB; Settings → Data)"),
     ("models", "on the ports {}, {}, {} and {},".format(*DEFAULT_PORTS)),

@@ -169,7 +169,8 @@ def _run(argv: list[str], folder: Path, environ: dict[str, str], streams: list[C
     for number, ((name, mode), stream) in enumerate(zip(STANDARD_STREAMS, streams, strict=True)):
         os.dup2(stream.fileno(), number)
         stream.close()
-        setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+        buffering = 1 if name == "stderr" else -1  # lines, as the interpreter has it
+        setattr(sys, name, os.fdopen(number, mode, buffering, encoding="utf-8", closefd=False))
     sys.argv = ["helix-desktop", *argv]
     from helix_desktop.cli.main import main
 

@@ -184,7 +184,7 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
     instructions.add_argument(
         "--no-instructions",
         action="store_true",
-        help=tr("read no instructions: neither yours nor AGENTS.md and CLAUDE.md"),
+        help=tr("read no instructions and no skills: neither yours nor those of the workspace"),
     )
     run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
     run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
@@ -195,10 +195,10 @@ def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> N
     listing = commands.add_parser(
         "commands",
         parents=[common],
-        help=tr("list the slash commands and prompt files"),
+        help=tr("list the slash commands, prompt files and skills"),
         description=tr(
-            "List the commands that can be typed as the first word of a message: built-in ones and those of "
-            "prompt files. {run} expands prompt files too; built-in commands work in the window only.",
+            "List the commands that can be typed as the first word of a message: built-in ones, prompt files "
+            "and skills. {run} takes prompt files and skills too; built-in commands work in the window only.",
             run="run --message /NAME",
         ),
     )
@@ -207,7 +207,7 @@ def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> N
         action=argument_types.SinglePath,
         type=argument_types.path,
         metavar="PATH",
-        help=tr("also list the prompt files of this project folder"),
+        help=tr("also list the prompt files and skills of this project folder"),
     )
     add_json(listing)
 

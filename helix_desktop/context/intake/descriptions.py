@@ -365,8 +365,8 @@ def _names(text: str, *, with_inner: bool = False) -> str:
     found = [match for part in parts if (match := _DEFINITION.match(part)) is not None]
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
-        informative = filter(_is_informative, lines)
-        headings = (match for line in informative if (match := _HEADING.match(line)) is not None)
+        found = [match for line in lines if (match := _HEADING.match(line)) is not None]
+        headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
     return _join(names) if names and len(lines) > len(names) else ""
 

@@ -42,13 +42,13 @@ def files_note(files: Sequence[ChangedFile], updates: Sequence[FileUpdate] = ())
 
 
 def reverts_note(reverted: Sequence[str], redone: Sequence[str], rewound: Sequence[str] = ()) -> str:
-    """Return the note on files whose changes the user took back, or put back; empty without any.
+    """Return the note on files whose changes the user reverted or redid; empty without any.
 
     A rewind may do both: it sets files back to a message, whatever changed them since.
     """
     parts = [
-        f"took back what was changed in {_listed(reverted)}" if reverted else "",
-        f"put back what was changed in {_listed(redone)}" if redone else "",
+        f"reverted the changes to {_listed(reverted)}" if reverted else "",
+        f"redid the changes to {_listed(redone)}" if redone else "",
         f"set {_listed(rewound)} back to an earlier state" if rewound else "",
     ]
     text = ", and ".join(filter(None, parts))

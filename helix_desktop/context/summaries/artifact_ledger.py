@@ -317,7 +317,9 @@ _SHARES = {
     "commands": 0.14,
     "read": 0.1,
 }  # of the characters, for each kind, in the order of the ledger; what one leaves the next ones take
+_SKILLS_SHARE = 0.2  # of the characters, at most, before all others: what they say is to be followed on
 _NAMES = {
+    "skills": "skills",
     "commits": "committed",
     "changed": "written",
     "deleted": "deleted",
@@ -470,16 +472,22 @@ class Ledger(msgspec.Struct):
     def entries(self) -> dict[str, Sequence[LedgerEntry]]:
         """Return all entries by kind, each newest first, the kinds in the order of the ledger."""
         files = [*reversed(self.files.values())]
+        unchanged = [use for use in files if not use.state and not use.has_changes]
+        attached = [*reversed(self.attached.values())]
         runs = _with_others([*reversed(self.commands.values())])
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
+        used: list[LedgerFile | AttachedContent] = [*unchanged, *attached]
+        # One that was attached and read stands there once.
+        skills = {use.skill: use for use in sorted(used, key=lambda use: use.seq) if use.skill}
         return {
+            "skills": [*reversed(skills.values())],
             "commits": [*filter(None, [self.working_tree]), *self.git.newest_first],
             "changed": [use for use in files if use.has_changes],
             "deleted": [use for use in files if use.state == "deleted"],
-            "attached": [*reversed(self.attached.values())],
+            "attached": [content for content in attached if not content.skill],
             "failed": sorted(failures, key=lambda failure: -failure.seq),
             "commands": [run for run in runs if run.ok],
-            "read": [use for use in files if not use.state and not use.has_changes],
+            "read": [use for use in unchanged if not use.skill],
         }
 
     @property
@@ -494,9 +502,9 @@ class Ledger(msgspec.Struct):
     def text(self, cap: int) -> str:
         """Return the ledger in about `cap` tokens at most.
 
-        Commits come first, then written files, deleted ones, attachments, failures, commands, and what was
-        only read; each kind has its share, newest first, and what one leaves the next ones take. Omitted
-        lines are counted.
+        Skills come first, then commits, written files, deleted ones, attachments, failures, commands, and
+        what was only read; each kind has its share, newest first, and what one leaves the next ones take.
+        Omitted lines are counted.
         """
         if cap <= 0:
             return ""
@@ -532,6 +540,8 @@ def _with_others(runs: Sequence[CommandRun]) -> list[CommandRun]:
 def _fit(entries: Mapping[str, Sequence[LedgerEntry]], max_chars: int) -> dict[str, list[str]]:
     """Return the lines of each kind that fit its share, and then, in order, what is left."""
     fitting: dict[str, dict[int, str]] = {kind: {} for kind in entries}
+    room = int(max_chars * _SKILLS_SHARE)
+    max_chars -= room - _take(entries["skills"], fitting["skills"], room)
     unused = 0
     for kind, share in _SHARES.items():
         unused += _take(entries[kind], fitting[kind], int(max_chars * share))

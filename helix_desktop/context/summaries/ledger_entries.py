@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.own_tools import ToolKind
+from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.text_variants import has_form_of_secret
 
@@ -135,6 +136,11 @@ class LedgerFile(msgspec.Struct, frozen=True):
     revert: FileRevert | None = None
 
     @property
+    def skill(self) -> str:
+        """Return which skill was read, if it is the file of one; empty for other files."""
+        return skill_named(self.path) if self.is_file else ""
+
+    @property
     def is_reverted(self) -> bool:
         """Return True if nothing stands of what was done to it."""
         return self.revert is not None and not self.revert.is_partial
@@ -171,7 +177,8 @@ class LedgerFile(msgspec.Struct, frozen=True):
         if not self.digest:
             outcome = f": {self.content}" if self.content in WITHOUT_CONTENT else ""
             return _entry(self.state or self.flags, self.path, "", self.seq) + outcome + revert
-        line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
+        flags = "skill" if self.skill and not self.has_changes else self.flags
+        line = _entry(self.state or flags, self.path, self.digest, self.stored_seq)
         edit_note = f"edited since, e{self.seq}"
         notes = {
             "before edits": f" ({edit_note})",
@@ -187,8 +194,12 @@ class AttachedContent(msgspec.Struct, frozen=True):
     seq: int
 
     @property
+    def skill(self) -> str:
+        return skill_named(self.label)
+
+    @property
     def line(self) -> str:
-        return _entry("attached", self.label, self.digest, self.seq)
+        return _entry("skill" if self.skill else "attached", self.label, self.digest, self.seq)
 
 
 class CommandRun(msgspec.Struct, frozen=True):

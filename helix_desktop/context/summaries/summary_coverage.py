@@ -216,19 +216,14 @@ def check_summary_coverage(
     stay verbatim: their instructions and conclusions, and the user's hashes and numbers in them, are counted,
     not listed. Tasks are what is left to do on the `todo_list`.
     """
-    summary_names, is_quoted = _NamedIn(text), quoted.__contains__
+    named, is_quoted = NamedIn(text), quoted.__contains__
     checked: list[SummaryCoverage] = []
     texts: set[str] = set()
     for kind, share in _SHARES.items():
         of_kind = todo_list.open_tasks if kind == "tasks" else facts.of_kind(kind)
         if not of_kind:
             continue
-        missing = [
-            Bullet(fact, (seq,))
-            for fact, seq in of_kind.items()
-            if not summary_names.names(kind, fact, seq)
-            and not (seq in facts.replies and summary_names.says_reply(facts.replies[seq], seq))
-        ]
+        missing = [Bullet(fact, (seq,)) for fact, seq in named.missing(facts, kind, of_kind)]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind in _MAY_BE_QUOTED:
@@ -339,7 +334,7 @@ def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
         yield msgspec.structs.replace(fact, text=line)
 
 
-class _NamedIn:
+class NamedIn:
     def __init__(self, text: str) -> None:
         self._text = text
         self._plain = " ".join(text.split())
@@ -354,6 +349,15 @@ class _NamedIn:
             cited = _CITED.search(line)
             for source in cited[1].split(", ") if cited else ():
                 self._by_source.setdefault(source, []).append(place)
+
+    def missing(
+        self, facts: CoveredFacts, kind: FactKind, of_kind: Mapping[str, int]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the facts of a kind that the text does not name, with their events."""
+        for fact, seq in of_kind.items():
+            is_told = seq in facts.replies and self.says_reply(facts.replies[seq], seq)
+            if not is_told and not self.names(kind, fact, seq):
+                yield fact, seq
 
     def names(self, kind: FactKind, fact: str, seq: int) -> bool:
         match kind:

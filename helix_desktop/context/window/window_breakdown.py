@@ -31,6 +31,7 @@ from helix_desktop.domain.events.session import InstructionsAdded, StandingKind,
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.domain.skills import SKILLS_SHARE
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
@@ -262,6 +263,7 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
 
 _STANDING_NAMES: dict[StandingKind, TranslatableText] = {
     "environment": text("Environment"),
+    "skills": text("Skills"),
     "personal": text("For all workspaces"),
     "workspace": text("For this workspace"),
     "run": text("For this run"),
@@ -277,21 +279,27 @@ _PROBLEMS: dict[StandingProblem, TranslatableText] = {
 
 
 def _standing_item(
-    standing: StandingText, seq: int = 0, event: InstructionsAdded | None = None
+    standing: StandingText, seq: int = 0, event: InstructionsAdded | None = None, *, is_planned: bool = False
 ) -> WindowItem:
     kind: WindowItemKind = "environment" if standing.kind == "environment" else "instructions"
     state = _STANDING_STATES.get(standing.problem, "not_read")
     if standing.problem in _PROBLEMS:
         why = _PROBLEMS[standing.problem]
     elif event is None:
-        why = text("Sent at the start")
+        why = text("Sent with the first message") if is_planned else text("Sent at the start")
     elif event.changed:
         why = text("Changed on disk")
     elif folder := standing.path.rpartition("/")[0]:
         why = text("The agent works in {folder}", folder=folder)
     else:
         why = text("New on disk")
-    if standing.problem == "cut":
+    if standing.kind == "skills" and standing.problem != "gone":
+        share = 100 // SKILLS_SHARE
+        limit = text("at most {share} % of the context window", share=share)
+        if standing.problem == "cut":
+            limit = text("at most {share} % of the context window, so some are only named", share=share)
+        why = text("{reason} · {limit}", reason=why, limit=limit)
+    elif standing.problem == "cut":
         why = text("{reason} · the file has {size}", reason=why, size=ByteSize(standing.size))
     tokens = standing.tokens + (FRAMING_TOKENS if event is not None else 0)
     name = _STANDING_NAMES.get(standing.kind, standing.path)
@@ -299,11 +307,8 @@ def _standing_item(
 
 
 def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> WindowItem:
-    row = msgspec.structs.replace(
-        _standing_item(standing), part=part, can_exclude=bool(transcript.opening_seq)
-    )
-    if not transcript.opening_seq and standing.problem in ("", "cut"):
-        row = msgspec.structs.replace(row, why=text("Sent with the first message"))
+    row = _standing_item(standing, is_planned=not transcript.opening_seq)
+    row = msgspec.structs.replace(row, part=part, can_exclude=bool(transcript.opening_seq))
     event = transcript.rewrites.excluded_texts.get(part)
     return _excluded_item(row, event, transcript) if event is not None else row
 

@@ -176,9 +176,9 @@ class BudgetNeared(EventBase, frozen=True, tag="budget-neared"):
     most_cost: float = 0.0
 
 
-StandingKind = Literal["environment", "personal", "project", "workspace", "run"]
-"""Whose text: the app's on the environment, the user's for all workspaces, a file's in the workspace, the
-user's for this workspace, or the user's for one run of the command line."""
+StandingKind = Literal["environment", "skills", "personal", "project", "workspace", "run"]
+"""Whose text: the app's on the environment, its list of skills, the user's for all workspaces, a file's in
+the workspace, the user's for this workspace, or the user's for one run of the command line."""
 
 StandingProblem = Literal["", "cut", "gone", "refused", "binary", "unreadable", "no_room"]
 """Why a file is not sent as a whole: too large, deleted, a path that no tool may read (such as a link out of

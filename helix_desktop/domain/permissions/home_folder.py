@@ -55,13 +55,13 @@ _PLAIN_FILES = (
     ".clang-format", ".clang-tidy", ".config/git/attributes", ".config/git/ignore", ".editorconfig",
     ".fonts", ".gitattributes", ".gitignore", ".gitignore_global", ".gitmessage", ".local/share/fonts",
     ".node-version", ".nvmrc", ".python-version", ".ruby-version", ".rustfmt.toml", ".terminfo",
-    ".tool-versions", ".config/fontconfig", ".config/rustfmt",
+    ".tool-versions", ".config/fontconfig", ".config/rustfmt", ".agents/skills",
 )  # fmt: skip
 
 DEFAULT_HOME_NAMES = tuple(
     sorted({*_VERSION_MANAGERS, *_TOOLCHAINS, *_ENVIRONMENTS, *_CACHES, *_PLAIN_FILES})
 )
-"""Toolchains, package caches, virtual environments, and files without keys that programs obey."""
+"""Toolchains, package caches, virtual environments, skills, and files without keys that programs obey."""
 
 FILTERED_HOME_FILES = (
     ".gitconfig", ".config/git/config", ".cargo/config", ".cargo/config.toml", ".config/go/env",

@@ -18,6 +18,7 @@ from helix_desktop.domain.permissions.reading_programs import (
 )
 
 _LONGEST = 4_000  # characters of a command
+_MOST_PARTS = 6  # of a list: each is tried as the one that may do more than read
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _PLAIN = re.compile(r"(?:[\w%+,\-./:=@^!]|(?<=[^\W_])~)+")  # else ~ may be a home folder
 _BLANKS = re.compile(r"[ \t]+")
@@ -51,11 +52,15 @@ class Word(NamedTuple):
 
 
 class SimpleCommand(NamedTuple):
-    """A program with its arguments, what stands before it, and if its errors go to its output or nowhere."""
+    """A program with its arguments, what stands before it, and if its errors go to its output or nowhere.
+
+    `source` is all of it as it was written, without the operator.
+    """
 
     words: tuple[Word, ...]
     operator: Operator = ""
     sends_errors: bool = False
+    source: str = ""
 
     @property
     def text(self) -> str:
@@ -93,7 +98,7 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     words: list[Word] = []
     operator: Operator = ""
     sends_errors = False
-    at, text = 0, command.strip()
+    begin, at, text = 0, 0, command.strip()
     if len(text) > _LONGEST:
         return None
     while at <= len(text):
@@ -113,13 +118,13 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
             continue
         if not words:
             return None
-        commands.append(SimpleCommand(tuple(words), operator, sends_errors))
+        commands.append(SimpleCommand(tuple(words), operator, sends_errors, text[begin:at].strip()))
         words, sends_errors = [], False
         if found is None:
             break
         symbol = found[0].strip("\n") or ";"
         operator = symbol  # type: ignore[assignment]  # the expression knows no others
-        at = found.end()
+        begin = at = found.end()
     return tuple(commands)
 
 
@@ -192,10 +197,47 @@ def reading_use(
     )
 
 
+class AskedPart(NamedTuple):
+    """The part of a list of commands that may do more than read, behind its `cd`, and the list without it."""
+
+    command: str
+    others: str
+
+
+def asked_part(
+    command: str, folder: str, root: str, programs: Mapping[str, Sequence[ReadingProgram]]
+) -> AskedPart | None:
+    """Return the one part of `tests && git status` that may do more than read; None if that isn't one."""
+    pipelines: list[list[SimpleCommand]] = []
+    for simple in split_command(command) or ():
+        if simple.operator == "|":
+            pipelines[-1].append(simple)
+        else:
+            pipelines.append([simple])
+    operators = {pipeline[0].operator for pipeline in pipelines[1:]}
+    has_folder = any(pipeline[0].words[0].text == "cd" for pipeline in pipelines)
+    if not 1 < len(pipelines) <= _MOST_PARTS or not operators <= ({"&&"} if has_folder else {"&&", ";"}):
+        return None
+    texts = [" | ".join(simple.source for simple in pipeline) for pipeline in pipelines]
+    for at, text in enumerate(texts):
+        others = " && ".join((*texts[:at], *texts[at + 1 :]))
+        if reading_use(others, folder, root, programs) is not None:
+            folders = [
+                each
+                for each, (first, *_) in zip(texts[:at], pipelines, strict=False)
+                if first.words[0].text == "cd"
+            ]
+            return AskedPart(" && ".join((*folders, text)), others)
+    return None
+
+
 def reads_only_its_input(simple: SimpleCommand, programs: Mapping[str, Sequence[ReadingProgram]]) -> bool:
-    """Return True for a program of the list that shows no file: it reads what a pipe gives it."""
+    """Return True for a program of the list that shows no file: it reads what a pipe gives it.
+
+    Not for git: it runs what the repository configures.
+    """
     reader = _Reader("", "", programs)
-    if not reader.read(simple, "") or reader.paths or reader.shows_tracked:
+    if not reader.read(simple, "") or reader.paths or simple.words[0].text == "git":
         return False
     return not reader.searched or (simple.operator, simple.words[0].text) == ("|", "rg")
 

@@ -38,6 +38,9 @@ _WITH_SUBCOMMAND = frozenset({
     "make", "mix", "mvn", "npm", "pip", "pnpm", "poetry", "rake", "ruff", "swift", "task", "uv", "yarn",
 })  # fmt: skip
 """Programs that do what their first word says, so that all of them would be too much."""
+_TEST_RUNNERS = frozenset({
+    "ctest", "jest", "mocha", "phpunit", "py.test", "pytest", "rspec", "tox",
+})  # fmt: skip
 _DESTROYING = frozenset({
     "rm", "rmdir", "unlink", "shred", "truncate", "dd", "srm", "rimraf", "trash", "mkfs", "kill", "killall",
     "pkill",
@@ -106,10 +109,27 @@ def _repeated_words(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     return words[:1], True
 
 
+def runs_project_code(command: str, root: str) -> bool:
+    """Return True for tests and scripts of the project: what a rule for them allows is anything anyway."""
+    name, second, third = (*(main_words(command, root) or ()), "", "", "")[:3]
+    if name in _WITH_SUBCOMMAND:
+        return name != "git" and second in ("test", "run", "run-script")
+    is_module = bool(INTERPRETERS.fullmatch(name)) and second == "-m"
+    return name in _TEST_RUNNERS or (is_module and third in ("pytest", "unittest"))
+
+
 def suggest_command_rules(
-    command: str, confined: bool, tool: str = "run_command", exact: str = "", root: str = ""
+    command: str,
+    confined: bool,
+    tool: str = "run_command",
+    exact: str = "",
+    root: str = "",
+    asked_part: str = "",
 ) -> tuple[PermissionRule, ...]:
-    """Return the rules for a command: itself (`exact`: with its folder), in a sandbox also a pattern."""
+    """Return the rules for a command: itself (`exact`: with its folder), in a sandbox also a pattern.
+
+    `asked_part` is the part of the command that may do more than read, if it is only one.
+    """
     rule = PermissionRule(tool, exact or command, confined=confined)
-    pattern = suggest_pattern(command, root) if confined else ""
+    pattern = suggest_pattern(asked_part or command, root) if confined else ""
     return (rule, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (rule,)

@@ -248,7 +248,8 @@ def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: boo
         case "pattern", "command":
             # Outside a sandbox without network an allowed first word can carry anything away.
             return (
-                request.confined and certainly_matches(rule.subject, request.subject, request.root)
+                request.confined
+                and certainly_matches(rule.subject, request.asked_part or request.subject, request.root)
                 if allows
                 else possibly_matches(rule.subject, request.subject) in _found_by(rule)
             )

@@ -101,11 +101,11 @@ class _RepairedEvents(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         line = bytearray()
         async for chunk in self._stream:
-            line += chunk
-            *lines, rest = bytes(line).split(b"\n")
-            line = bytearray(rest)
-            for full_line in lines:
-                yield _repaired_line(full_line) + b"\n"
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                yield _repaired_line(bytes(line + end)) + b"\n"
+                line.clear()
+            line += rest
             if len(line) > MAX_MESSAGE_BYTES:
                 raise answer_too_large()
         if line:

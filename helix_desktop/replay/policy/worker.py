@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from itertools import count
 from multiprocessing import get_context
@@ -228,7 +228,7 @@ class PolicyReplayWorker:
         if self._ending is not None:
             await asyncio.wait([self._ending])
         try:
-            self._process, self._connection = await asyncio.to_thread(_start_process)
+            self._process, self._connection = await asyncio.to_thread(start_process, _serve)
         except OSError as error:
             raise HelixError(
                 _text("The policy can't be replayed."),
@@ -297,8 +297,7 @@ class PolicyReplayWorker:
         self._process = self._connection = None
         if process is None or connection is None:
             return
-        process.terminate()  # its end of the pipe closes, so that nobody waits for a reply any more
-        await asyncio.to_thread(_join, process)
+        await asyncio.to_thread(end_process, process)
         if self._reader is None or self._reader.done() or self._reader is asyncio.current_task():
             connection.close()
         else:
@@ -313,10 +312,11 @@ def _send_events(connection: Connection, events: list[RecordedEvent]) -> None:
     connection.send_bytes(encode(AddEvents(events)))
 
 
-def _start_process() -> tuple[SpawnProcess, Connection]:
+def start_process(serve: Callable[[Connection], None]) -> tuple[SpawnProcess, Connection]:
+    """Start a process that answers what comes through its connection. Raises OSError."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), name="policy replays", daemon=True)
+    process = context.Process(target=serve, args=(theirs,), name="replays", daemon=True)
     process.start()
     theirs.close()
     return process, ours
@@ -329,7 +329,8 @@ def _serve(connection: Connection) -> None:
     serve(connection)
 
 
-def _join(process: SpawnProcess) -> None:
+def end_process(process: SpawnProcess) -> None:
+    process.terminate()  # its end of the pipe closes, so that nobody waits for a reply any more
     process.join(_STOP_WAIT_S)
     if process.is_alive():
         process.kill()

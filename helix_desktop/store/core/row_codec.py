@@ -36,6 +36,10 @@ class RowDamaged(Exception):
     """A row is not what was written; the layers above translate this for the user."""
 
 
+class RowUnknown(RowDamaged):
+    """A row is what was written, by its checksum, but holds what this version does not know."""
+
+
 class RowType(Generic[T]):
     """A type as it is read from rows. The domain types carry the names that are the stored format."""
 
@@ -48,7 +52,7 @@ class RowType(Generic[T]):
         try:
             return self._json.decode(payload) if is_json else self._msgpack.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RowDamaged(f"the row's content is not understood ({error})") from error
+            raise RowUnknown(f"the row's content is not understood ({error})") from error
 
 
 class ValueRow(bytes):
@@ -128,7 +132,7 @@ def decode(key: bytes, row: bytes, row_type: RowType[T]) -> T:
         raise RowDamaged("the row's checksum does not match")
     version, flags = row[0], row[1]
     if version != ROW_VERSION or flags & ~(_ZSTD_FLAG | _JSON_FLAG):
-        raise RowDamaged(f"the row was written in format {version}.{flags}, which is not known")
+        raise RowUnknown(f"the row was written in format {version}.{flags}, which is not known")
     payload = row[_HEAD.size : end]
     return row_type.read(
         decompress(payload) if flags & _ZSTD_FLAG else payload, is_json=bool(flags & _JSON_FLAG)

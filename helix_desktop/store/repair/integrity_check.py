@@ -12,7 +12,7 @@ from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
 from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.rows.event_log import holder_of
 from helix_desktop.store.rows.records import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
@@ -178,6 +178,7 @@ class IntegrityChecker:
         self._counted_totals = StoreTotals(0, 0, 0, 0)
         self._damaged: list[LostContent] = []
         self._problems: list[str] = []
+        self.damage = ""  # the first problem that a repair mends
 
     @property
     def result(self) -> IntegrityReport:
@@ -222,7 +223,8 @@ class IntegrityChecker:
                 check_row(view, key, row)
             except RowDamaged as error:
                 kind, name = key[:1].decode(errors="replace"), _readable_key(key)
-                self._add_problem(_text("Row {kind} {key}: {detail}", kind=kind, key=name, detail=str(error)))
+                problem = _text("Row {kind} {key}: {detail}", kind=kind, key=name, detail=str(error))
+                self._add_problem(problem, is_damage=not isinstance(error, RowUnknown))
             if key[:1] == keys.RECORDS[0]:
                 self._verify(view, keys.digest_in(key))
             elif key[:1] == keys.SUMMARIES[0]:
@@ -295,7 +297,8 @@ class IntegrityChecker:
         except RowDamaged:
             return -1
 
-    def _add_problem(self, text: str) -> None:
+    def _add_problem(self, text: str, *, is_damage: bool = True) -> None:
+        self.damage = self.damage or (text if is_damage else "")
         if text not in self._problems[-1:]:
             self._problems.append(text)
 

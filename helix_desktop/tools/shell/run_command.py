@@ -18,7 +18,13 @@ from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.rule_offers import lasting_refusal, suggest_command_rules
+from helix_desktop.domain.permissions.reading_commands import asked_part, split_command
+from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES, find_programs
+from helix_desktop.domain.permissions.rule_offers import (
+    lasting_refusal,
+    runs_project_code,
+    suggest_command_rules,
+)
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
@@ -191,7 +197,8 @@ class RunCommand(Tool[RunCommandArguments]):
         in_folder = (
             f"{cd_command(args.folder)} && {subject}" if args.folder.strip("./") and confined else subject
         )
-        offers = suggest_command_rules(subject, confined, exact=in_folder, root=root)
+        part = await self._asked_part(args, scope) if confined and not is_reading else ""
+        offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_part=part)
         links = () if is_reading else await asyncio.to_thread(_links, root, args.folder, args.command)
         asks_for_network = network and sandbox.kind != "none" and not self._context.current_grants().network
         refusal = await asyncio.to_thread(lasting_refusal, args.command, asks_for_network)
@@ -211,6 +218,7 @@ class RunCommand(Tool[RunCommandArguments]):
             has_network=network,
             links=links,
             is_reading=is_reading,
+            asked_part=part,
             effect=effect,
             lasting_refusal=refusal,
         )
@@ -226,6 +234,23 @@ class RunCommand(Tool[RunCommandArguments]):
             return None
         context = self._context
         return await context.reading.hidden_paths(args.command, args.folder, context.reading_lines())
+
+    async def _asked_part(self, args: RunCommandArguments, scope: SandboxScope) -> str:
+        """Return the part of the command for which a rule is enough: the others would run without asking.
+
+        They run as it does, with the workspace to write. So what the user put on the list does not count;
+        git, which runs what the repository configures, only beside what runs code of the project anyway; and
+        no search from which something would have to be hidden.
+        """
+        context, root = self._context, str(self._context.root)
+        lines = tuple(line for line in context.reading_lines() if line in DEFAULT_LINES)
+        part = asked_part(args.command, args.folder, root, find_programs(lines))
+        if scope.contains_home or part is None:
+            return ""
+        if await context.reading.hidden_paths(part.others, args.folder, lines) != ():
+            return ""
+        has_git = any(simple.words[0].text == "git" for simple in split_command(part.others) or ())
+        return "" if has_git and not runs_project_code(part.command, root) else part.command
 
     def _ignore_sentence(self) -> tuple[TranslatableText, ...]:
         """Return what the user has to know of a command where an ignore file says what tools may not read."""

@@ -174,7 +174,6 @@ text = TextContext("Cache")
 
 STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
-    "in_part": text("In part"),
     "elsewhere": text("Not in session"),
     "index": text("Recall list", "state: the list of what was compacted"),
     "damaged": text("Damaged"),
@@ -188,7 +187,6 @@ INDEX_LABELS: dict[str, TranslatableText] = {
 """For what wrote an index, in place of a tool's name."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
     **{state: words.tooltip for state, words in STATE_WORDS.items()},
-    "in_part": text("The model sees a preview, an extract or some lines."),
     "elsewhere": text("This session doesn't use it."),
     "index": text("The list of what was compacted. The agent looks in it for what to recall."),
     "damaged": text("Its bytes no longer match their SHA-256."),

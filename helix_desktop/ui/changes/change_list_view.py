@@ -12,7 +12,6 @@ from PySide6.QtCore import (
     QObject,
     QPersistentModelIndex,
     QPoint,
-    QPointF,
     QRectF,
     QSize,
     Qt,
@@ -23,11 +22,9 @@ from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFocusEvent,
-    QFontMetricsF,
     QKeyEvent,
     QMouseEvent,
     QPainter,
-    QPen,
 )
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -52,12 +49,11 @@ from helix_desktop.ui.changes.texts import (
 )
 from helix_desktop.ui.design.drops import mentions_data, run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
-from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror, mirrored_x
-from helix_desktop.ui.design.pill import paint_pill, tone_colors
-from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.mirror import draw_chevron, mirror, mirrored_x
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Pill, Row, Text, paint_box
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -224,9 +220,6 @@ _HEADING, _FILE, _CAPTURE = 38, 48, 32  # pixels of a turn, a file, a capture
 _EDGE, _GAP = 12, 8
 _ICON, _CHEVRON = 16, 13
 FOLD_PX = 30  # pixels from the left in which a click folds
-_STEP_X = 38  # pixels
-_VCENTER = Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | _VCENTER
 
 
 class ChangeDelegate(QStyledItemDelegate):
@@ -252,18 +245,10 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         mirror(painter, box)
         self._paint_background(painter, box, option.state, entry)
-        if isinstance(entry, ChangeGroup):
-            if self._model.can_unfold(entry):
-                top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
-                draw_chevron(painter, box.x() + 9, top, self.theme.faint, _CHEVRON, is_open=is_open)
-            if entry.head is None:
-                self._paint_heading(painter, box, entry)
-            else:
-                self._paint_file(painter, box, entry.head)
-        elif entry.is_one_capture:
-            self._paint_step(painter, box, entry)
-        else:
-            self._paint_file(painter, box, entry)
+        if isinstance(entry, ChangeGroup) and self._model.can_unfold(entry):
+            top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
+            draw_chevron(painter, box.x() + 9, top, self.theme.faint, _CHEVRON, is_open=is_open)
+        paint_box(painter, box.adjusted(FOLD_PX, 0, -_EDGE, 0), self.theme, self._content(entry))
         painter.restore()
 
     def _paint_background(
@@ -282,114 +267,53 @@ class ChangeDelegate(QStyledItemDelegate):
             is_keyboard = bool(state & QStyle.StateFlag.State_KeyboardFocusChange)
             paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
 
-    def _paint_heading(self, painter: QPainter, box: QRectF, group: ChangeGroup) -> None:
-        count = group_files_text(group)
-        right = self._text(painter, self._inside(box), count, 11, "faint", at_right=True)
-        if group.status != "open":
-            right = self._pill(painter, box, right, change_status_text(group), group.status)
-        left = box.x() + FOLD_PX
-        self._text(
-            painter, QRectF(left, box.y(), right - left, box.height()), turn_text(group), 12, "text", 600
-        )
+    def _content(self, entry: ChangeGroup | FileRow) -> Box:
+        if isinstance(entry, FileRow):
+            return self._capture(entry) if entry.is_one_capture else self._file(entry)
+        if entry.head is not None:
+            return self._file(entry.head)
+        words = Text(turn_text(entry), 12, weight=600, grow=True, shrink=True)
+        return Row([words, *_state(entry), Text(group_files_text(entry), 11, "faint")], _GAP)
 
-    def _paint_file(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
+    def _file(self, row: FileRow) -> Box:
         icon, color = KIND_ICONS[row.kind]
-        self._paint_icon(painter, QPointF(box.x() + FOLD_PX, box.center().y()), icon, color, _ICON)
-        left = box.x() + FOLD_PX + _ICON + _GAP + 2
-        half = (box.height() - 10) / 2
-        top = QRectF(left, box.y() + 5, box.right() - _EDGE - left, half)
-        right = self._paint_counts(painter, top, row)
         folder, name = split_path(row.path)
-        end = self._text(painter, QRectF(left, top.y(), right - left, half), name, 13, "text", 500)
-        if folder and right - end > 2 * _GAP:
-            rest = QRectF(end + _GAP, top.y(), right - end - _GAP, half)
-            self._text(painter, rest, folder, 12, "faint", elide=Qt.TextElideMode.ElideMiddle)
-        low = QRectF(left, box.y() + 5 + half, top.width(), half)
-        when = self._when(row)
-        right = self._text(painter, low, when, 11, "faint", at_right=True)
-        right = self._paint_marks(painter, low, right, row)
-        self._text(painter, QRectF(left, low.y(), right - left, half), makers_text(row.captures), 12, "muted")
+        middle = Qt.TextElideMode.ElideMiddle
+        where = Text(folder, 12, "faint", elide=middle, grow=True, shrink=True)
+        top = Row([Text(name, weight=500, shrink=not folder), where, *self._counts(row)], _GAP)
+        who = Text(makers_text(row.captures), 12, "muted", grow=True, shrink=True)
+        low = Row([who, *_marks(row), self._when(row)], _GAP)
+        return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
 
-    def _paint_step(self, painter: QPainter, box: QRectF, row: FileRow) -> None:
-        inside = self._inside(box)
-        when = self._when(row)
-        right = self._text(painter, inside, when, 11, "faint", at_right=True)
-        right = self._paint_counts(
-            painter, QRectF(inside.x(), box.y(), right - inside.x(), box.height()), row
-        )
-        right = self._paint_marks(painter, box, right, row)
-        left = box.x() + FOLD_PX + _ICON + _GAP + 2
-        self._paint_icon(painter, QPointF(box.x() + _STEP_X - 4, box.center().y()), "circle", "faint", 8)
-        self._text(
-            painter, QRectF(left, box.y(), right - left, box.height()), who_text(row.last), 12, "muted"
-        )
+    def _capture(self, row: FileRow) -> Box:
+        who = Text(who_text(row.last), 12, "muted", grow=True, shrink=True)
+        dot = Frame(Icon("circle", "faint", 8), (4, 0, 4, 0))
+        return Row([dot, who, *_marks(row), *self._counts(row), self._when(row)], _GAP)
 
-    def _paint_counts(self, painter: QPainter, room: QRectF, row: FileRow) -> float:
-        """Paint lines added and removed at the right end of the room; return where they begin."""
-        right = room.right()
+    def _counts(self, row: FileRow) -> list[Box]:
+        """Return lines added and removed."""
         if row.kind == "same":
-            return self._text(painter, room, kind_text(row.kind), 11, "faint", at_right=True)
+            return [Text(kind_text(row.kind), 11, "faint")]
         counts = self._model.counts_of(row)
         if counts is not None and counts.is_binary:
-            return self._text(painter, room, binary_text(), 11, "faint", at_right=True)
-        added, removed = counts_texts(counts)
-        for text, color in ((removed, "error"), (added, "ok")):
-            if text:
-                place = QRectF(room.x(), room.y(), right - room.x(), room.height())
-                right = self._text(painter, place, text, 11, color, 500, at_right=True)
-        return right
+            return [Text(binary_text(), 11, "faint")]
+        pairs = zip(counts_texts(counts), ("ok", "error"), strict=True)
+        return [Text(text, 11, color, 500) for text, color in pairs if text]
 
-    def _paint_marks(self, painter: QPainter, box: QRectF, right: float, row: FileRow) -> float:
-        """Paint what became of a change, and that it is not covered; return where they begin."""
-        if not row.is_covered:
-            right -= 14
-            self._paint_icon(painter, QPointF(right, box.center().y()), "shield-alert", "warn", 14)
-            right -= _GAP
-        if row.status != "open":
-            right = self._pill(painter, box, right, change_status_text(row), row.status)
-        return right
+    def _when(self, row: FileRow) -> Box:
+        return Text(when_text(row.last, self._clock()), 11, "faint")
 
-    def _pill(self, painter: QPainter, box: QRectF, right: float, text: str, status: str) -> float:
-        tone = next(tone for name, (_, tone) in STATUSES.items() if name == status)
-        font = ui_font(10, 500)
-        width, height = QFontMetricsF(font).horizontalAdvance(text) + 15, scaled(17)
-        place = QRectF(right - width, box.center().y() - height / 2, width, height)
-        paint_pill(painter, place, text, tone_colors(self.theme, tone), font, 7)
-        return place.x() - _GAP
 
-    def _when(self, row: FileRow) -> str:
-        return when_text(row.last, self._clock())
+def _marks(row: FileRow) -> list[Box]:
+    """Return what became of a change, and that it is not covered."""
+    return [*_state(row), *([] if row.is_covered else [Icon("shield-alert", "warn", 14)])]
 
-    def _inside(self, box: QRectF) -> QRectF:
-        return box.adjusted(FOLD_PX, 0, -_EDGE, 0)
 
-    def _text(
-        self,
-        painter: QPainter,
-        room: QRectF,
-        text: str,
-        px: int,
-        color: str,
-        weight: int = 400,
-        *,
-        at_right: bool = False,
-        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-    ) -> float:
-        """Paint a text at one side of the room; return where the rest of the room ends, or begins."""
-        font = ui_font(px, weight)
-        metrics = QFontMetricsF(font)
-        fitted = metrics.elidedText(text, elide, max(0.0, room.width()))
-        painter.setFont(font)
-        painter.setPen(QPen(QColor(str(getattr(self.theme, color)))))
-        draw_text(painter, room, _RIGHT if at_right else _VCENTER, fitted)
-        width = metrics.horizontalAdvance(fitted)
-        return room.right() - width - _GAP if at_right else room.x() + width
-
-    def _paint_icon(self, painter: QPainter, at: QPointF, name: str, color: str, px: int) -> None:
-        """Paint an icon whose left edge and middle are at a point."""
-        ratio = painter.device().devicePixelRatioF()
-        picture = pixmap(name, str(getattr(self.theme, color)), px, ratio)
-        draw_pixmap(painter, at.x(), at.y() - px / 2, picture)
+def _state(entry: ChangeGroup | FileRow) -> list[Box]:
+    if entry.status == "open":
+        return []
+    tone = next(tone for name, (_, tone) in STATUSES.items() if name == entry.status)
+    return [Pill(change_status_text(entry), tone, px=10, high=17)]
 
 
 class ChangeListView(Themed, QListView):

@@ -21,7 +21,7 @@ from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
-from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView, is_typed
+from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
@@ -33,6 +33,7 @@ from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.intents import ImportSessions, LookAtStep, perform
+from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 

@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipStyle, HitArea, chip_width
+from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipStyle, chip_width
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
@@ -30,6 +30,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import draw_text, set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

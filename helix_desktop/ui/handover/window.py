@@ -45,7 +45,7 @@ from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane
-from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead, ledger_disclosure
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
@@ -803,7 +803,11 @@ class HandoverWindow(WindowParts):
                 Disclosure(head, lambda: SelectableText(self._text_as_sent(draft), 12, "muted", mono=True))
             ]
         elif source is not None and source.ledger:
-            parts = [ledger_disclosure(source.ledger, "muted")]
+            ledger, lines = source.ledger, source.ledger.count("\n") + 1
+            head = DisclosureHead(
+                tr("Files, commands and errors"), tr.plural(lines, "%n line", "%n lines"), "muted"
+            )
+            parts = [Disclosure(head, lambda: SelectableText(ledger, 12, "muted", mono=True))]
         self._fill(self._below, parts)
 
     def _text_as_sent(self, draft: OpenDraft) -> str:

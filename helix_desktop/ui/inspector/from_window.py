@@ -171,8 +171,8 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     else:
         ready = tr.plural(
             count,
-            "%n fact waits for {share}, another change, or the end of the prompt cache.",
-            "%n facts wait for {share}, another change, or the end of the prompt cache.",
+            "%n fact waits for {share}, another change, or the end of the prompt cache discount.",
+            "%n facts wait for {share}, another change, or the end of the prompt cache discount.",
             share=format_whole_percent(place_at),
         )
     # What they would replace now: since they were noted, notes may have come, or been undone.
@@ -297,10 +297,10 @@ def with_rewrite_status(
         return replace(state, cost_text=_request_cost_text(cost))
     parts: tuple[StatusPart, ...] = ()
     if not state.is_on_hold:
-        cachable = (tr("Ready to be cached"), format_tokens(status.cachable))
+        cachable = (tr("Ready"), format_tokens(status.cachable))
         waits = tr("Cached together, once that pays for sending the rest again.") if status.cachable else ""
         parts = (
-            StatusPart(tr("Caching"), (cachable,), waits),
+            StatusPart(tr("To be cached"), (cachable,), waits),
             *_observation_parts(status, policy, gauge),
         )
     return replace(state, cost_text=_managed_cost_text(cost, gauge), waiting=parts)
@@ -315,10 +315,12 @@ def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
 
 
 def _request_cost_text(cost: RequestCost) -> str:
-    """Return what the next request costs without its answer, about."""
+    """Return what the next request costs without its answer, about; empty where the total says it all."""
+    if not cost.cached and not cost.cost:
+        return ""
     if cost.cached:
         tokens = tr(
-            "Next request: {fresh} new, {cached} from the prompt cache",
+            "Next request: {fresh} new, {cached} at the prompt cache discount",
             fresh=format_token_count(cost.fresh),
             cached=format_tokens(cost.cached),
         )

@@ -10,6 +10,7 @@ from helix_desktop.context.window.window_breakdown import MessageState, WindowIt
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_explanations import (
     STATE_WORDS,
@@ -118,8 +119,11 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def shown_state(self) -> str:
-        """Return the same if it is unusual: all else is in the context, as it was."""
-        return "" if self.state in ("fixed", "full", "recalled") else self.state_text
+        """Return the same if it is unusual, and if its file changed since: all else is sent as it is."""
+        state = "" if self.state in ("fixed", "full", "recalled") else self.state_text
+        return dotted(
+            (state, tr("Changed", "since then: the file of an output") if self.changed_since else "")
+        )
 
     @property
     def tooltip(self) -> str:
@@ -139,9 +143,6 @@ def _state_text(state: WindowItemState) -> str:
         "fixed": tr("Always sent"),
         "cut": tr("Cut short"),
         "not_read": tr("Not read"),
-        "full": translate(STATE_WORDS["in_window"].label),
-        "preview": tr("In part"),
-        "extract": tr("In part"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
     }
@@ -149,8 +150,10 @@ def _state_text(state: WindowItemState) -> str:
 
 
 def _words(state: WindowItemState) -> StateWords:
-    """Return the words of what left the context; of anything else, of what stands in it."""
-    states: dict[WindowItemState, MessageState] = {
+    """Return the words of what is not in the context as it was; of anything else, of what stands in it."""
+    states: dict[WindowItemState, MessageState | Literal["in_part"]] = {
+        "preview": "in_part",
+        "extract": "in_part",
         "cached": "cached",
         "arguments_cached": "cached",
         "images_cached": "cached",
@@ -163,7 +166,7 @@ def _words(state: WindowItemState) -> StateWords:
 
 
 def _explain_state(state: WindowItemState | None) -> str:
-    is_usual = state in (None, "fixed", "cut", "not_read", "full", "preview", "extract", "recalled", "pinned")
+    is_usual = state in (None, "fixed", "cut", "not_read", "full", "recalled", "pinned")
     return "" if state is None or is_usual else translate(_words(state).tooltip)
 
 

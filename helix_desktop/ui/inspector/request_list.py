@@ -25,7 +25,6 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QCursor,
     QFocusEvent,
-    QFontMetricsF,
     QKeyEvent,
     QPainter,
     QPaintEvent,
@@ -44,13 +43,14 @@ from PySide6.QtWidgets import (
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.key_names import pressed_key
-from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
-from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
-from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.mirror import mirror
+from helix_desktop.ui.design.pill import Tone
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
-from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
+from helix_desktop.ui.inspector.inspector_data import RowAction, RowKind, WindowRow
+from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -155,9 +155,8 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_DOT_PX, _TEXT_X = 8, 20
+_DOT_PX = 8
 _OUT_PX = 8  # that the ground of a row reaches out to both sides
-_VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
 class RequestModel(QAbstractListModel):
@@ -206,20 +205,11 @@ class RequestModel(QAbstractListModel):
 
 
 class RequestDelegate(QStyledItemDelegate):
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.covered_row = -1  # the row with the button
-        self.tint(LIGHT)
-
-    def tint(self, theme: Theme) -> None:
-        self._theme = theme
-        self._name, self._small, self._pill = ui_font(13), ui_font(12), ui_font(10, 500)
-        self._name_metrics, self._small_metrics = QFontMetricsF(self._name), QFontMetricsF(self._small)
-        self._pill_metrics = QFontMetricsF(self._pill)
-        self._height = scaled(ROW_HEIGHT)
+    covered_row = -1  # the row with the button
+    theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(120, self._height)
+        return QSize(120, scaled(ROW_HEIGHT))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = index.data(ROW_ROLE)
@@ -227,62 +217,51 @@ class RequestDelegate(QStyledItemDelegate):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect.adjusted(_OUT_PX, 0, -_OUT_PX, 0)
         mirror(painter, option.rect)
         self._paint_background(painter, option.rect, option.state)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(SEGMENT_COLORS[row.kind](self._theme)))
-        middle = rect.top() + rect.height() / 2
-        painter.drawEllipse(QPointF(rect.left() + _DOT_PX / 2, middle), _DOT_PX / 2, _DOT_PX / 2)
-        right = self._paint_end(painter, rect, row)
-        if index.row() == self.covered_row:
-            right -= scaled(ROW_HEIGHT)
-        line = QRectF(rect.left() + _TEXT_X, rect.top(), right - rect.left() - _TEXT_X, rect.height())
-        painter.setFont(self._name)
-        painter.setPen(QColor(self._theme.text))
         elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
-        name = self._name_metrics.elidedText(row.label, elide, line.width())
-        draw_text(painter, line, _VCENTER, name)
+        name = Text(row.label, elide=elide, grow=True, shrink=True)
+        button = [Space(ROW_HEIGHT - 8)] if index.row() == self.covered_row else []
+        content = Row([kind_dot(row.kind), name, *button, *_end(row)], 8)
+        paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), self.theme, content)
         painter.restore()
 
     def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         color = ""
         if state & QStyle.StateFlag.State_Selected:
-            color = self._theme.selection
+            color = self.theme.selection
         elif state & QStyle.StateFlag.State_MouseOver:
-            color = self._theme.row_hover
+            color = self.theme.row_hover
         if color:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(color))
             painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 7, 7)
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange:
-            painter.setPen(QPen(QColor(self._theme.accent), 2))
+            painter.setPen(QPen(QColor(self.theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(rect).adjusted(2, 2, -2, -2), 7, 7)
 
     def end_px(self, row: WindowRow) -> float:
         """Return how wide tokens and state are, with the gaps before them and the one at the row's end."""
-        width = _OUT_PX + self._small_metrics.horizontalAdvance(row.tokens_text) + 8
-        words = row.shown_state if row.state is not None else ""
-        return width + (self._pill_metrics.horizontalAdvance(words) + 14 + 8 if words else 0)
+        return _OUT_PX + 8 + Row(_end(row), 8).width()
 
-    def _paint_end(self, painter: QPainter, rect: QRect, row: WindowRow) -> float:
-        """Paint tokens and state; return where they begin, with the gap before them."""
-        tokens = row.tokens_text
-        width = self._small_metrics.horizontalAdvance(tokens)
-        painter.setFont(self._small)
-        painter.setPen(QColor(self._theme.muted))
-        draw_text(
-            painter, QRectF(rect.right() - width, rect.top(), width + 1, rect.height()), _VCENTER, tokens
-        )
-        right, words = rect.right() - width - 8, row.shown_state
-        if not words or row.state is None:
-            return right
-        wide, tall = self._pill_metrics.horizontalAdvance(words) + 14, self._pill_metrics.height() + 3
-        box = QRectF(right - wide, rect.center().y() - tall / 2 + 0.5, wide, tall)
-        colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
-        paint_pill(painter, box, words, colors, self._pill, 7)
-        return box.left() - 8
+
+def _end(row: WindowRow) -> list[Box]:
+    """Return the state, if it is unusual, and the tokens."""
+    words = row.shown_state if row.state is not None else ""
+    state = [Pill(words, _TONES.get(row.state, "neutral"), px=10, high=16)] if words and row.state else []
+    return [*state, Text(row.tokens_text, 12, "muted")]
+
+
+def kind_dot(kind: RowKind) -> Box:
+    """Return the dot of a kind, with room behind it."""
+
+    def draw(pen: Pen, rect: QRectF) -> None:
+        pen.qt.setPen(Qt.PenStyle.NoPen)
+        pen.qt.setBrush(QColor(SEGMENT_COLORS[kind](pen.theme)))
+        pen.qt.drawEllipse(QPointF(rect.left() + _DOT_PX / 2, rect.center().y()), _DOT_PX / 2, _DOT_PX / 2)
+
+    return Drawing((_DOT_PX + 4, _DOT_PX), draw)
 
 
 class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
@@ -313,32 +292,15 @@ class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
         theme, painter = self._theme, QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        place = QRectF(self.rect())
         if self.underMouse() or self.hasFocus():
             painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.row_hover) if self.underMouse() else Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 7, 7)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.seg_system))
-        middle = self.height() / 2
-        painter.drawEllipse(QPointF(_OUT_PX + _DOT_PX / 2, middle), _DOT_PX / 2, _DOT_PX / 2)
-        painter.setFont(ui_font(12))
-        painter.setPen(QColor(theme.muted))
-        width = painter.fontMetrics().horizontalAdvance(self._tokens)
-        right = self.width() - _OUT_PX - 1 - width
-        draw_text(painter, QRectF(right, 0, width + 1, self.height()), _VCENTER, self._tokens)
-        side = scaled(14)
-        draw_chevron(
-            painter,
-            right - side - 6,
-            (self.height() - side) // 2,
-            theme.faint,
-            side,
-            is_open=self.isChecked(),
-        )
-        painter.setFont(ui_font(13))
-        painter.setPen(QColor(theme.text))
-        room = QRectF(_OUT_PX + _TEXT_X, 0, right - side - 14 - _OUT_PX - _TEXT_X, self.height())
-        draw_text(painter, room, _VCENTER, self.text())
+            painter.drawRoundedRect(place.adjusted(1, 1, -1, -1), 7, 7)
+        sign = Icon("chevron-down" if self.isChecked() else "chevron-right", "faint", 14)
+        name = Text(self.text(), grow=True, shrink=True)
+        content = Row([kind_dot("system"), name, sign, Text(self._tokens, 12, "muted")], 8)
+        paint_box(painter, place.adjusted(_OUT_PX, 0, -_OUT_PX, 0), theme, content)
 
 
 def _identity(row: WindowRow) -> tuple[object, ...]:
@@ -409,7 +371,7 @@ class RequestList(Themed, QListView):
         self.setFixedHeight((count - hidden) * scaled(ROW_HEIGHT))
 
     def tint(self, theme: Theme) -> None:
-        self._delegate.tint(theme)
+        self._delegate.theme = theme
         retint(self.button, theme)
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self._hide_fixed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
@@ -47,7 +48,14 @@ from helix_desktop.ui.inspector.inspector_data import (
 )
 from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
+from helix_desktop.ui.kit.intents import (
+    FocusComposer,
+    Intent,
+    LookAtStep,
+    ShowPage,
+    ShowRequest,
+    perform,
+)
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -270,11 +278,9 @@ class Inspector(Themed, QWidget):
             self._stack.setCurrentIndex(0)
         self._show_past(state)
         self._show_window(state)
-        self._show_legend(state.segments)
+        self._show_legend(state)
         self._show_cache(state.cache)
         self.provider_cache.show_state(state.provider_cache)
-        count = len(state.rows)
-        self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)
         self.always_sent.show_rows([row for row in state.rows if row.is_fixed])
 
@@ -396,12 +402,14 @@ class Inspector(Themed, QWidget):
         self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self.saved_bars = SavingsBars()
         self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
-        self._count = TextLine("", 12, role="muted")
+        survives = PushButton(tr("See what survives"), "link", name="show_survival")
+        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         return pane(
             column(
-                *(self.source, self._count, self.cost, self.pending, self.policy, self._legend_box),
+                *(self.source, self.cost, self.pending, self.policy, self._legend_box),
                 *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
                 *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
+                row(survives, None),
                 HelpLink("context"),
                 margins=_SIDES,
             )
@@ -450,8 +458,10 @@ class Inspector(Themed, QWidget):
         self.waiting.show_parts(state.waiting)
         self.waiting.setVisible(bool(state.waiting))
 
-    def _show_legend(self, segments: tuple[Segment, ...]) -> None:
-        visible = [part for part in segments if part.tokens > 0]
+    def _show_legend(self, state: InspectorState) -> None:
+        """Show the sums of kinds that the list has several rows of, and what it doesn't have."""
+        rows_of = Counter[SegmentKind](row.kind for row in state.rows)
+        visible = [part for part in state.segments if part.tokens > 0 and rows_of[part.kind] != 1]
         if list(self._legend) != [segment.kind for segment in visible]:
             rows, self._legend = self._legend, {}
             for at, segment in enumerate(visible):

@@ -191,11 +191,13 @@ class ShowServer(Intent, frozen=True):  # an MCP server in the settings: its too
 class Quit(Intent, frozen=True): ...
 class PressKey(Intent, frozen=True):  # as portable text, on the widget in focus
     key: str
+class CopyMarkdown(Intent, frozen=True):  # the messages that a selection touches; without one, all
+    pass
 class Find(Intent, frozen=True):
     words: str = ""
 class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or the next (1)
     direction: int
-class ShowPage(Intent, frozen=True):  # chat, cache, timeline or changes
+class ShowPage(Intent, frozen=True):  # chat, cache, timeline, changes or survives
     name: str
 class WidenPanel(Intent, frozen=True):  # for a text that is read in it, or not
     is_wide: bool

@@ -72,7 +72,7 @@ _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
 class CommandCompletions:
-    """Commands by a few letters of their names; prompt files come first while nothing is typed."""
+    """Commands by a few letters of their names; prompt files and skills are first while nothing is typed."""
 
     trigger = SLASH
     only_at_start = True
@@ -92,7 +92,13 @@ class CommandCompletions:
         """Return the commands that match, best first; a name that is typed out is one of them."""
         catalog = await self._read()
         rows = {
-            file.name: _row(file.name, "file-text", file.argument_hint, file.description, file.path)
+            file.name: _row(
+                file.name,
+                "book-open" if catalog.is_skill(file) else "file-text",
+                file.argument_hint,
+                file.description,
+                file.path,
+            )
             for file in catalog.files.values()
         }
         for command in filter(self._commands.can_run, SLASH_COMMANDS):
@@ -510,7 +516,7 @@ class PromptFileActions(QObject):
         if files != self._files:
             previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._window.help_windows.command_list.offer(tr("Prompt files"), self._actions)
+            self._window.help_windows.command_list.offer(tr("Prompt files and skills"), self._actions)
             for action in previous:
                 action.deleteLater()
 

@@ -27,6 +27,7 @@ from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     Compact,
+    CopyMarkdown,
     CopyText,
     Find,
     FocusComposer,
@@ -46,6 +47,7 @@ from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.past import PastController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 
@@ -92,6 +94,14 @@ class SessionNavigation(QObject):
     @handles(CopyText)
     def copy_text(self, text: str) -> None:
         QGuiApplication.clipboard().setText(text)
+
+    @handles(CopyMarkdown)
+    def copy_markdown(self) -> None:
+        """Copy the messages that the selection touches, or the session without one, exactly as they are."""
+        log, view = self._session.conversation.session.log, self._views.chat.view
+        first, last = view.selected_seqs() or (1, len(log))
+        QGuiApplication.clipboard().setText(stretch_markdown(log, first, last))
+        view.announce(tr("Copied as Markdown"))
 
     @handles(ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:

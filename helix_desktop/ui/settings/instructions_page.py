@@ -1,21 +1,32 @@
-"""The page of the settings for the user's own instructions, which every agent is told."""
+"""The page of the settings for the user's own instructions, which every agent is told, and for skills."""
 
 from __future__ import annotations
 
-from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QWidget
+from collections.abc import Iterator
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from helix_desktop.domain.skills import SKILLS_SHARE
+from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Instructions")
 
 _EDITOR_PX = 150
+_MAX_SKILL_ROWS = 100
+_DESCRIPTION_CHARS = 240  # of one that are shown
 
 
 class InstructionsEditor(QWidget):
@@ -120,6 +131,71 @@ class InstructionsEditor(QWidget):
         self.save_button.setEnabled(self.has_changes and not has_conflict)
 
 
+class SkillList(Themed, QWidget):
+    """The skills of the workspace on screen and of the user; first what can't be used, with the reason."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows = QVBoxLayout()
+        lead = tr(
+            "Folders with a SKILL.md in .agents/skills and .claude/skills, of the workspace and of your home "
+            "folder. The agent is told names and descriptions, in at most {share} % of the context window; "
+            "it reads one when a task fits it, or when you type its name after a slash.",
+            share=100 // SKILLS_SHARE,
+        )
+        title = label(tr("Skills"), "strong")
+        self.setLayout(column(title, label(lead, "faint", wrap=True), self._rows, gap=6))
+
+    def show_catalog(self, catalog: PromptCatalog) -> None:
+        clear_layout(self._rows)
+        lines = [*_unused_skills(catalog), *_used_skills(catalog)]
+        rows = [_skill_row(*line) for line in lines[:_MAX_SKILL_ROWS]]
+        notes = []
+        if more := len(lines) - len(rows):
+            notes.append(
+                tr.plural(more, "%n more (helix-desktop commands)", "%n more (helix-desktop commands)")
+            )
+        if catalog.is_untrusted:
+            notes.append(tr("Skills of this workspace aren't read until you trust its folder."))
+        if not (rows or notes):
+            notes.append(tr("No skills found"))
+        notes_below = (label(note, "faint", wrap=True) for note in notes)
+        framed = card(column(*rows, *notes_below, gap=10, margins=(14, 10, 14, 10)))
+        self._rows.addWidget(framed)
+        retint(framed, self._theme)
+
+
+def _unused_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
+    for file in catalog.skills.unusable:
+        yield "triangle-alert", "warn", file.path, translate(join_sentences(file.why, file.fix))
+    for other in catalog.skills.hidden:
+        yield "info", "muted", other.skill.path, tr("Not used: {file} comes first", file=other.by)
+
+
+def _used_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
+    """Yield icon, color, name and details of each; its command may be another one's."""
+    for skill in catalog.skills.skills.values():
+        command, name, by_user = catalog.find(skill.name), SLASH + skill.name, ""
+        if skill.is_manual:
+            by_user = tr("Only you start it, with {command}", command=name)
+        if command is None:
+            by_user = tr("{command} is a built-in command", command=name)
+        elif command.path != skill.path:
+            by_user = tr("{command} is the prompt file {file}", command=name, file=command.path)
+        description = ellipsize(skill.description, _DESCRIPTION_CHARS)
+        details = " · ".join(filter(None, (description, by_user, skill.path)))
+        yield "book-open", "muted", skill.name, details
+
+
+def _skill_row(icon: str, color: str, title: str, details: str) -> QWidget:
+    words = column(label(title, wrap=True), label(details, "faint", wrap=True), gap=2)
+    parts = row(IconLabel(icon, px=16, color_token=color), words, gap=10, stretch=1)
+    first = parts.itemAt(0)
+    if first is not None:
+        first.setAlignment(Qt.AlignmentFlag.AlignTop)
+    return pane(parts)
+
+
 class InstructionsPage(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -146,8 +222,9 @@ class InstructionsPage(QWidget):
             "Sent to every new session with its first message. Running sessions learn of a change with your "
             "next message. The context panel shows each text with its tokens."
         )
+        self.skills = SkillList()
         page, _ = scrolling_page(
-            tr("Instructions"), lead, column(self.personal, self.workspace, files, gap=18)
+            tr("Instructions"), lead, column(self.personal, self.workspace, files, self.skills, gap=18)
         )
         self.setLayout(column(page))
 
@@ -158,6 +235,9 @@ class InstructionsPage(QWidget):
         if workspace is not None:
             name = self._session.app.registry.get(workspace.id).name
             await self.workspace.refresh(tr("For the workspace {name}", name=name), workspace.id)
+        catalog = await self._session.app.prompt_files.read(workspace.id if workspace is not None else "")
+        if workspace is self._session.opened:
+            self.skills.show_catalog(catalog)
 
     def has_unsaved_edits(self) -> bool:
         return self.personal.has_unsaved_edits() or self.workspace.has_unsaved_edits()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QPainter
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -23,11 +23,10 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, pane
 from helix_desktop.ui.design.layout.stack import PageArea
-from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.boxes import Column, Text, paint_box
 from helix_desktop.ui.kit.forms import Form, all_fields, find_fields, show_control
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
@@ -104,17 +103,9 @@ def _control_title(control: _Control) -> str:
 class _HitDelegate(LineDelegate):
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         hit: Hit = index.data(_HIT_ROLE)
-        upper = QRectF(box.x() + _EDGE_PX, box.y() + 3, box.width() - 2 * _EDGE_PX, box.height() / 2 - 3)
-        lower = upper.translated(0, box.height() / 2 - 1)
-        lines = [(upper, hit.title, 13, self.theme.text), (lower, hit.section, 11, self.theme.muted)]
-        if not hit.section:
-            lines = [(box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), hit.title, 13, self.theme.text)]
-        for place, words, px, color in lines:
-            font = fonts.sized(self.view.font(), px)
-            painter.setFont(font)
-            painter.setPen(QColor(color))
-            cut = QFontMetricsF(font).elidedText(words, Qt.TextElideMode.ElideRight, place.width())
-            draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, cut)
+        section = [Text(hit.section, 11, "muted")] if hit.section else []
+        content = Column([Text(hit.title), *section])
+        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), self.theme, content)
 
 
 class _Field(SearchField):

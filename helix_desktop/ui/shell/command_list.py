@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QStandardItem
+from PySide6.QtGui import QAction, QPainter, QStandardItem
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
-from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
 from helix_desktop.ui.kit.commands import action_shortcut, action_words
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
@@ -123,20 +123,19 @@ def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
 
 
 def paint_command(
-    delegate: LineDelegate, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
+    painter: QPainter, box: QRectF, theme: Theme, index: QModelIndex | QPersistentModelIndex
 ) -> None:
     action = command_at(index)
     if action is None:
         return
-    theme = delegate.theme
-    plain, small = (fonts.sized(delegate.view.font(), px) for px in (13, 12))
-    room = box.adjusted(12, 0, -12, 0)
-    room.setRight(_paint_text(painter, room, small, theme.muted, action_shortcut(action), at_end=True))
-    if action.isChecked():
-        _paint_text(painter, room, plain, theme.accent, _CHECK)
-    room.setLeft(room.left() + QFontMetricsF(plain).horizontalAdvance(_CHECK) + 8)
-    room.setLeft(_paint_text(painter, room, plain, theme.text, command_text(action)))
-    _paint_text(painter, room, small, theme.muted, index.data(_MENU_ROLE))
+    mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
+    wide = face(13)[1].horizontalAdvance(_CHECK)
+    words = Text(command_text(action), shrink=True)
+    menu = Text(str(index.data(_MENU_ROLE)), 12, "muted", grow=True, shrink=True)
+    keys = Text(action_shortcut(action), 12, "muted")
+    paint_box(
+        painter, box.adjusted(12, 0, -12, 0), theme, Row([Frame(mark, wide=wide), words, menu, keys], 10)
+    )
 
 
 def command_text(action: QAction) -> str:
@@ -156,21 +155,6 @@ def _item(action: QAction, menu: str) -> QStandardItem:
     return item
 
 
-def _paint_text(
-    painter: QPainter, area: QRectF, font: QFont, color: str, text: str, at_end: bool = False
-) -> float:
-    """Paint a text at one side of the room; where the rest of the room now begins, or ends."""
-    metrics = QFontMetricsF(font)
-    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, area.width()))
-    wide = metrics.horizontalAdvance(elided)
-    side = Qt.AlignmentFlag.AlignRight if at_end else Qt.AlignmentFlag.AlignLeft
-    painter.setFont(font)
-    painter.setPen(QColor(color))
-    draw_text(painter, area, side | Qt.AlignmentFlag.AlignVCenter, elided)
-    gap = 12 if elided else 0
-    return area.right() - wide - gap if at_end else area.left() + wide + gap
-
-
 def without_mnemonic(text: str) -> str:
     """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
     return _MNEMONIC.sub("", text)
@@ -178,7 +162,7 @@ def without_mnemonic(text: str) -> str:
 
 class _Delegate(LineDelegate):
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        paint_command(self, painter, box, index)
+        paint_command(painter, box, self.theme, index)
 
 
 class CommandPalette(QuickPicker):

@@ -102,6 +102,10 @@ class WindowCommands(WindowCommandTable):
     )
     cut = Command(text("Cut"), intents.PressKey("Ctrl+X"), menu=EDIT, group=2, fixed_key="Ctrl+X")
     copy = Command(text("Copy"), intents.PressKey("Ctrl+C"), menu=EDIT, group=2, fixed_key="Ctrl+C")
+    copy_markdown = Command(
+        text("Copy as Markdown"), intents.CopyMarkdown(), "Ctrl+Alt+C", menu=EDIT, group=2, needs=_SESSION,
+        also=_also("messages selection session conversation"),
+    )
     paste = Command(text("Paste"), intents.PressKey("Ctrl+V"), menu=EDIT, group=2, fixed_key="Ctrl+V")
     find = Command(
         text("Find"), intents.Find(), "Ctrl+F", menu=EDIT, group=3, needs=_SESSION, slash="find",
@@ -262,6 +266,10 @@ class WindowCommands(WindowCommandTable):
     hold_compaction = Command(
         text("Pause compaction"), intents.PauseCompaction(), menu=SESSION, group=5, is_checkable=True,
         needs=_SESSION, also=_also("handover hold stop automatic"),
+    )
+    show_survival = Command(
+        text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
+        slash="survives", also=_also("replay compaction lost facts compare unmanaged picture"),
     )
     branch_session = Command(
         text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", menu=SESSION, group=6,

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     )
     from helix_desktop.ui.shell.search_panel import SearchPanel
     from helix_desktop.ui.shell.switcher import Switcher
+    from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
@@ -201,6 +202,7 @@ class WindowPages:
     cache: CacheBrowser
     timeline: Timeline
     changes: ChangesPage
+    survives: SurvivalPage
     inspector: Inspector
     keys: tuple[PageKeys, ...] = ()
     """Of those pages that have their own."""
@@ -321,6 +323,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "cache": pages.cache,
             "timeline": pages.timeline,
             "changes": pages.changes,
+            "survives": pages.survives,
         }
         for page in self._pages.values():
             self.session_pages.addWidget(page)
@@ -549,13 +552,14 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(ShowPage)
     def show_page(self, name: str) -> None:
-        """Show chat, cache, timeline or changes."""
+        """Show chat, cache, timeline, changes or survives, with which the next start doesn't begin."""
         self.session_pages.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
         leaves_settings = self._is_settings_shown
         self._set_settings_shown(False)
         self._enable_close_page()
-        self.layout_store.save("page", name.encode())
+        if name != "survives":
+            self.layout_store.save("page", name.encode())
         self._layout_timer.start()
         self.page_shown.emit(name)
         if leaves_settings:
@@ -568,6 +572,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "cache": self.pages.cache.table,
             "timeline": self.pages.timeline,
             "changes": self.pages.changes,
+            "survives": self.pages.survives,
         }
         pages[name].setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -577,7 +582,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         return name if name in self._pages else "chat"
 
     def page(self) -> str:
-        """Return the page that is shown: chat, cache, timeline, changes, or settings."""
+        """Return the page that is shown: chat, cache, timeline, changes, survives, or settings."""
         return "settings" if self._is_settings_shown else self._session_page()
 
     def _session_page(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHideEvent, QPainter, QStandardItem
+from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.services.search import SEARCH_KINDS, SearchKind
@@ -14,11 +14,9 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, text_direction
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -238,66 +236,29 @@ class _ResultDelegate(LineDelegate):
     ) -> None:
         group: ResultGroup = index.data(_SESSION_ROLE)
         line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
-        end = self._paint_detail(painter, line, group.detail, line.width() / 2)
-        font = fonts.sized(self.view.font(), 12, QFont.Weight.DemiBold)
-        painter.setFont(font)
-        painter.setPen(QColor(self.theme.text))
-        room = end - line.x()
-        title = elide_title(QFontMetricsF(font), group.title, room)
-        draw_text(painter, QRectF(line.x(), line.y(), room, line.height()), _VCENTER, title)
+        title = Text(group.title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
+        content = Row([title, _detail(group.detail, line.width() / 2)], 16)
+        paint_box(painter, line, self.theme, content)
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         row: ResultRow | MoreRow = index.data(_ROW_ROLE)
         line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
-        font = fonts.sized(self.view.font(), 13)
         if isinstance(row, MoreRow):
-            painter.setFont(font)
-            painter.setPen(QColor(self.theme.accent_text))
-            draw_text(painter, line, _VCENTER, row.text)
+            paint_box(painter, line, self.theme, Text(row.text, color="accent_text"))
             return
         name = _ICONS["user" if row.is_own else "agent"] if row.kind == "message" else _ICONS[row.kind]
-        side = fonts.scaled(_ICON_PX)
-        picture = pixmap(name, self.theme.muted, side, self.view.devicePixelRatioF())
-        draw_pixmap(painter, box.x() + 22 - side / 2, box.center().y() - side / 2, picture)
-        room = self._paint_detail(painter, line, row.detail, line.width() * _DETAIL_SHARE) - line.x()
-        painter.setFont(font)
-        metrics = QFontMetricsF(font)
+        sign = QRectF(box.x(), box.y(), 44, box.height())
+        paint_box(painter, sign, self.theme, Icon(name, "muted", _ICON_PX))
         elide = Qt.TextElideMode.ElideLeft if row.kind == "file" else Qt.TextElideMode.ElideRight
-        words = metrics.elidedText(row.excerpt, elide, room)
-        if text_direction(words) == Qt.LayoutDirection.LeftToRight:
-            self._paint_marks(painter, line, metrics, words, row)
-        painter.setFont(font)
-        painter.setPen(QColor(self.theme.text))
-        draw_text(painter, QRectF(line.x(), line.y(), room, line.height()), _VCENTER, words)
+        words = Text(row.excerpt, elide=elide, marks=row.marks, grow=True, shrink=True)
+        content = Row([words, _detail(row.detail, line.width() * _DETAIL_SHARE)], 16)
+        paint_box(painter, line, self.theme, content)
 
-    def _paint_detail(self, painter: QPainter, line: QRectF, text: str, room: float) -> float:
-        """Paint words at the end of a line; return where they begin, with a gap."""
-        font = fonts.sized(self.view.font(), 12)
-        metrics = QFontMetricsF(font)
-        words = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
-        width = metrics.horizontalAdvance(words)
-        painter.setFont(font)
-        painter.setPen(QColor(self.theme.muted))
-        left = line.right() - width
-        draw_text(painter, QRectF(left, line.y(), width + 1, line.height()), _VCENTER, words)
-        return left - 16
 
-    def _paint_marks(
-        self, painter: QPainter, line: QRectF, metrics: QFontMetricsF, words: str, row: ResultRow
-    ) -> None:
-        """Paint behind the words what was searched for; of a path that lost its beginning, behind its end."""
-        shift = len(words) - len(row.excerpt) if row.kind == "file" else 0
-        pairs = enumerate(zip(words, row.excerpt, strict=False))
-        same = next((at for at, (shown, whole) in pairs if shown != whole), len(words))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self.theme.warn_soft))
-        for start, end in row.marks:
-            first, last = max(start + shift, 1 if shift else 0), min(end + shift, len(words))
-            if first < last and (shift or first < same):
-                left = metrics.horizontalAdvance(words[:first])
-                width = metrics.horizontalAdvance(words[first:last])
-                top = line.center().y() - metrics.height() / 2
-                painter.drawRoundedRect(QRectF(line.x() + left - 1, top, width + 2, metrics.height()), 3, 3)
+def _detail(words: str, most: float) -> Box:
+    """Return words at the end of a line, at most so many pixels of it."""
+    text = Text(words, 12, "muted", elide=Qt.TextElideMode.ElideMiddle)
+    return Frame(text, wide=min(text.width(), most))
 
 
 def _filter(text: str, name: str) -> PushButton:

@@ -6,19 +6,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHideEvent, QKeyEvent, QPainter, QStandardItem
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, text_direction
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Column,
+    Dot,
+    Drawing,
+    Frame,
+    Icon,
+    Row,
+    Text,
+    face,
+    paint_box,
+)
 from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
 from helix_desktop.ui.shell.command_list import COMMAND_PX, CommandList, command_at, paint_command
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
@@ -30,6 +39,7 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     message_query,
     paint_workspace_badge,
 )
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 
 
@@ -85,126 +95,60 @@ class SwitcherDelegate(LineDelegate):
         return COMMAND_PX if index.data(ROW_ROLE) is None else ROW_PX
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        line = box.height() * _LINE
-        top = QRectF(box.x(), box.y() + box.height() * _TOP, box.width(), line)
-        bottom = QRectF(box.x(), box.center().y(), box.width(), line)
-        match index.data(ROW_ROLE):
-            case WorkspaceRow() as workspace:
-                self._paint_workspace(painter, box, top, bottom, workspace)
-            case SessionRow() as session:
-                self._paint_icon(painter, box, session.icon)
-                words = " · ".join(filter(None, (badge_label(session.badge), session.when)))
-                end = self._paint_end(painter, top, words, session.badge)
-                self._paint_text(painter, top, session.title, 13, end, is_name=True)
-                self._paint_text(painter, bottom, session.detail, 12, box.right())
-            case MessageRow() as message:
-                self._paint_icon(painter, box, "user" if message.is_own else "bot")
-                self._paint_text(painter, top, message.excerpt, 13, box.right(), marks=message.marks)
-                end = self._paint_end(painter, bottom, message.when)
-                self._paint_text(painter, bottom, message.detail, 12, end)
+        row = index.data(ROW_ROLE)
+        match row:
+            case WorkspaceRow():
+                sign: Box = Drawing(
+                    (32, 32), lambda pen, rect: paint_workspace_badge(pen.qt, _square(rect), row, pen.theme)
+                )
+                lines = _workspace_lines(row, box.width() * _GIT_SHARE)
+            case SessionRow():
+                sign = Icon(row.icon, "muted", _KIND_PX)
+                words = dotted((badge_label(row.badge), row.when))
+                top = [_name(row.title), *_end(words, row.badge)]
+                lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
+            case MessageRow():
+                sign = Icon("user" if row.is_own else "bot", "muted", _KIND_PX)
+                excerpt = Text(row.excerpt, color="text" if row.marks else "muted", marks=row.marks)
+                detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
+                lines = Column([excerpt, Row([detail, *_end(row.when)])])
             case _:
-                paint_command(self, painter, box, index)
+                paint_command(painter, box, self.theme, index)
+                return
+        lines.grow = lines.shrink = True
+        content = Row([Frame(sign, wide=32), lines], 12)
+        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), self.theme, content)
 
-    def _paint_workspace(
-        self, painter: QPainter, box: QRectF, top: QRectF, bottom: QRectF, workspace: WorkspaceRow
-    ) -> None:
-        square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
-        paint_workspace_badge(painter, square, workspace, self.theme)
-        git = self._paint_git(painter, bottom, workspace)
-        cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
-        words = " · ".join(filter(None, (badge_label(workspace.badge), cache)))
-        if not words and workspace.active:
-            words = tr("Open", "state of a workspace")
-        state = self._paint_end(painter, top if workspace.git.on_one_line else box, words, workspace.badge)
-        self._paint_text(painter, top, workspace.name, 13, state, is_name=True)
-        self._paint_text(
-            painter, bottom, workspace.path, 12, git if workspace.git.on_one_line else state, True
-        )
 
-    def _paint_icon(self, painter: QPainter, box: QRectF, name: str) -> None:
-        side = fonts.scaled(_KIND_PX)
-        picture = pixmap(name, self.theme.muted, side, self.view.devicePixelRatioF())
-        draw_pixmap(painter, box.x() + 25 - side / 2, box.center().y() - side / 2, picture)
+def _square(rect: QRectF) -> QRectF:
+    """Return the place of a workspace's badge, which does not grow with the text."""
+    return QRectF(rect.x(), rect.center().y() - 16, 32, 32)
 
-    def _paint_end(self, painter: QPainter, box: QRectF, text: str, badge: WorkspaceBadge = "") -> float:
-        """Paint words at the right, with the dot of a badge; returns their left edge."""
-        small = fonts.sized(self.view.font(), 12)
-        width = QFontMetricsF(small).horizontalAdvance(text)
-        painter.setFont(small)
-        painter.setPen(QColor(self.theme.muted))
-        left = box.right() - _EDGE_PX - width
-        draw_text(painter, QRectF(left, box.y(), width + 1, box.height()), _VCENTER, text)
-        if badge:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(getattr(self.theme, BADGE_COLOR_TOKENS[badge])))
-            painter.drawEllipse(QPointF(left - 10, box.center().y()), 3.5, 3.5)
-            left -= 16
-        return left
 
-    def _paint_git(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow) -> float:
-        """Paint the git state with its icon; returns their left edge."""
-        small = fonts.sized(self.view.font(), 12)
-        metrics = QFontMetricsF(small)
-        words = fit_git_text(workspace.git, metrics, box.width() * _GIT_SHARE)
-        right = box.right() - _EDGE_PX
-        if not words:
-            return right
-        left = right - metrics.horizontalAdvance(words)
-        painter.setFont(small)
-        painter.setPen(QColor(self.theme.muted))
-        draw_text(painter, QRectF(left, box.y(), right - left + 1, box.height()), _VCENTER, words)
-        side = fonts.scaled(_ICON_PX)
-        left -= side + 5
-        branch = pixmap("git-branch", self.theme.muted, side, self.view.devicePixelRatioF())
-        draw_pixmap(painter, left, box.center().y() - side / 2, branch)
-        return left
+def _name(words: str) -> Text:
+    return Text(words, weight=600, cut=elide_title, grow=True, shrink=True)
 
-    def _paint_text(
-        self,
-        painter: QPainter,
-        box: QRectF,
-        text: str,
-        px: int,
-        right: float,
-        is_path: bool = False,
-        *,
-        is_name: bool = False,
-        marks: Sequence[tuple[int, int]] = (),
-    ) -> None:
-        """Paint a text from the icon to `right`; where it is long it loses its end, a path its middle."""
-        x = box.x() + 53
-        font = fonts.sized(self.view.font(), px, QFont.Weight.DemiBold if is_name else QFont.Weight.Normal)
-        room = right - x - _EDGE_PX
-        painter.setFont(font)
-        metrics = QFontMetricsF(font)
-        elided = (
-            metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
-            if is_path
-            else elide_title(metrics, text, room)
-        )
-        place = QRectF(x, box.y(), room, box.height())
-        if text_direction(elided) == Qt.LayoutDirection.LeftToRight:
-            cut = (at for at, (own, left) in enumerate(zip(text, elided, strict=False)) if own != left)
-            self._paint_marks(painter, place, metrics, elided[: next(cut, len(elided))], marks)
-        painter.setPen(QColor(self.theme.text if is_name or marks else self.theme.muted))
-        draw_text(painter, place, _VCENTER, elided)
 
-    def _paint_marks(
-        self,
-        painter: QPainter,
-        place: QRectF,
-        metrics: QFontMetricsF,
-        text: str,
-        marks: Sequence[tuple[int, int]],
-    ) -> None:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self.theme.warn_soft))
-        for start, end in marks:
-            if start < len(text):  # what comes behind is cut off
-                left = metrics.horizontalAdvance(text[:start])
-                width = metrics.horizontalAdvance(text[start:end])
-                top = place.center().y() - metrics.height() / 2
-                painter.drawRoundedRect(QRectF(place.x() + left - 1, top, width + 2, metrics.height()), 3, 3)
+def _end(words: str, badge: WorkspaceBadge = "") -> list[Box]:
+    """Return words at the end of a line, with the dot of a badge before them."""
+    dot = [Dot(BADGE_COLOR_TOKENS[badge], 7)] if badge else []
+    return [*dot, *([Text(words, 12, "muted")] if words else [])]
+
+
+def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
+    """Return name and path, with state and git state; `git_px` is what the git state may take."""
+    cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
+    words = dotted((badge_label(workspace.badge), cache))
+    if not words and workspace.active:
+        words = tr("Open", "state of a workspace")
+    state, git = _end(words, workspace.badge), list[Box]()
+    if fitting := fit_git_text(workspace.git, face(12)[1], git_px):
+        git = [Icon("git-branch", "muted", _ICON_PX), Text(fitting, 12, "muted")]
+    elide = Qt.TextElideMode.ElideMiddle
+    path = Text(workspace.path, 12, "muted", elide=elide, grow=True, shrink=True)
+    if workspace.git.on_one_line:
+        return Column([Row([_name(workspace.name), *state]), Row([path, *git])])
+    return Row([Column([_name(workspace.name), path], grow=True, shrink=True), *state])
 
 
 class Switcher(QuickPicker):
@@ -236,7 +180,7 @@ class Switcher(QuickPicker):
         self._sessions: tuple[SessionRow, ...] = ()
         self._messages: list[MessageRow] = []
         self._searched_words = ""  # that the messages were found by
-        self._is_searching = False
+        self._is_searching, self._search_note = False, ""
         self._opening: dict[str, str] = {}  # workspaces: id and name
         self._unread: Sequence[str] = ()  # names of workspaces whose sessions can't be read
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
@@ -263,7 +207,7 @@ class Switcher(QuickPicker):
             return
         unread = self._unread
         if not words or prefix == _COMMANDS or not unread:
-            self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
+            self.note.setText(self._search_note or tr("> commands  ·  @ sessions  ·  # messages"))
             return
         more = len(unread) - _NAMED_UNREAD
         names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
@@ -316,25 +260,21 @@ class Switcher(QuickPicker):
         self._sessions = tuple(sorted(sessions, key=lambda row: row.active))
         self.refresh()
 
-    def add_messages(self, query: str, messages: Sequence[MessageRow]) -> None:
-        """List more messages that a search found, below the others; those of an older search are over."""
-        if query != self._message_query():
-            return
-        is_first = self._searched_words != query
-        self._messages = [*([] if is_first else self._messages), *messages]
-        self._searched_words = query
-        heading = [heading_item(tr("Messages"))] if is_first else []
-        was_empty = not self.items.rowCount()
-        self.append_items([*heading, *map(_message_item, messages)])
-        if was_empty:
-            self.list_view.setCurrentIndex(self.items.index(1, 0))
+    def show_messages(self, query: str, messages: Sequence[MessageRow]) -> None:
+        """List the messages that a search found; those of an older search are over."""
+        if query == self._message_query():
+            self._messages, self._searched_words = list(messages), query
+            self.refresh()
 
-    def show_searching(self, is_searching: bool) -> None:
-        was_searching, self._is_searching = self._is_searching, is_searching
+    def show_searching(self, is_searching: bool, note: str = "") -> None:
+        """Say that messages are searched or, with a note, what could not be."""
+        was_searching, self._is_searching, self._search_note = self._is_searching, is_searching, note
+        self._show_note()
         self._show_empty_text()
         if was_searching and not is_searching and self.isVisible() and self._message_query():
-            count = len(self._messages) if self._searched_words else 0
-            accessibility.announce(self, tr.plural(count, "%n message found", "%n messages found"))
+            accessibility.announce(
+                self, tr.plural(len(self._messages), "%n message found", "%n messages found")
+            )
 
     def _show_empty_text(self) -> None:
         nothing = tr("No results yet") if self._opening else tr("No results")

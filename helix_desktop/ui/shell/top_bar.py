@@ -51,7 +51,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Window")
 text = TextContext("Window")
 
-DEMO_BADGE = text("Offline demo model")
+DEMO_BADGE = text("Demo")
 
 _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _GIT_PX = 120  # room that the git state needs to say something
@@ -203,7 +203,10 @@ class PageSwitch(Themed, TabList):
             perform(self, ShowPage(self._dragged_to))
 
     def select(self, page: str) -> None:
-        self._buttons[page].setChecked(True)
+        """Mark the name of a page on screen; none for one that isn't here."""
+        self._group.setExclusive(page in self._buttons)
+        for name, button in self._buttons.items():
+            button.setChecked(name == page)
         self._show_text()
 
     def width_at(self, detail: PageDetail) -> int:
@@ -384,12 +387,9 @@ class TopBar(Themed, QWidget):
         state_px = self._state.sizeHint().width() + _DOT_PX
         self._state.setVisible(bool(words) and room >= state_px)
         room -= state_px if words else 0
-        forms = ((translate(DEMO_BADGE), _MORE_TITLE_PX * fonts.scale(self.font())), (tr("Demo"), 0))
-        badge = next((name for name, more in forms if room >= self._badge.width_of(name) + 8 + more), "")
-        self._badge.setVisible(self._is_demo and bool(badge))  # the model's name says it, too
-        if self._is_demo and badge:
-            self._badge.set_text(badge)
-            room -= self._badge.width_of(badge) + 8
+        badge_px = self._badge.sizeHint().width() + 8
+        self._badge.setVisible(self._is_demo and room >= badge_px)  # the model's name says it, too
+        room -= badge_px if self._is_demo else 0
         self._git.setVisible(self._git.has_text and room >= _GIT_PX * fonts.scale(self.font()))
 
 

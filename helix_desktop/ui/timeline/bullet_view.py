@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias, cast
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
-    QFont,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -27,20 +24,13 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color
 from helix_desktop.ui.kit.intents import ShowEvent, perform
+from helix_desktop.ui.kit.styled_words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
 _INDENT = 16  # pixels from a bullet's dot to its words
 _LINE_HEIGHT = 1.4  # height of a line of words, in font sizes
-_CODE_PAD_PX = 3  # of the background of code, at both sides
-_STYLED = re.compile(
-    r"`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|(?<![^\s(“\"])\*(?P<emphasis>\w(?:[^*]*\S)?)\*(?![\w*])"
-)
-"""A star inside a word, or before a dot as in a pattern of file names, is one."""
-_Style: TypeAlias = Literal["code", "strong", "emphasis"]
-_StyledPart: TypeAlias = tuple[int, int, _Style]
-"""Where a part begins, how long it is, and its style."""
 
 
 def source_pill(seq: int) -> Pill:
@@ -142,9 +132,9 @@ class BulletView(Themed, QWidget):
                 )
                 if first < last:
                     left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
-                    behind = 0 if last == start + length else _CODE_PAD_PX  # else there is room already
-                    width = right - left + _CODE_PAD_PX + behind
-                    box = QRectF(_INDENT + left - _CODE_PAD_PX, line.y() + 1, width, line.height() - 2)
+                    behind = 0 if last == start + length else CODE_PAD_PX  # else there is room already
+                    width = right - left + CODE_PAD_PX + behind
+                    box = QRectF(_INDENT + left - CODE_PAD_PX, line.y() + 1, width, line.height() - 2)
                     painter.drawRoundedRect(box, 4, 4)
 
     def _reflow(self, width: int) -> int:
@@ -157,7 +147,7 @@ class BulletView(Themed, QWidget):
         self._layout.setFont(ui_font(13))
         self._layout.setTextOption(option)
         self._layout.setFormats(
-            [part for style in self._styles for part in _formats(*style, self._text)]
+            [part for style in self._styles for part in formats(*style, self._text)]
             + [_mark_format(span, self._is_struck_out) for span in self._marks]
         )
         self._layout.beginLayout()
@@ -185,13 +175,13 @@ class BulletView(Themed, QWidget):
             chip.move(place)
 
 
-def _without_markup(text: str, marks: Sequence[Span]) -> tuple[str, list[_StyledPart], list[Span]]:
+def _without_markup(text: str, marks: Sequence[Span]) -> tuple[str, list[StyledPart], list[Span]]:
     """Return the text without the signs of code and emphasis, its styled parts, and the marks in it.
 
     Where only such signs differ, they stay.
     """
     text = " ".join(text.split())
-    words, styles, places = _strip_markup(text)
+    words, styles, places = strip_markup(text)
     spans = [(places[min(start, len(text))], places[min(end, len(text))]) for start, end in marks]
     spans = [(start, end) for start, end in spans if start < end]
     if marks and not spans:
@@ -199,64 +189,13 @@ def _without_markup(text: str, marks: Sequence[Span]) -> tuple[str, list[_Styled
     return words, styles, spans
 
 
-def _strip_markup(text: str) -> tuple[str, list[_StyledPart], list[int]]:
-    """Return the text without markup, its styled parts, and where each character and the end are in it."""
-    words, at = "", 0
-    styles: list[_StyledPart] = []
-    places: list[int] = []
-    for hit in _STYLED.finditer(text):
-        style = cast("_Style", hit.lastgroup)
-        first, last = hit.span(style)
-        places += range(len(words), len(words) + hit.start() - at)
-        words += text[at : hit.start()]
-        places += [len(words)] * (first - hit.start())
-        styles.append((len(words), last - first, style))
-        places += range(len(words), len(words) + last - first)
-        words += hit[style]
-        places += [len(words)] * (hit.end() - last)
-        at = hit.end()
-    places += range(len(words), len(words) + len(text) - at + 1)
-    return words + text[at:], styles, places
-
-
-def _formats(start: int, length: int, style: _Style, text: str) -> Iterator[QTextLayout.FormatRange]:
-    """Yield the formats of a styled part; code has room before and behind it, for its background."""
-    form = QTextCharFormat()
-    if style != "code":
-        if style == "strong":
-            form.setFontWeight(600)
-        else:
-            form.setFontItalic(True)
-        yield _range(start, length, form)
-        return
-    form.setFont(ui_font(12, is_code=True))
-    yield _range(start, length - 1, form)
-    yield _range(start + length - 1, 1, _padded(form))
-    if text[:start].endswith(" "):
-        yield _range(start - 1, 1, _padded(QTextCharFormat()))
-
-
-def _padded(form: QTextCharFormat) -> QTextCharFormat:
-    padded = QTextCharFormat(form)
-    padded.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
-    padded.setFontLetterSpacing(_CODE_PAD_PX)
-    return padded
-
-
-def _range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
-    format_range = QTextLayout.FormatRange()
-    format_range.start, format_range.length, format_range.format = start, length, form
-    return format_range
-
-
 def _mark_format(span: Span, is_struck_out: bool) -> QTextLayout.FormatRange:
-    format_range, form = QTextLayout.FormatRange(), QTextCharFormat()
+    form = QTextCharFormat()
     form.setFontStrikeOut(is_struck_out)
     form.setFontUnderline(not is_struck_out)
     if not is_struck_out:
         form.setFontWeight(600)
-    format_range.start, format_range.length, format_range.format = span[0], span[1] - span[0], form
-    return format_range
+    return format_range(span[0], span[1] - span[0], form)
 
 
 def _x(position: object) -> float:

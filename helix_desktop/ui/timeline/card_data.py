@@ -34,8 +34,6 @@ PREVIEW = -1
 """Stands for the handover as it would be now where others stand as their events."""
 GROUPS: tuple[Group, ...] = get_args(Group)
 Attempt: TypeAlias = Literal["handover", "observations"]
-Unfolded: TypeAlias = dict[int, bool]
-"""Whether a card is open, by its event: the cards write it, and are built again as they were."""
 Retry: TypeAlias = Literal["handover", "observations", "turn"]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 

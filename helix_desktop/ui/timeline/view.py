@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
@@ -14,7 +13,6 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step, read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
@@ -27,25 +25,18 @@ from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackR
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.cards import Card as CardFrame
-from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
+from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
+from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed
-from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.intents import (
     FocusComposer,
@@ -61,53 +52,38 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
     Continuation,
-    FailureCard,
     FoldCard,
-    FormCard,
     Group,
     HandoverCard,
-    ManualActionCard,
-    ObservationsCard,
     PlacedCard,
     PreviewCard,
     RunningCard,
     SweepCard,
     TimelineCard,
     TimelineState,
-    UndoCard,
-    Unfolded,
     card_group_text,
     card_groups,
-    card_title,
     explain_group,
-)
-from helix_desktop.ui.timeline.card_list import CardList, TimelineRow
-from helix_desktop.ui.timeline.cards import (
-    FailureView,
-    FormView,
-    ManualActionView,
-    PlacedView,
-    SweepView,
-    TimeLabel,
-    UndoView,
-    index_pills,
-    rewrite_row,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.handover_view import HandoverView, PreviewView
-from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.running_view import RunningView
+from helix_desktop.ui.timeline.rows import (
+    CardList,
+    FoldedRow,
+    HostedRow,
+    PreviewRow,
+    Row,
+    fold_rewrites,
+    key_of,
+)
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
     format_whole_percent,
 )
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import preview_trigger_text
-from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.summary_coverage import missing_rules_text
@@ -115,17 +91,17 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 _CAPTION_ROLES: tuple[TextRole, TextRole] = ("muted", "faint")  # what the chart's figure is of, and a note
 
 MIN_CARDS = 10  # cards; a shorter timeline needs no filter
 
 
-class TimelineFilterBar(QWidget):
+class TimelineFilterBar(HostedRow):
     changed = Signal()
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("filter", tr("Filter timeline"))
+        self.is_needed = False
         self.group: Group | None = None
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
@@ -141,7 +117,6 @@ class TimelineFilterBar(QWidget):
         self._buttons[None].setChecked(True)
         self._flow = FlowBox(list(self._buttons.values()))
         self.setLayout(column(self._flow, margins=(0, 0, 0, 6)))
-        self.setAccessibleName(tr("Filter timeline"))
         self.hide()
 
     def choose(self, group: Group | None) -> None:
@@ -157,67 +132,10 @@ class TimelineFilterBar(QWidget):
         if self.group is not None and self.group not in groups:
             self.choose(None)
         self._flow.rearrange()
-        self.setVisible(len(cards) >= MIN_CARDS and len(groups) > 1)
+        self.is_needed = len(cards) >= MIN_CARDS and len(groups) > 1
 
     def matches(self, card: TimelineCard) -> bool:
         return self.group is None or self.group in card_groups(card)
-
-
-_AT_ONCE = 3_000  # characters of a note that stand whole in the card; a longer one scrolls in a frame
-_FRAME = 300  # pixels, the height of that frame
-_GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "truncate": "scissors"}
-
-
-class FoldView(Card):
-    """One line; opens onto the note, with what it covers."""
-
-    def __init__(self, card: FoldCard, now_ms: int, unfolded: Unfolded) -> None:
-        super().__init__((14, 8, 12, 10), 6)
-        self._card = card
-        color: TextRole = "faint" if card.is_undone else "text"
-        parts = [card_title(card), context_change_text(card.before, card.after)]
-        if card.is_undone:
-            parts.append(tr("Undone"))
-        elif card.inside:
-            parts.append(tr("Compacted later"))
-        self.setAccessibleName(" · ".join(parts))
-        if card.event.how != "truncate":
-            self.setToolTip(translate(STATE_WORDS["folded"].tooltip))
-        self.body.addWidget(self._heading(now_ms, color))
-        size = format_token_count(card.event.tokens + FRAMING_TOKENS)
-        self.note = Disclosure(DisclosureHead(tr("Sent in their place"), size, color), self._note)
-        self.note.head.toggled.connect(lambda opened: unfolded.update({card.seq: opened}))
-        self.body.addWidget(self.note)
-        if unfolded.get(card.seq, False):
-            self.note.head.setChecked(True)
-
-    def _heading(self, now_ms: int, role: TextRole) -> QWidget:
-        card = self._card
-        tone = "faint" if card.is_undone else "warn" if card.event.how == "truncate" else "muted"
-        icon = IconLabel(_GLYPHS[card.event.how], px=15, color_token=tone)
-        words = f"{card_title(card)} · {context_change_text(card.before, card.after)}"
-        title = SelectableText(words, 13, role, weight=500)
-        return rewrite_row(icon, title, card, now_ms)
-
-    def _pills(self) -> list[QWidget]:
-        card = self._card
-        covers = Pill(f"e{card.event.after + 1}–e{card.event.upto}", mono=True, clickable=True)
-        covers.setToolTip(tr("Show first step in chat"))
-        covers.clicked.connect(lambda: perform(self, ShowEvent(card.event.after + 1)))
-        return [covers, *index_pills(card)]
-
-    def _note(self) -> QWidget:
-        text = self._card.event.text
-        if len(text) > _AT_ONCE:
-            frame = ContentViewer()
-            frame.show_data(text.encode("utf-8", "surrogatepass"))
-            frame.setFixedHeight(scaled(_FRAME))
-            body: QWidget = frame
-        else:
-            body = card = Card((12, 9, 12, 10), 0)
-            card.is_code = True
-            card.body.addWidget(SelectableText(text, 12, "text", mono=True))
-        return pane(column(FlowBox(self._pills()), body, gap=6))
 
 
 def preview_status_text(state: TimelineState) -> str:
@@ -287,7 +205,6 @@ class Timeline(Themed, QWidget):
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
         self._past_step: Step | None = None
-        self._unfolded: Unfolded = {}
         self.chart = UsageChart()
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
@@ -295,12 +212,12 @@ class Timeline(Themed, QWidget):
             tr("The handover of this conversation, and what leaves its context, appear here."),
             tr("Write a message"),
         )
-        self.preview = PreviewView()
-        self.preview.hide()
-        self.running = RunningView()
-        self._running_row = TimelineRow(self.running, "live", 20)
-        self._running_row.hide()
-        self._lay_out()
+        self.cards = CardList(clock)
+        self._usage = self._spark_card()
+        for hosted in (self._usage, self.filter_bar):
+            hosted.setParent(self.cards.viewport())
+            hosted.resized.connect(self.cards.refresh)
+        self.setLayout(column(self.cards, self.empty))
         self._wire()
         self.set_state(self._state)
 
@@ -309,14 +226,7 @@ class Timeline(Themed, QWidget):
         self._state, self._is_known = state, True
         self.filter_bar.set_cards(state.cards)
         self._show_numbers()
-        self.preview.setVisible(state.preview is not None)
-        if state.preview is not None:
-            self.preview.set_card(state.preview, preview_status_text(state))
-            self.preview.set_continuations(state.continuations)
-            has_handover = any(isinstance(card, HandoverCard) for card in state.cards)
-            self.preview.compare_button.setVisible(has_handover)
         self.set_running(state.running)
-        self._show_cards()
 
     def show_usage(self, gauge: UsageGauge, seq: int, at_ms: int) -> None:
         """Show how full the context is after event `seq`, before the rest of the log has been read again."""
@@ -332,8 +242,7 @@ class Timeline(Themed, QWidget):
             return
         self._state = state
         self._show_numbers()
-        if state.preview is not None:
-            self.preview.set_card(state.preview, preview_status_text(state))
+        self._show_rows()
 
     def clear(self) -> None:
         """Show nothing of the former session while another one is read."""
@@ -342,71 +251,56 @@ class Timeline(Themed, QWidget):
         self.empty.hide()
         self.scroll_to_top()
 
-    def _show_cards(self) -> None:
-        self._card_list.show_cards([card for card in self._state.cards if self.filter_bar.matches(card)])
+    def _show_rows(self, keep: Hashable = None) -> None:
+        state = self._state
+        rows: list[Row] = [self._usage]
+        if state.preview is not None:
+            can_compare = any(isinstance(card, HandoverCard) for card in state.cards)
+            status = preview_status_text(state)
+            rows.append(PreviewRow(state.preview, status, state.continuations, can_compare))
+        rows += [self.filter_bar] if self.filter_bar.is_needed else []
+        rows += [state.running] if state.running is not None else []
+        cards = [card for card in state.cards if self.filter_bar.matches(card)]
+        for row in cards if self.filter_bar.group else fold_rewrites(cards):
+            rows.append(row)
+            if isinstance(row, FoldedRow) and self.cards.cards.is_open(key_of(row), "rewrites"):
+                rows += row.cards
+        self.cards.show_rows(rows, keep)
 
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
         self._state = replace(self._state, running=card)
-        self._running_row.setVisible(card is not None)
-        if card is not None:
-            self.running.show_card(card)
         bare = card is None and not self._state.cards and self._state.preview is None
-        had_focus = self._scroll.hasFocus() or self.empty.button.hasFocus()
+        had_focus = self.cards.hasFocus() or self.empty.button.hasFocus()
         self.empty.setVisible(bare and self._is_known)
-        self._scroll.setVisible(not bare)
-        self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
+        self.cards.setVisible(not bare)
+        self.setFocusProxy(self.empty.button if bare else self.cards)  # PgUp and PgDn scroll at once
         if had_focus:  # else Qt gives the keyboard to whatever comes next
             self.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._running_row.set_ends(True, not self._state.cards)
-        self._card_list.set_running_above(card is not None)
+        self._show_rows()
 
     @property
     def first_visible_seq(self) -> int:
         """Return the event of the first card in sight; 0 at the top."""
-        return self._card_list.first_visible_seq
-
-    def card_widget(self, seq: int) -> QWidget | None:
-        """Return the widget of a card, if it is built."""
-        return self._card_list.card(seq)
+        return self.cards.first_visible_seq
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
-        """Bring the card of an event into sight, or to the top, whatever is filtered."""
+        """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
         card = next((card for card in self._state.cards if card.seq == seq), None)
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
-        self._card_list.reveal(seq, at_top)
+        for row in list(self.cards.cards.rows):
+            if isinstance(row, FoldedRow) and card in row.cards and self.cards.cards.index_of(seq) is None:
+                self.cards.toggle(key_of(row), "rewrites")
+        self.cards.reveal(seq, at_top=at_top)
 
     def scroll_to_top(self) -> None:
-        self._scroll.verticalScrollBar().setValue(0)
-
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self._card_list.tint(theme)
+        self.cards.verticalScrollBar().setValue(0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
-    def _lay_out(self) -> None:
-        self._scroll = FocusableScrollArea(self)
-        mark_pane_stop(self._scroll)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setAccessibleName(tr("Timeline"))
-        page = QWidget(self._scroll.viewport())
-        page.setObjectName("page")
-        above = (self._spark_card(), 10, self.preview, 10, self.filter_bar, self._running_row)
-        self._column = column(*above, None, gap=0)
-        body = pane(self._column)
-        body.setMaximumWidth(COLUMN_WIDTH)
-        across = row(None, body, None, margins=(22, 18, 22, 20))
-        across.setStretch(1, 100)
-        page.setLayout(across)
-        self._card_list = CardList(self._scroll, self._column, self._create_view)
-        self._scroll.setWidget(page)
-        self.setLayout(column(self._scroll, self.empty))
-
-    def _spark_card(self) -> QWidget:
+    def _spark_card(self) -> HostedRow:
         card = CardFrame((16, 11, 12, 8), 4)
         self._used = TextLine("", 13, 600)
         self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
@@ -420,15 +314,18 @@ class Timeline(Themed, QWidget):
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
         card.body.addWidget(self._fallbacks)
-        return card
+        usage = HostedRow("usage", tr("Context over time"))
+        usage.setLayout(column(card))
+        return usage
 
     def _wire(self) -> None:
-        MinuteClock(self).ticked.connect(self._update_times)
-        self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
+        MinuteClock(self).ticked.connect(self.cards.update_times)
+        self.cards.toggled.connect(self._show_rows)
+        self.cards.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
         self.chart.point_clicked.connect(lambda seq: perform(self, ShowEvent(seq)))
         self.chart.scrubber.step_chosen.connect(lambda seq: perform(self, LookAtStep(seq)))
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
-        self.filter_bar.changed.connect(self._show_cards)
+        self.filter_bar.changed.connect(self._show_rows)
         here = Qt.ShortcutContext.WidgetWithChildrenShortcut
         add_shortcut(self, "Ctrl+Z", lambda: perform(self, UndoLast()), here)
         add_shortcut(self, "Ctrl+Shift+Z", lambda: perform(self, RedoLast()), here)
@@ -447,7 +344,7 @@ class Timeline(Themed, QWidget):
             if self.now_button.hasFocus():
                 self.chart.scrubber.setFocus(Qt.FocusReason.OtherFocusReason)
         self._past_step = step
-        self._card_list.dim_later_than(step.seq if step is not None else 0)
+        self.cards.look_at(step.seq if step is not None else 0)
         self._show_usage()
 
     def _show_usage(self) -> None:
@@ -477,17 +374,6 @@ class Timeline(Themed, QWidget):
         lines = (fallback_text(rate), fallback_advice(rate))
         self._fallbacks.setText("\n".join(filter(None, lines)))
         self._fallbacks.setVisible(bool(rate.fallbacks))
-
-    def _update_times(self) -> None:
-        now = self._clock()
-        for label in self.findChildren(TimeLabel):
-            label.update_time(now)
-
-    def _create_view(self, card: TimelineCard) -> QWidget:
-        now = self._clock()
-        if isinstance(card, HandoverCard | FoldCard | ObservationsCard):
-            return _FOLDED_VIEWS[type(card)](card, now, self._unfolded)
-        return _LINE_VIEWS[type(card)](card, now)
 
     def follow(self, session: Session) -> None:
         """Show what happened to the context of the session on screen, from the next `refresh` on."""
@@ -612,21 +498,6 @@ class Timeline(Themed, QWidget):
     def first_card(self) -> int | None:
         """Return the event of the first card in sight, 0 at the top; None before the first `refresh`."""
         return self.first_visible_seq if self._is_loaded else None
-
-
-_FOLDED_VIEWS: dict[type, Callable[[Any, int, Unfolded], QWidget]] = {
-    HandoverCard: HandoverView,
-    FoldCard: FoldView,
-    ObservationsCard: ObservationsView,
-}
-_LINE_VIEWS: dict[type, Callable[[Any, int], QWidget]] = {
-    SweepCard: SweepView,
-    PlacedCard: PlacedView,
-    ManualActionCard: ManualActionView,
-    FormCard: FormView,
-    FailureCard: FailureView,
-    UndoCard: UndoView,
-}
 
 
 def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:

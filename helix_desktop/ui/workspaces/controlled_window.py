@@ -84,6 +84,7 @@ class ControlledWindow:
         self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
         pages.cache.follow(session)
         window.intents.add(pages.cache)
+        pages.survives.follow(session)
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
         self.turn = TurnController(window, session, self.composer)

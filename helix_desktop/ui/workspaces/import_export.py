@@ -30,6 +30,7 @@ from helix_desktop.ui.kit.intents import (
     ImportFile,
     ImportSessions,
     ShareSession,
+    ShowPage,
     handles,
 )
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
@@ -353,7 +354,15 @@ class ImportExportController(QObject):
         def open_session() -> None:
             self._start(self._workspace_controller.open_in_front(workspace_id, to_open), "open a session")
 
-        answers = [Answer(tr("Open session"), open_session, "open_imported", ends=True)] if to_open else []
+        def show_survival() -> None:
+            self._start(self._show_survival(workspace_id, to_open), "show what survives")
+
+        answers = []
+        if to_open:
+            answers += [
+                Answer(tr("Open session"), open_session, "open_imported", ends=True),
+                Answer(tr("See what would have survived"), show_survival, "show_survival", ends=True),
+            ]
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
             answers.append(Answer(tr("Undo"), undo, "undo", ends=True))
         self._session.notify(
@@ -367,6 +376,11 @@ class ImportExportController(QObject):
                 workspace_id=self._notice_workspace(workspace_id),
             )
         )
+
+    async def _show_survival(self, workspace_id: str, session_id: str) -> None:
+        await self._workspace_controller.open_in_front(workspace_id, session_id)
+        if self._session.id == session_id:
+            self._session.perform(ShowPage("survives"))
 
     async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
         """Say what was added, and open the newest session of it if its workspace is on screen."""

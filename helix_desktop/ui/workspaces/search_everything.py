@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import aclosing
 from datetime import datetime
+from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.text_search import word_spans
 from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest, SessionHits
@@ -20,7 +23,6 @@ from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.search_panel import MoreRow, ResultGroup, ResultRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
-from helix_desktop.ui.workspaces.session_search import show_message
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
@@ -33,6 +35,95 @@ tr = Translator("Workspaces")
 _SHOW_MS = 60  # between two times that the panel shows what was found
 _AGAIN_MS = 1_500  # until it searches again what is being indexed
 _SHOWN = 400  # lines; more are not built at once
+
+
+class RunningSearch:
+    """Searches for one thing at a time, and again while some of the messages are not in the index.
+
+    `on_found` is called with what is found so far and, at the end, with True. `terms` are the words.
+    """
+
+    def __init__(
+        self, parent: QObject, session: Session, on_found: Callable[[SearchFindings, bool], None]
+    ) -> None:
+        self._session, self._service, self._on_found = session, session.app.search, on_found
+        self.terms: tuple[str, ...] = ()
+        self.findings = SearchFindings(SearchRequest(""))
+        self._task: asyncio.Task[None] | None = None
+        self._show_timer = QTimer(parent, singleShot=True, interval=_SHOW_MS)
+        self._show_timer.timeout.connect(lambda: on_found(self.findings, False))
+        self._again_timer = QTimer(parent, singleShot=True, interval=_AGAIN_MS)
+        self._again_timer.timeout.connect(lambda: self.start(self.findings.request))
+
+    def start(self, request: SearchRequest) -> None:
+        """Search in place of what is searched for now. Raises InvalidInput."""
+        self.stop()
+        self.terms = request.terms
+        self._task = self._session.start(self._find(request), "search")
+
+    def stop(self) -> None:
+        self._again_timer.stop()
+        self._show_timer.stop()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def end(self) -> None:
+        """Stop, and close the stores that were opened for it."""
+        self.stop()
+        self._session.start(self._service.release(), "close searched stores")
+
+    async def _find(self, request: SearchRequest) -> None:
+        is_again = self.findings.request == request
+        findings = SearchFindings(request)
+        async with aclosing(self._service.find(request)) as parts:
+            async for part in parts:
+                findings.add(part)
+                if not is_again:
+                    self.findings = findings
+                    if not self._show_timer.isActive():
+                        self._show_timer.start()
+        self.findings = findings
+        self._show_timer.stop()
+        self._on_found(findings, True)
+        if findings.unindexed[0]:
+            self._again_timer.start()
+            closed = {workspace for workspace, (behind, _) in findings.progress.items() if behind}
+            closed -= self._session.app.open_workspaces.keys()  # open ones do it by themselves
+            if closed and not is_again and not self._service.is_indexing:
+                self._session.start(self._index(closed), "index closed workspaces")
+
+    async def _index(self, workspaces: Collection[str]) -> None:
+        def index(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
+            return self._service.index_closed(on_progress, workspaces)
+
+        await self._session.job(tr("Indexing sessions for search…"), index, tr("Cancel"))
+
+
+def indexing_note(findings: SearchFindings) -> str:
+    """Say that not all could be searched yet; empty if all was."""
+    behind, events = findings.unindexed
+    if not behind:
+        return ""
+    share = format_whole_percent((events - behind) / events)
+    return tr("Still indexing ({share}): older messages may be missing.", share=share)
+
+
+async def show_message(
+    workspace_controller: WorkspaceController,
+    navigation: SessionNavigation,
+    place: tuple[str, str, int],
+    terms: Sequence[str],
+) -> None:
+    """Show the message at a `place` (workspace, session, event), and mark the longest of the words there."""
+    workspace_id, session_id, seq = place
+    await workspace_controller.open_in_front(workspace_id, session_id)
+    mark = max(terms, key=len, default="")
+    other = workspace_controller.other_window_with(workspace_id, session_id)
+    if other is not None:
+        other.show_event(seq, mark)
+    elif workspace_controller.session.id == session_id:
+        navigation.show_event(seq, mark=mark)
 
 
 class SearchController(QObject):
@@ -48,85 +139,51 @@ class SearchController(QObject):
         super().__init__(window)
         self._window, self._panel, self._session = window, window.search_panel, session
         self._workspaces, self._navigation = workspace_controller, navigation
-        self._service = session.app.search
-        self._task: asyncio.Task[None] | None = None
-        self._indexing: asyncio.Task[None] | None = None
-        self._findings: SearchFindings | None = None
-        self._request = SearchRequest("")
-        self._show_timer = QTimer(self, singleShot=True, interval=_SHOW_MS)
-        self._show_timer.timeout.connect(self._show)
-        self._again_timer = QTimer(self, singleShot=True, interval=_AGAIN_MS)
-        self._again_timer.timeout.connect(lambda: self._start(self._request))
-        self._panel.requested.connect(self._search)
+        self._search = RunningSearch(self, session, self._show)
+        self._announced = SearchRequest("")
+        self._panel.requested.connect(self._request)
         self._panel.chosen.connect(self._choose)
-        self._panel.closed.connect(self._end)
+        self._panel.closed.connect(self._search.end)
         session.changed.connect(lambda: self._panel.allow_here(session.has_workspace))
 
-    def _search(self) -> None:
+    def _request(self) -> None:
         """Search for what the panel says, in place of what is searched for now."""
         panel = self._panel
         here = (self._session.workspace_id,) if panel.is_here and self._session.workspace_id else ()
         since = wall_clock_ms() - panel.days * DAY_MS if panel.days else 0
-        request = SearchRequest(panel.words, panel.kinds, here, since)
         if panel.words:
-            self._start(request)
+            self._start(SearchRequest(panel.words, panel.kinds, here, since))
             return
-        self._stop()
-        self._findings = None
+        self._search.stop()
         panel.show_results(())
         panel.show_state(tr("Type words to search all workspaces. All of them must be in one place."), "")
 
     def _start(self, request: SearchRequest) -> None:
-        self._stop()
-        self._request = request
-        self._task = self._session.start(self._find(request), "search everything")
-
-    async def _find(self, request: SearchRequest) -> None:
-        findings = SearchFindings(request)
-        is_again = self._findings is not None and self._findings.request == request
-        if not is_again:
-            self._panel.show_state(tr("Searching…"), "")
         try:
-            async with aclosing(self._service.find(request)) as parts:
-                async for part in parts:
-                    findings.add(part)
-                    self._findings = findings
-                    if not (is_again or self._show_timer.isActive()):
-                        self._show_timer.start()
+            self._search.start(request)
         except InvalidInput as error:
             self._panel.show_results(())
             self._panel.show_state(error_text(error), "")
-            return
-        self._findings = findings
-        self._show_timer.stop()
-        self._show()
-        self._say(findings, is_again=is_again)
-        behind, _ = findings.unindexed
-        if behind:
-            self._again_timer.start()
-            self._index_closed()
+        else:
+            self._panel.show_state(tr("Searching…"), "")
 
-    def _show(self) -> None:
-        findings = self._findings
-        if findings is not None:
-            terms, now = findings.request.terms, datetime.now()
-            groups, count = list[ResultGroup](), 0
-            for found in findings.sessions():
-                if count < _SHOWN:
-                    groups.append(self._group(found, terms, now))
-                    count += len(groups[-1].rows)
-            if findings.outputs_left:
-                text = tr("Search large outputs, too")
-                groups.append(ResultGroup(tr("Not searched yet"), "", (MoreRow(text=text),)))
-            self._panel.show_results(groups)
+    def _show(self, findings: SearchFindings, is_over: bool) -> None:
+        terms, now = findings.request.terms, datetime.now()
+        groups, count = list[ResultGroup](), 0
+        for found in findings.sessions():
+            if count < _SHOWN:
+                groups.append(self._group(found, terms, now))
+                count += len(groups[-1].rows)
+        if findings.outputs_left:
+            text = tr("Search large outputs, too")
+            groups.append(ResultGroup(tr("Not searched yet"), "", (MoreRow(text=text),)))
+        self._panel.show_results(groups)
+        if is_over:
+            self._say(findings)
 
-    def _say(self, findings: SearchFindings, *, is_again: bool) -> None:
+    def _say(self, findings: SearchFindings) -> None:
         """Say what was found, and what was not searched and why."""
-        notes = list[str]()
-        behind, events = findings.unindexed
-        if behind:
-            share = format_whole_percent((events - behind) / events)
-            notes.append(tr("Still indexing ({share}): older messages may be missing.", share=share))
+        notes = list(filter(None, [indexing_note(findings)]))
         if findings.errors:
             names = ", ".join(self._name_of(workspace_id) for workspace_id in findings.errors)
             notes.append(tr("Can't be searched: {names}. Open it to see why.", names=names))
@@ -137,7 +194,8 @@ class SearchController(QObject):
         filters = self._panel.days or self._panel.is_here or len(self._panel.kinds) == 1
         nothing = tr("No results with these filters.") if filters else tr("No results. Try fewer words.")
         self._panel.show_state(nothing, " ".join(notes))
-        if not is_again:
+        if findings.request != self._announced:
+            self._announced = findings.request
             sessions = len(findings.sessions())
             places = tr.plural(findings.count, "%n result", "%n results")
             self._panel.announce(
@@ -179,14 +237,13 @@ class SearchController(QObject):
         return self._session.app.registry.get(workspace_id).name
 
     def _choose(self, row: ResultRow | MoreRow) -> None:
+        request = self._search.findings.request
         if isinstance(row, ResultRow):
-            self._session.start(self._open(row, self._request.terms), "show what was found")
+            self._session.start(self._open(row, self._search.terms), "show what was found")
         elif row.session_id:
-            self._start(
-                msgspec.structs.replace(self._request, workspaces=(row.workspace_id,), session=row.session_id)
-            )
+            self._start(replace(request, workspaces=(row.workspace_id,), session=row.session_id))
         else:
-            self._start(msgspec.structs.replace(self._request, all_outputs=True))
+            self._start(replace(request, all_outputs=True))
 
     async def _open(self, row: ResultRow, terms: tuple[str, ...]) -> None:
         """Open a session where something was found: a message marked, an output in the cache browser."""
@@ -203,27 +260,3 @@ class SearchController(QObject):
             await self._workspaces.open_workspace(row.workspace_id)
         other = self._workspaces.other_window_with(row.workspace_id, row.session_id)
         (self._window if other is None else other.window).perform(OpenCacheEntry(row.digest))
-
-    def _index_closed(self) -> None:
-        """Have closed workspaces indexed, once at a time; open ones do it by themselves."""
-        if self._indexing is None or self._indexing.done():
-            self._indexing = self._session.start(self._run_index(), "index closed workspaces")
-
-    async def _run_index(self) -> None:
-        words, cancel = tr("Indexing sessions for search…"), tr("Cancel")
-        try:
-            await self._session.job(words, self._service.index_closed, cancel)
-        except HelixError:
-            return  # searching says what is wrong with a workspace
-
-    def _stop(self) -> None:
-        self._again_timer.stop()
-        self._show_timer.stop()
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-
-    def _end(self) -> None:
-        self._stop()
-        if self._indexing is None or self._indexing.done():
-            self._session.start(self._service.release(), "close searched stores")

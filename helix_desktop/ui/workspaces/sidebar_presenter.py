@@ -211,19 +211,17 @@ class SidebarPresenter(QObject):
         )
 
     async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
-        """Show a workspace's sessions and cache size; return True if every session's usage is known."""
+        """Show a workspace's sessions; return True if every session's usage is known."""
         sidebar = self._window.sidebar
         if workspace is None and self._session.is_opening:
             return True
         if workspace is None:
             sidebar.show_sessions([], datetime.now())
-            sidebar.show_cache("")
             return True
         sessions = await workspace.store.sessions()
         self._lists_interrupted = any(map(workspace.is_interrupted, sessions))
         totals = await workspace.store.totals()
-        size = format_size(totals.size)
-        self._cache_sizes[workspace.id] = size if totals.entries else ""
+        self._cache_sizes[workspace.id] = format_size(totals.size) if totals.entries else ""
         started_s = perf_counter()
         titles = {session.id: session.title for session in sessions}
         versions = SessionVersions(session for session in sessions if not session.parent)
@@ -245,8 +243,6 @@ class SidebarPresenter(QObject):
         sidebar.show_sessions(items, datetime.now())
         took_ms = round((perf_counter() - started_s) * 1000)
         self._refresh_timer.setInterval(max(_COALESCE_MS, took_ms * _PAUSE_FACTOR))
-        count = tr.plural(totals.entries, "%n entry", "%n entries")
-        sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
         return all(session.parent or workspace.usage.of(session) is not None for session in sessions)
 
     def _shown_version(self, versions: Sequence[str]) -> str:

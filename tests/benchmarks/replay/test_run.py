@@ -89,8 +89,7 @@ def test_the_default_policy_meets_its_targets(figures: Callable[..., Document]) 
 def test_the_figures_are_reproducible_and_independent_of_the_process_count(
     figures: Callable[..., Document],
 ) -> None:
-    first = figures()
-    assert deterministic(figures()) == deterministic(figures("--jobs", "2")) == deterministic(first)
+    assert deterministic(figures("--jobs", "2")) == deterministic(figures())
 
 
 def test_off_changes_nothing(figures: Callable[..., Document]) -> None:
@@ -181,7 +180,6 @@ def test_bad_input_is_refused(folder: Path, tmp_path: Path, refuse: Callable[...
     assert "bad.jsonl can't be used. Line 2: role can't be 'robot'" in refuse(
         good, str(tmp_path / "bad.jsonl")
     )
-    assert "Line 2" in refuse(good, str(tmp_path / "bad.jsonl"), "--jobs", "2")
     assert "No such file or directory" in refuse(str(tmp_path / "none.jsonl"))
     (tmp_path / "empty").mkdir()
     assert "No recordings in" in refuse(str(tmp_path / "empty"))

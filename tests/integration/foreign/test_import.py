@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.transcript import Transcript
@@ -388,6 +389,70 @@ async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> No
     assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before
 
 
+async def test_the_second_format_of_opencodes_database_and_a_session_in_files_beside_it(rig: Rig) -> None:
+    data = rig.home / ".local/share/opencode"
+    done = {
+        "status": "completed",
+        "input": {"command": "ls"},
+        "content": [{"type": "text", "text": "app.py"}],
+    }
+    failed = {"status": "error", "input": {}, "content": [], "error": {"type": "unknown", "message": "No."}}
+    rows: list[tuple[str, Line]] = [
+        ("model-switched", {"model": {"id": "opus", "providerID": "anthropic"}}),
+        ("user", {"text": "What is here?", "time": {"created": 1_760_000_000_000}}),
+        ("assistant", {
+            "model": {"id": "opus", "providerID": "anthropic"}, "cost": 0.5, "time": {"created": 1},
+            "tokens": {"input": 5, "output": 7, "reasoning": 1, "cache": {"read": 90, "write": 5}},
+            "content": [
+                {"type": "tool", "id": "k1", "name": "bash", "state": done, "time": {}},
+                {"type": "tool", "id": "k2", "name": "bash", "state": failed, "time": {}},
+            ],
+        }),
+        ("compaction", {"reason": "auto", "summary": "So far.", "time": {"created": 2}}),
+    ]  # fmt: skip
+    data.mkdir(parents=True)
+    database = sqlite3.connect(data / "opencode-next.db")
+    database.executescript(
+        "CREATE TABLE session (id, parent_id, directory, title, version, time_created, time_updated);"
+        "CREATE TABLE message (id, session_id, time_created, data);"
+        "CREATE TABLE part (id, message_id, session_id, data);"
+        "CREATE TABLE session_message (id, session_id, type, seq, time_created, data);"
+        "INSERT INTO session VALUES ('ses_2', NULL, '/home/ann/shop', 'Files', '1.9.0', 1, 2);"
+    )
+    for seq, (kind, message) in enumerate(rows):
+        row = (f"msg_{seq}", "ses_2", kind, seq, seq, json.dumps(message))
+        database.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?, ?)", row)
+    database.commit()
+    database.close()
+    old = data / "project/home-ann-shop/storage/session"
+    for name, content in {
+        "info/ses_1.json": {"id": "ses_1", "title": "Older", "time": {"created": 1, "updated": 1}},
+        "message/ses_1/msg_1.json": {"id": "msg_1", "role": "user", "time": {"created": 1}},
+        "part/ses_1/msg_1/prt_1.json": {"id": "prt_1", "type": "text", "text": "Hello."},
+        "message/ses_1/msg_2.json": {"id": "msg_2", "role": "assistant", "time": {"created": 2}},
+        "part/ses_1/msg_2/prt_2.json": {"id": "prt_2", "type": "text", "text": "Cut"},
+        "message/ses_1/msg_3.json": {"id": "msg_3", "role": "user", "time": {"created": 3}},
+        "part/ses_1/msg_3/prt_3.json": {"id": "prt_3", "type": "text", "text": "Go on."},
+    }.items():
+        (old / name).parent.mkdir(parents=True, exist_ok=True)
+        (old / name).write_text(json.dumps(content))
+    found = await rig.foreign.find([data])
+    found.sort(key=lambda one: one.id)
+    assert [(one.id, one.title, one.folder) for one in found] == [
+        ("ses_1", "Older", ""), ("ses_2", "Files", "/home/ann/shop"),
+    ]  # fmt: skip
+    imported = await rig.run(found)
+    older, newer = imported.sessions
+    spoken = await rig.events(older, UserSpoke, AssistantSpoke)
+    assert [event.text for event in spoken] == ["Hello.", "Cut", "Go on."]
+    outputs = await rig.events(newer, ToolAnswered)
+    assert [(output.text, output.ok) for output in outputs] == [("app.py", True), ("No.", False)]
+    assert [event.summary for event in await rig.events(newer, ForeignCompaction)] == ["So far."]
+    (records,) = await rig.events(newer, ForeignRecords)
+    assert (records.usage.input, records.usage.output, records.cost) == (100, 8, 0.5)
+    assert all(kept.is_known for kept in imported.by_kind)
+
+
 async def test_a_task_of_roo_code(rig: Rig) -> None:
     history = [
         {
@@ -432,6 +497,91 @@ async def test_a_task_of_roo_code(rig: Rig) -> None:
     assert [spoke.text for spoke in (await rig.events((await rig.run()).sessions[0], UserSpoke))] == [
         "Which port?"
     ]
+
+
+async def test_a_task_is_extended_whatever_its_screen_says_now(rig: Rig) -> None:
+    """Cline rewrites what stands beside the messages; imported again, a task has its new messages only."""
+    folder = ".cline/data/tasks/1760000000000"
+    history: list[Line] = [
+        {"role": "user", "content": [{"type": "text", "text": "<task>Which port?</task>"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "It is 8080."}]},
+    ]
+    shown: list[Line] = [
+        {"ts": 1_760_000_001_000, "type": "say", "say": "text", "conversationHistoryIndex": -1},
+        {"ts": 1_760_000_002_000, "type": "say", "say": "api_req_started", "conversationHistoryIndex": 0,
+         "text": '{"tokensIn": 10, "tokensOut": 5, "cacheReads": 90, "cost": 0.5}'},
+    ]  # fmt: skip
+    state = rig.write(".cline/data/state/taskHistory.json", [])
+    state.write_text(json.dumps([{"id": "1760000000000", "cwdOnTaskInitialization": "/home/ann/shop"}]))
+    path = rig.write(f"{folder}/api_conversation_history.json", [])
+
+    async def run() -> ForeignImport:
+        path.write_text(json.dumps(history))
+        (path.parent / "ui_messages.json").write_text(json.dumps(shown))
+        return await rig.run()
+
+    first = await run()
+    (session_id,) = first.sessions
+    log = await rig.store.events(session_id)
+    (records,) = await rig.events(session_id, ForeignRecords)
+    assert (records.usage.input, records.usage.cached, records.cost) == (100, 90, 0.5)
+    assert (await rig.events(session_id, SessionImported))[0].folder == "/home/ann/shop"
+    assert [at.at for at in log if isinstance(at.event, UserSpoke)] == [1_760_000_001_000]
+    shown.append({"ts": 1_760_000_003_000, "type": "say", "say": "text", "text": "later"})
+    again = await run()
+    assert (again.result.unchanged, again.result.missing) == (first.sessions, ())
+    history.append({"role": "user", "content": [{"type": "text", "text": "<feedback>Thanks.</feedback>"}]})
+    assert (await run()).result.extended == first.sessions
+    spoken = await rig.events(session_id, UserSpoke)
+    assert [message.text for message in spoken] == ["Which port?", "Thanks."]
+    assert (await rig.store.events(session_id))[: len(log)] == log
+
+
+async def test_a_session_of_clines_sdk_with_a_subagent(rig: Rig) -> None:
+    folder = ".cline/data/sessions/1760000000000_k3x9q"
+    ls = {"type": "tool_use", "id": "k", "name": "bash", "input": {"command": "ls"}}
+    listed = {"type": "tool_result", "tool_use_id": "k", "name": "bash", "content": "a.py"}
+    messages: list[Line] = [
+        {"id": "m1", "role": "user", "content": "List it.", "ts": 1_760_000_000_000},
+        {"id": "m2", "role": "assistant", "content": [{"type": "thinking", "thinking": "ls"}, ls],
+         "modelInfo": {"id": "claude-opus-4-5", "provider": "anthropic"}, "ts": 1_760_000_002_000,
+         "metrics": {"inputTokens": 100, "outputTokens": 8, "cacheReadTokens": 900, "cost": 0.25}},
+        {"id": "m3", "role": "user", "content": [listed], "ts": 1_760_000_003_000},
+    ]  # fmt: skip
+    session = {"version": 1, "sessionId": "1760000000000_k3x9q", "system_prompt": "Be brief."}
+    rig.write(f"{folder}/1760000000000_k3x9q.messages.json", [{**session, "messages": messages}])
+    manifest = {"version": 1, "cwd": "/home/ann/shop", "metadata": {"title": "Files"}}
+    rig.write(f"{folder}/1760000000000_k3x9q.json", [manifest])
+    rig.write(f"{folder}/agent-7.messages.json", [{**session, "messages": messages[:1]}])
+    (found,) = await rig.foreign.find()
+    assert (found.agent, found.id, found.title, found.folder) == (
+        "cline", "1760000000000_k3x9q", "Files", "/home/ann/shop",
+    )  # fmt: skip
+    assert [name for name, _ in found.subagents] == ["agent-7"]
+    done = await rig.run([found])
+    (answer_event,) = await rig.events(done.sessions[0], AssistantSpoke)
+    assert (answer_event.model, answer_event.reasoning) == ("anthropic/claude-opus-4-5", "ls")
+    (records,) = await rig.events(done.sessions[0], ForeignRecords)
+    assert (records.usage.input, records.usage.cached, records.cost) == (1_000, 900, 0.25)
+    assert {kept.kind for kept in done.by_kind} >= {"session-manifest", "history"}
+    assert len(await rig.store.sessions()) == 2
+    by_path = await rig.foreign.find([rig.home / folder])
+    assert [one.id for one in by_path] == [found.id]
+
+
+async def test_a_packed_rollout_of_codex(rig: Rig) -> None:
+    lines = [
+        {"type": "session_meta", "payload": {"id": "c1", "cwd": "/home/ann/shop"}},
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Go."}},
+    ]
+    path = rig.write(".codex/archived_sessions/rollout-2026-01-02T03-04-05-c1.jsonl", lines)
+    packed = zstandard.compress(path.read_bytes())
+    path.with_suffix(".jsonl.zst").write_bytes(packed)
+    path.unlink()
+    (found,) = await rig.foreign.find()
+    assert (found.id, found.title) == ("c1", "Go.")
+    path.with_suffix(".jsonl.zst").write_bytes(packed[:-6])  # half written
+    assert len((await rig.run([found])).sessions) == 1
 
 
 async def test_chat_messages_by_their_path(rig: Rig) -> None:

@@ -122,16 +122,21 @@ async def approve(project: Path, command: str, *args: str, **fields: Any) -> Non
 async def check_asks(project: Path, *changed: str) -> None:
     """Assert that the next start asks, names what changed, and starts the server once the user agrees."""
     async with app(project) as run:
-        assert await run.state() == "unapproved"
-        assert run.config.consent_changes == changed
-        ((name, reason),) = [(it.server, it.reason) for it in run.services.mcp_servers.failures(run.id)]
-        assert (name, "wasn't started" in reason) == ("box", True)
-        assert changed[0] in reason
-        await run.agree()
-        assert await run.state() == "ready", await run.status()
+        await agree_to(run, *changed)
     async with app(project) as run:
         assert await run.state() == "ready"
         assert run.config.consent_changes == ()
+
+
+async def agree_to(run: App, *changed: str) -> None:
+    """Assert that a start asks and names what changed; agree, which starts the server."""
+    assert await run.state() == "unapproved"
+    assert run.config.consent_changes == changed
+    ((name, reason),) = [(it.server, it.reason) for it in run.services.mcp_servers.failures(run.id)]
+    assert (name, "wasn't started" in reason) == ("box", True)
+    assert changed[0] in reason
+    await run.agree()
+    assert await run.state() == "ready", await run.status()
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
@@ -158,30 +163,26 @@ async def test_what_nobody_changed_starts_without_a_question(project: Path) -> N
         assert await run.state() == "ready", await run.status()
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "changed"),
-    [
-        ("run_command", {"command": "echo '# x' >> tools/server.py"}, ("tools/server.py",)),
-        ("run_command", {"command": "echo 'X = 1' > tools/helper.py"}, ("tools/helper.py",)),
-        ("run_command", {"command": "echo > tools/planted.py"}, ("tools/planted.py",)),
-        ("run_command", {"command": "ln -s tools t; echo '# x' >> t/server.py"}, ("tools/server.py",)),
-        ("run_command", {"command": "mv tools a; ln -s a tools"}, ()),
-        ("write_file", {"path": "tools/helper.py", "content": "X = 2\n"}, ("tools/helper.py",)),
-    ],
-)  # fmt: skip
-async def test_a_change_by_the_agent_asks_again(
-    project: Path, tool: str, arguments: dict[str, str], changed: tuple[str, ...]
-) -> None:
+async def test_a_change_by_the_agent_asks_again(project: Path) -> None:
     """A command and a tool that edits; the script itself, what it imports, and what it would import then."""
     await approve(project, PYTHON, "-S", "tools/server.py")
-    async with app(project) as run:
-        assert await run.state() == "ready"
-        await run.agent_does(tool, **arguments)
-    if changed:
-        await check_asks(project, *changed)
-    else:
+    asks: tuple[str, ...] = ()
+    for tool, arguments, changed in (
+        ("run_command", {"command": "echo '# x' >> tools/server.py"}, "tools/server.py"),
+        ("run_command", {"command": "echo 'X = 1' > tools/helper.py"}, "tools/helper.py"),
+        ("run_command", {"command": "echo > tools/planted.py"}, "tools/planted.py"),
+        ("run_command", {"command": "ln -s tools t; echo '# x' >> t/server.py"}, "tools/server.py"),
+        ("write_file", {"path": "tools/helper.py", "content": "X = 2\n"}, "tools/helper.py"),
+        ("run_command", {"command": "mv tools a; ln -s a tools"}, ""),
+    ):  # fmt: skip
         async with app(project) as run:
-            assert await run.state() == "unapproved"
+            if asks:
+                await agree_to(run, *asks)
+            assert await run.state() == "ready"
+            await run.agent_does(tool, **arguments)
+        asks = (changed,)
+    async with app(project) as run:
+        assert await run.state() == "unapproved"
 
 
 async def test_a_change_asks_before_a_restart_too(project: Path) -> None:

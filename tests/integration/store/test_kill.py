@@ -16,7 +16,7 @@ from tests.support.store.crash_checks import (
     kill_writer,
 )
 
-ROUNDS = 6
+ROUNDS = 3  # torture does a hundred
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")

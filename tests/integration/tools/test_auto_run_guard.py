@@ -50,6 +50,12 @@ PLANTED_IN_GIT = _scripts("planted_in_git.sh")[1]
 MOVED_AWAY = ("another git folder", "hooks that are a link", "a folder of hooks that is a link")
 """Ways that leave a whole folder of the user at another place: it stays there, and nothing of it runs."""
 USUAL = _scripts("usual_git.sh")[1]
+USES = """
+flag=$1; shift
+for words in "rebase --continue" status show diff st "add -A" "commit -qm two --allow-empty" \\
+  "commit -q --amend --allow-empty" "checkout -q -b branch" "fetch -q"
+do git "$@" $words; [ ! -e "$flag" ] || exit; done
+"""
 
 
 class GuardRig:
@@ -69,14 +75,13 @@ class GuardRig:
 
     def git(self, *arguments: str, folder: str = "") -> subprocess.CompletedProcess[str]:
         """Run git as the user does: outside, with nothing off."""
+        return self._outside("git", *IDENTITY, *arguments, folder=folder)
+
+    def _outside(self, *words: str, folder: str = "") -> subprocess.CompletedProcess[str]:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "EDITOR": "true"}
+        environment["FILTER_BRANCH_SQUELCH_WARNING"] = "1"  # else it waits for ten seconds
         return subprocess.run(
-            ["git", *IDENTITY, *arguments],
-            cwd=self.root / folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            words, cwd=self.root / folder, env=environment, capture_output=True, text=True, check=False
         )
 
     def log_on_terminal(self, folder: str) -> None:
@@ -96,7 +101,7 @@ class GuardRig:
 
     async def run(self, script: str, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a script of commands in the sandbox; `$EVIL` is a program that must not run outside."""
-        script = f"EVIL=\"sh -c 'touch {self.flag}'\"\n{FUNCTIONS}\n{script}"
+        script = self._beginning() + script
         provider = SandboxProvider(lambda: self.sandbox, self.home)
         environ = {**os.environ, "HOME": str(self.home)}
         tools = make_tools(self.root, sandbox_provider=provider, guard=self.guard, environ=environ)
@@ -104,21 +109,24 @@ class GuardRig:
         assert result.ok, result.content.decode()
         return result
 
-    def use_git_everywhere(self, until_it_ran: bool = False) -> None:
-        """Do what users, their editors and their prompts do with git in every folder."""
+    def _beginning(self) -> str:
+        return f"EVIL=\"sh -c 'touch {self.flag}'\"\n{FUNCTIONS}\n"
+
+    def run_unguarded(self, script: str) -> None:
+        """Run a script as `run` does, with no sandbox around it and no guard after it."""
+        self._outside("sh", "-c", self._beginning() + script)
+
+    def use_git_everywhere(self) -> None:
+        """Do what users, their editors and their prompts do with git in every folder, until `flag` exists."""
         folders = {Path(path).parent for path in self.root.rglob(".git")} | {self.root}
         folders |= {path.parent for path in self.root.rglob("HEAD")}
         for folder in sorted(folders):
             if ".git" in folder.parts and "modules" not in folder.parts:
                 continue
             place = str(folder.relative_to(self.root))
-            for words in (
-                "rebase --continue", "status", "show", "diff", "st", "add -A", "commit -qm two --allow-empty",
-                "commit -q --amend --allow-empty", "checkout -q -b branch", "fetch -q",
-            ):  # fmt: skip
-                self.git(*words.split(), folder=place)
-                if until_it_ran and self.flag.exists():
-                    return
+            self._outside("sh", "-c", USES, "sh", str(self.flag), *IDENTITY, folder=place)
+            if self.flag.exists():
+                return
             self.log_on_terminal(place)
 
     def saved_content(self, change: AutoRunChange) -> bytes:
@@ -164,21 +172,34 @@ def _new_rig(kind: str) -> Iterator[GuardRig]:
 
 
 @pytest.mark.parametrize("way", PLANTED)
-async def test_what_a_command_plants_for_git_does_not_run_outside(any_rig: GuardRig, way: str) -> None:
-    result = await any_rig.run(PLANTED[way])
+async def test_what_a_command_plants_for_git_does_not_run_outside(guard_rig: GuardRig, way: str) -> None:
+    result = await guard_rig.run(PLANTED[way])
     taken_out = [change for change in result.auto_run if change.outcome == "removed"]
     assert taken_out, "it was found"
     assert all(change.reasons for change in taken_out)
-    await asyncio.to_thread(any_rig.use_git_everywhere)
-    assert not any_rig.flag.exists(), "nothing of it ran"
-    assert any_rig.git("status", "--porcelain").returncode == 0, "git works as before"
+    await asyncio.to_thread(guard_rig.use_git_everywhere)
+    assert not guard_rig.flag.exists(), "nothing of it ran"
+    assert guard_rig.git("status", "--porcelain").returncode == 0, "git works as before"
+
+
+async def test_without_bubblewrap_all_of_it_is_found_at_once(landlock_rig: GuardRig) -> None:
+    """One command plants each of them in a repository of its own."""
+    folders = {way: f"way{number}" for number, way in enumerate(PLANTED)}
+    for folder in folders.values():
+        shutil.copytree(landlock_rig.root / ".git", landlock_rig.root / folder / ".git")
+        (landlock_rig.root / folder / "a.txt").write_text("one\n")
+    script = "\n".join(f"(\ncd {folder}\n{PLANTED[way]}\n) || true" for way, folder in folders.items())
+    result = await landlock_rig.run(script)
+    taken_out = {change.path.partition("/")[0] for change in result.auto_run if change.outcome == "removed"}
+    assert [way for way, folder in folders.items() if folder not in taken_out] == []
+    await asyncio.to_thread(landlock_rig.use_git_everywhere)
+    assert not landlock_rig.flag.exists(), "nothing of it ran"
 
 
 @pytest.mark.parametrize("way", PLANTED)
-async def test_without_the_guard_it_would_run(guard_rig: GuardRig, way: str) -> None:
-    guard_rig.guard = _Idle(guard_rig.root, guard_rig.home, guard_rig.saved)
-    await guard_rig.run(PLANTED[way])
-    await asyncio.to_thread(guard_rig.use_git_everywhere, until_it_ran=True)
+def test_without_the_guard_it_would_run(guard_rig: GuardRig, way: str) -> None:
+    guard_rig.run_unguarded(PLANTED[way])
+    guard_rig.use_git_everywhere()
     assert guard_rig.flag.exists()
 
 
@@ -234,19 +255,11 @@ async def test_without_bubblewrap_what_was_there_is_there_again(landlock_rig: Gu
 
 
 @pytest.mark.parametrize("way", PLANTED_IN_GIT)
-async def test_without_the_guard_what_was_there_would_run_changed(landlock_rig: GuardRig, way: str) -> None:
-    await asyncio.to_thread(_prepare_what_git_follows, landlock_rig)
-    landlock_rig.guard = _Idle(landlock_rig.root, landlock_rig.home, landlock_rig.saved)
-    await landlock_rig.run(PLANTED_IN_GIT[way])
-    await asyncio.to_thread(landlock_rig.use_git_everywhere, until_it_ran=True)
+def test_without_the_guard_what_was_there_would_run_changed(landlock_rig: GuardRig, way: str) -> None:
+    _prepare_what_git_follows(landlock_rig)
+    landlock_rig.run_unguarded(PLANTED_IN_GIT[way])
+    landlock_rig.use_git_everywhere()
     assert landlock_rig.flag.exists()
-
-
-class _Idle(AutoRunGuard):
-    """A guard that takes nothing out."""
-
-    def end(self, before: AutoRunState, takes_out: bool = True) -> tuple[AutoRunChange, ...]:
-        return super().end(before, takes_out=False)
 
 
 @pytest.mark.parametrize("command", USUAL)

@@ -13,7 +13,8 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
 from tests.support.sandbox_rig import SandboxRig, write_file
@@ -318,3 +319,37 @@ async def test_a_command_that_was_allowed_as_reading_does_no_more_after_a_change
     with pytest.raises(ToolError, match="may do more"):
         await sandbox_rig.read("touch new.txt")
     assert not (sandbox_rig.root / "new.txt").exists()
+
+
+async def test_a_rule_for_tests_covers_them_beside_what_only_reads(sandbox_rig: SandboxRig) -> None:
+    if not (await sandbox_rig.asks("pytest")).confined:
+        pytest.skip("rules need a sandbox that confines all")
+    root = sandbox_rig.root
+    make_repository(root)
+    write_file(root, ".env", "KEY=1\n")
+    (root / "link.txt").symlink_to(".env")
+    (root / "out.txt").symlink_to("/etc/hostname")
+    sandbox_rig.reading_lines = (*DEFAULT_LINES, "touch FILES")
+    rules = {
+        name: PermissionRule("run_command", f"{name} *", kind="pattern", confined=True)
+        for name in ("pytest", "black", "cat")
+    }
+    for command, rule in {
+        "pytest -q && git status --short": "pytest",
+        "git diff; pytest -q 2>&1 | tail -3; cat a.txt": "pytest",
+        "black . && cat a.txt": "black", "cd sub && pytest && cat b.txt": "pytest",
+    }.items():  # fmt: skip
+        request = await sandbox_rig.asks(command)
+        assert rules[rule] in request.suggested_rules, command
+        assert evaluate([rules[rule]], request).effect == "allow", command
+        denied = PermissionRule("*", "git *", kind="pattern", effect="deny")
+        assert evaluate([rules[rule], denied], request).effect == ("deny" if "git" in command else "allow")
+    for command in (
+        "black . && git status", "cat a.txt && git status && black .", "pytest && touch new.txt",
+        "pytest && cat link.txt", "pytest && cat out.txt", "pytest && grep -r x .", "pytest && cat .env",
+        "pytest && git status > a.txt", "pytest && make", "cat sub/b.txt && rm a.txt",
+    ):  # fmt: skip
+        request = await sandbox_rig.asks(command)
+        assert evaluate(rules.values(), request).effect == "ask", command
+        assert not set(rules.values()) & set(request.suggested_rules), command
+    assert evaluate(rules.values(), await sandbox_rig.asks("pytest && ls", network=True)).effect == "ask"

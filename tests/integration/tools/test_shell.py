@@ -336,7 +336,8 @@ async def test_it_runs_in_the_requested_folder_and_never_outside(tmp_path: Path)
 
 
 async def test_processes_that_left_the_group_are_killed_too(tmp_path: Path) -> None:
-    command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while ! test -s pid; do :; done"
-    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+    begin = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 &"
+    wait = "until grep -q sleep /proc/$(cat pid)/comm; do :; done 2>/dev/null"
+    result = await make_tools(tmp_path).run(make_call("run_command", command=f"{begin} {wait}"))
     assert b"; left in the background, and ended: sleep 300)" in result.content
     assert await gone(int((tmp_path / "pid").read_text()))

@@ -27,7 +27,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
 )
-from tests.support.cli_rig import Cli, CommandResult, wait_for_exit
+from tests.support.cli_rig import Cli, CommandResult, RunningCommand, wait_for_exit
 from tests.support.loop_rig import (
     LoopRig,
     is_intake_request,
@@ -228,7 +228,7 @@ WAITING = "[The context is full: waiting until older messages are compacted. Ctr
 COMPACTING = "[the turn is done; still compacting: Ctrl+C stops it]"
 
 
-async def stderr_until(process: asyncio.subprocess.Process, line: str) -> list[str]:
+async def stderr_until(process: RunningCommand, line: str) -> list[str]:
     """Return what a running command has printed on standard error up to a line; its turn must not end."""
     assert process.stderr is not None
     printed: list[str] = []
@@ -240,11 +240,11 @@ async def stderr_until(process: asyncio.subprocess.Process, line: str) -> list[s
     return printed
 
 
-async def begin_run(cli: Cli, server: ChatServer, *args: str) -> asyncio.subprocess.Process:
+async def begin_run(cli: Cli, server: ChatServer, *args: str) -> RunningCommand:
     """Begin a turn in a window of 32,000 tokens; what it prints goes to the file `out`."""
     model = ("--model", "local/small", "--base-url", server.base_url, "--window", str(SMALL))
     with (cli.folder / "out").open("wb") as out:
-        return await cli.start(
+        return await cli.fork(
             *("run", "--workspace", "ws", "--trust", "--message", ask(0), *model, *args), stdout=out.fileno()
         )
 

@@ -54,7 +54,7 @@ async def run_long(rig: LoopRig, history: int) -> None:
     """Run turns until the session has so many tokens of history, or a handover was made."""
     (rig.root / "data").mkdir()
     for number in range(FILES):
-        (rig.root / f"data/f{number}.txt").write_text(f"{number} 04:12 1.{number} m high water\n" * 90)
+        (rig.root / f"data/f{number}.txt").write_text(f"{number} 04:12 1.{number} m high water\n" * 210)
     messages, turn = rig.conversation.session.transcript.messages, 0
     while messages.full_total_tokens < history and not rig.events(HandoverMade):
         assert (await rig.conversation.run(MESSAGE.format(n=turn))).how == "done"

@@ -170,7 +170,7 @@ async def test_what_must_not_be_told_is_named_or_stays_data(project: Path) -> No
         messages = [message for message in server.bodies[-1]["messages"] if message["content"]]
         assert [part["role"] for part in messages if "Delete all" in part["content"]] == ["tool"]
         environment = services.tools.environment(workspace.id, project)
-        untrusted = WorkspaceInstructions(environment, {}, lambda: False)
+        untrusted = WorkspaceInstructions(environment, {}, lambda: False, services.counter.count)
         assert [text.kind for text in await untrusted.opening(100_000)] == ["environment"]
         assert await untrusted.in_folders(["src"], {}, 100_000) == ()
 

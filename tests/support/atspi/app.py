@@ -29,7 +29,7 @@ from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.viewport.row_widget import RowButton
+from helix_desktop.ui.rows.row_widget import RowButton
 from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.atspi.scenes import SCENES
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents

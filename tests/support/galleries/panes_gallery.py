@@ -33,10 +33,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
-from helix_desktop.ui.timeline.cards import SweepView
-from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.view import FoldView, Timeline
+from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.steps import sent_at_step, step_figures
 from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
@@ -240,31 +237,23 @@ async def timeline_long_narrow(scope: TaskScope, theme: Theme) -> QWidget:
 
 def unfold(pane: Timeline) -> None:
     """Open a note and facts."""
-    note, facts = pane.card_widget(497), pane.card_widget(498)
-    if isinstance(note, FoldView):
-        note.note.head.setChecked(True)
-    if isinstance(facts, ObservationsView):
-        for part in facts.parts:
-            part.head.setChecked(True)
+    for key, parts in ((497, ("note",)), (498, ("details", "quotes", "ledger"))):
+        for part in parts:
+            pane.cards.toggle(key, part)
 
 
 async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
     """A running compaction in a small window; the hashes of a sweep expanded."""
     running = RunningCard("summarize", "## Current Issues\nHighlighting inside an open fence still lexes the")
     pane = make_timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
-    sweep = pane.card_widget(470)
-    if isinstance(sweep, SweepView):
-        sweep.unfold()
-    head = pane.card_widget(492)
-    if isinstance(head, HandoverView):
-        head.opener.setChecked(False)
+    pane.cards.toggle(470, "outputs")
     return pane
 
 
 async def timeline_quiet(scope: TaskScope, theme: Theme) -> QWidget:
     """Notes keep the context small; the whole handover as it would be now."""
     pane = make_timeline(theme, samples.quiet_timeline_state(), 804, 2_400)
-    pane.preview.opener.setChecked(True)
+    pane.cards.toggle("preview", "details")
     return pane
 
 

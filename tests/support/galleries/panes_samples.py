@@ -488,7 +488,7 @@ PROVIDER_CACHE = ProviderCacheState(
         ),
         ProviderCacheRow(
             238, "14:23 · 0 read · 21.3k written · 80 new",
-            "7 min since the request before; the prompt cache lasts 5 min.",
+            "7 min since the request before; the discount lasts 5 min.",
         ),
         ProviderCacheRow(
             233, "14:20 · 0 read · 20.8k new", "The provider read none of it although nothing changed."
@@ -524,11 +524,11 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
         "Handover at 85 %, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
-        "12 facts wait for 38 %, another change, or the end of the prompt cache. (9.1k → 1.2k tokens)",
+        "12 facts wait for 38 %, another change, or the end of the prompt cache discount. (9k → 1k tokens)",
         (
             StatusPart(
-                "Caching",
-                (("Ready to be cached", "3.1k"),),
+                "To be cached",
+                (("Ready", "3.1k"),),
                 "Cached together, once that pays for sending the rest again.",
             ),
             StatusPart(

@@ -119,7 +119,7 @@ def make_window() -> MainWindow:
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
-    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "Context"))
+    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "What survives", "Context"))
     window.add_pages(WindowPages(*pages))
     window.show_center_page("welcome")
     return window
@@ -129,7 +129,6 @@ def show_running_session(window: MainWindow) -> None:
     """A workspace with a running session."""
     window.show_workspaces(workspaces())
     window.sidebar.show_sessions(sessions(), NOW)
-    window.sidebar.show_cache("2.1 MB · 312 entries")
     window.top_bar.show_session(
         TopBarState("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
     )

@@ -6,13 +6,14 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.actions import button_name
+from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.rows.row_widget import RowWidget
 from helix_desktop.words.action_labels import ActionName
 
 
@@ -64,7 +65,7 @@ def click_area(view: ChatView, key: RowKey, area_name: str) -> None:
 def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QPoint:
     """Return the position of words of a row, in the viewport."""
     widget = row_widget(view, key)
-    assert widget.item is not None
+    assert isinstance(widget.item, RowItem)
     for text in widget.item.texts:
         points = text.find_all(needle)
         if points:

@@ -52,7 +52,7 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
     ]
     assert card.texts() == [
         f"{TIMES[4]} · 0 read · 17k written · 0 new",
-        "8 min since the request before; the prompt cache lasts 5 min.",
+        "8 min since the request before; the discount lasts 5 min.",
         f"{TIMES[3]} · 4k read · 11.7k written · 300 new",
         "Outputs were cached.",
         f"{TIMES[1]} · 0 read · 20k written · 0 new",
@@ -81,7 +81,7 @@ def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     assert provider_cache_state([RecordedEvent(1, 0, response(None))], Spending(90), POLICY) is None
     log = [RecordedEvent(seq, seq, response(Usage(900, 5))) for seq in (1, 2)]
     card.show_state(provider_cache_state(log, Spending(1_810, unpriced=1_810), POLICY, 1_800))
-    assert card.note.text() == "The provider doesn't report its prompt cache."
+    assert card.note.text() == "The provider doesn't report this discount."
     assert card.texts() == [
         f"{TIMES[2]} · 900 tokens sent",
         f"{TIMES[1]} · 900 tokens sent",
@@ -93,7 +93,7 @@ def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     assert card.note.isHidden()
     assert card.texts()[1:3] == [
         f"{TIMES[2]} · 900 tokens sent",
-        "The provider doesn't report its prompt cache.",
+        "The provider doesn't report this discount.",
     ]
     card.show_state(None)
     assert card.isHidden()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -18,6 +19,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
     StatusPart,
+    WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
 from helix_desktop.ui.inspector.view import Inspector, KeyValue
@@ -50,10 +52,12 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
-    """Segments of nothing have no row."""
+    """Segments of nothing have no row, nor have those that the list above shows as one."""
     pane.details.click()
-    assert len(pane._legend) == 13
     state = inspector_state()
+    counts = Counter(str(row.kind) for row in state.rows)
+    assert {kind for kind in pane._legend if counts[kind] == 1} == set()
+    assert {"output", "assistant", "free", "reserve"} <= pane._legend.keys()
     without = tuple(
         replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
     )
@@ -61,7 +65,7 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
     assert "recalled" not in pane._legend
     assert pane._legend["free"].accessibleName() == "Free: 7.4k"
     pane.set_state(state)
-    rows = [pane._legend[segment.kind] for segment in state.segments if segment.tokens]
+    rows = [pane._legend[segment.kind] for segment in state.segments if segment.kind in pane._legend]
     qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
     qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
 
@@ -119,6 +123,13 @@ def test_a_row_says_only_what_is_unusual() -> None:
     }  # fmt: skip
 
 
+def test_a_row_says_that_its_file_changed_since() -> None:
+    row = WindowRow(7, "output", "read_file a.py", 40, "cached", tool="read_file", changed_since=12)
+    assert row.shown_state == "Cached · Changed"
+    assert replace(row, state="full").shown_state == "Changed"
+    assert "this is the file as it was then" in row.tooltip
+
+
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:
     """Twice the window fills twice the window's width; thresholds keep their place in the window."""
     state = inspector_state()
@@ -146,7 +157,8 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     pane.set_state(replace(state, used=used, segments=parts))
     right = max(right for _, _, right in pane.bar._spans())
     assert right == pytest.approx(pane.bar.width() * used / state.window, abs=1)
-    assert pane._legend["system"].accessibleName().endswith(format_tokens(1_120))
+    outputs = next(part.tokens for part in parts if part.kind == "output")
+    assert pane._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
 
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:

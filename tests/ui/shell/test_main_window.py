@@ -384,7 +384,7 @@ def test_a_narrow_bar_keeps_the_title_then_the_state_then_the_demo_model(qtbot: 
         seen.add((state.isVisible(), badge.isVisible() and badge.text()))
         assert dot.isVisible(), "it says it, too"
         assert bar.title.width() >= 80 or width < 340
-    assert seen == {(True, DEMO_BADGE), (True, "Demo"), (True, False), (False, False)}
+    assert seen == {(True, DEMO_BADGE), (True, False), (False, False)}
 
 
 @pytest.mark.parametrize("window_first", [False, True])
@@ -480,15 +480,11 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     appearance.deleteLater()
 
 
-def test_nothing_is_said_of_workspace_session_and_cache_until_it_is_known(window: MainWindow) -> None:
+def test_nothing_is_said_of_workspace_and_session_until_it_is_known(window: MainWindow) -> None:
     sidebar = window.sidebar
     assert not any(part.isVisible() for part in (sidebar._name, window.top_bar._state))
     assert window.top_bar.status() == ""
-    assert not sidebar._footer.isVisibleTo(sidebar)
     window.show_workspaces([])
     window.top_bar.show_session(None)
-    sidebar.show_cache("")
     sidebar.show_closed("")
     assert (sidebar._name.text(), window.top_bar.status()) == ("No workspace", "No session open")
-    assert sidebar._cache.full_text() == "Cache: empty"
-    assert sidebar._footer.isVisibleTo(sidebar)

@@ -26,7 +26,6 @@ from helix_desktop.ui.kit.intents import (
     PinSession,
     RenameSession,
     SearchEverything,
-    ShowPage,
     ShowWorkspace,
 )
 from helix_desktop.ui.shell.commands import WindowCommands
@@ -507,13 +506,3 @@ def test_tab_stays_in_the_switcher_and_enter_presses_its_button(window: MainWind
         QTest.keyClick(add, Qt.Key.Key_Return)
     assert intents == [OpenFolder()]
     assert not window.switcher.isVisible()
-
-
-def test_the_size_of_the_cache_leads_to_the_cache(sidebar: Sidebar) -> None:
-    sidebar.show_cache("2.1 MB · 312 entries")
-    sidebar.show_closed("")
-    (footer,) = find_buttons(sidebar, "sidebar_footer")
-    assert footer.accessibleName() == "Cache: 2.1 MB · 312 entries"
-    with performed(sidebar) as intents:
-        footer.click()
-    assert intents == [ShowPage("cache")]

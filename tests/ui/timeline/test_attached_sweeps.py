@@ -9,12 +9,11 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS
-from tests.support.window.buttons import find_button
+from tests.support.timeline_pane import card, pills
 
 
 def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
@@ -37,9 +36,7 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
         events = (*events, event)
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
         pane.set_state(TimelineState(build_cards(log, Transcript(log))))
-        view = pane.card_widget(sweep)
-        assert view is not None
-        assert [pill.text() for pill in view.findChildren(Pill)] == expected
+        assert list(pills(pane, sweep)) == expected
 
 
 def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
@@ -60,6 +57,6 @@ def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:
         events = (*events, event) if event is not None else events
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
         pane.set_state(TimelineState(build_cards(log, Transcript(log))))
-        view = pane.card_widget(3)
-        assert view is not None
-        assert find_button(view, name).toolTip() == expected
+        area = card(pane, 3).hit_area(name)
+        assert area is not None
+        assert area.tip == expected

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QAbstractButton, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import HandoverCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.handover_view import HandoverView
+from helix_desktop.ui.timeline.rows import card_menu
 from helix_desktop.ui.timeline.view import preview_status_text
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import checkpoint_card, handover_card, quiet_timeline_state
 from tests.support.histories import conversation_with
-from tests.support.timeline_pane import card, open_timeline
-
-
-def pills(view: QWidget) -> list[str]:
-    """Return what the pills of a card say, in their order."""
-    return [pill.text() for pill in view.findChildren(Pill)]
+from tests.support.timeline_pane import card, has, names, open_timeline, pills, press, words
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     checkpoint = checkpoint_card(2, 431, checkpoint="Prepared handover 1")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
-    view = card(pane, 431)
-    assert isinstance(view, HandoverView)
-    assert not view.opener.isChecked(), "it is not the one that the context has"
-    titles = [line for line in view.findChildren(TextLine) if line.text in ("Current Issues", "TODO Items")]
-    assert [line.text for line in titles] == ["Current Issues", "TODO Items"]
-    view.opener.click()
-    took = next(pill for pill in view.findChildren(Pill) if pill.text() == "Read 5.4k tokens")
-    heights = [line.mapTo(view, QPoint(0, 0)).y() for line in titles]
-    qtbot.waitUntil(lambda: took.mapTo(view, QPoint(0, 0)).y() > max(heights))
-    assert [text for text in pills(view) if text not in ("No source", "")] == [
+    assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
+    press(pane, 431, "fold:details")
+    said = words(pane, 431)
+    titles = [said.index(title) for title in ("Current Issues", "TODO Items")]
+    assert titles == sorted(titles)
+    assert titles[-1] < said.index("Read 5.4k tokens")
+    assert [text for text in pills(pane, 431) if text not in ("No source", "")] == [
         "Not sent",
         "Not sent · 1.2k tokens",
         "12 messages, 41 tool calls covered",
@@ -47,30 +35,24 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Prepared handover 2" in view.accessibleName()
+    assert "Prepared handover 2" in card(pane, 431).accessible_name
 
 
 def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo(qtbot: QtBot) -> None:
     pane = open_timeline(qtbot, TimelineState((checkpoint_card(1, 118),)))
-    view = card(pane, 118)
-    assert isinstance(view, HandoverView)
-    names = {button.objectName() for button in view.findChildren(QAbstractButton)}
-    assert {"compare", "edit", "more"} <= names
-    assert "undo" not in names
-    menu: QMenu = view._menu()
+    assert {"compare", "edit", "more"} <= set(names(pane, 118))
+    assert not has(pane, 118, "undo")
+    menu = card_menu(card(pane, 118).row, pane)
     enabled = {action.text(): action.isEnabled() for action in menu.actions()}
     assert enabled["Start new session"]
     assert enabled["Share document…"]
     assert not enabled["Run again…"]
-    menu.close()
 
 
 def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None:
     pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Prepared handover 3"),)))
-    view = card(pane, 200)
-    assert isinstance(view, HandoverView)
-    view.opener.click()
-    assert "Updates Prepared handover 3" in pills(view)
+    press(pane, 200, "fold:details")
+    assert "Updates Prepared handover 3" in pills(pane, 200)
 
 
 def test_checkpoints_are_found_with_handovers_and_compact_nothing() -> None:

@@ -6,14 +6,12 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.rewrite import PlacementReason
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState, card_groups
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, observations_card
 from tests.support.intents import performed
-from tests.support.timeline_pane import card, open_timeline
-from tests.support.window.buttons import find_buttons
+from tests.support.timeline_pane import card, names, open_timeline, press, words
 
 
 @pytest.fixture
@@ -39,16 +37,15 @@ def test_observations_wait_are_placed_or_are_undone(
     Only of those that stand in the context by themselves it is said that they are in use.
     """
     pane.set_state(TimelineState((observations_card(5, **changes),)))
-    view = card(pane, 5)
-    assert view.accessibleName().endswith(expected)
-    words = [pill.text() for pill in view.findChildren(Pill)]
-    assert words.count(expected) == 1
-    assert ("In context" in words) == (expected == "In context")
-    buttons = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
+    assert card(pane, 5).accessible_name.endswith(expected)
+    said = words(pane, 5)
+    assert said.count(expected) == 1
+    assert ("In context" in said) == (expected == "In context")
+    buttons = [name for name in names(pane, 5) if name in ("undo", "redo")]
     assert len(buttons) == bool(undo)
     if undo:
         with performed(pane) as intents:
-            buttons[0].click()
+            press(pane, 5, buttons[0])
         assert intents == [Redo((undo,)) if expected == "Undone" else Undo((undo,))]
 
 
@@ -58,7 +55,7 @@ def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: T
         468, NOW_MS, "9 messages", 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover 1"
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessibleName().startswith("9 messages compacted")
+    assert card(pane, 468).accessible_name.startswith("9 messages compacted")
     assert card_groups(placed) == ("compacted",)
 
 
@@ -75,4 +72,4 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
         averted_handover_at=0.85,
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessibleName().endswith(" · back below 85 %")
+    assert card(pane, 468).accessible_name.endswith(" · back below 85 %")

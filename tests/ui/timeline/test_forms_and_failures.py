@@ -10,15 +10,14 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger, Pinned, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.kit.intents import ChooseForm, RetrySummary
 from helix_desktop.ui.timeline.card_data import FormCard, TimelineState, card_groups
-from helix_desktop.ui.timeline.cards import FormView
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.rows import card_menu
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, long_timeline_state
 from tests.support.intents import performed
-from tests.support.window.buttons import find_button
+from tests.support.timeline_pane import card, find_card, has, pills, press
 
 
 def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
@@ -28,19 +27,19 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     pane.set_state(long_timeline_state())
     pane.show()
     cards = long_timeline_state().cards
-    assert {card.seq for card in cards if isinstance(card, FormCard)} == {454, 459}
-    assert {card_groups(card) for card in cards if isinstance(card, FormCard)} == {("cached",)}
+    forms = [form for form in cards if isinstance(form, FormCard)]
+    assert {form.seq for form in forms} == {454, 459}
+    assert {card_groups(form) for form in forms} == {("cached",)}
     pane.filter_bar.choose("cached")
-    late = pane.card_widget(459)
-    assert isinstance(late, FormView)
-    assert [action.text() for action in late.form_menu().actions()] == ["Send full output", "Send extract…"]
+    actions = card_menu(card(pane, 459).row, pane).actions()
+    assert [action.text() for action in actions] == ["Send full output", "Send extract…"]
     with performed(pane) as form:
-        late.form_menu().actions()[0].trigger()
+        actions[0].trigger()
     assert form == [ChooseForm(459, "full", "")]
-    assert pane.card_widget(453) is None
+    assert find_card(pane, 453) is None
     pane.filter_bar.choose(None)
     with performed(pane) as retried:
-        find_button(pane, "timeline-try-again-453").click()
+        press(pane, 453, "timeline-try-again-453")
     assert retried == [RetrySummary("turn")]
 
 
@@ -62,11 +61,8 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
     for later, inside in (((), "Handover 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
         log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
         cards = build_cards(log, Transcript(log))
-        assert [card.inside for card in cards if isinstance(card, FormCard)] == [inside]
+        assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]
         pane.set_state(TimelineState(cards))
-        view = pane.card_widget(3)
-        assert isinstance(view, FormView)
-        assert view.form_button.isHidden() == bool(inside)
-        assert ("send more of it" in view.accessibleName()) == (not inside)
-        pills = [pill.text() for pill in view.findChildren(Pill)]
-        assert pills == (["Compacted later"] if inside else [])
+        assert has(pane, 3, "change-form") == (not inside)
+        assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
+        assert list(pills(pane, 3)) == (["Compacted later"] if inside else [])

@@ -7,9 +7,11 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.rewrite import FoldKind
-from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.timeline.view import FoldView, Timeline
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, fold_card, timeline_state
+from tests.support.timeline_pane import card, find_card, open_timeline, words
 
 CAPTION = "of 24k tokens in context"
 
@@ -37,9 +39,8 @@ def test_how_full_the_context_is_shows_before_the_log_has_been_read(qtbot: QtBot
     shown = {line.text for line in pane.findChildren(TextLine)}
     assert {"of 9k tokens in context"} <= shown
     assert "now 6.6k of 9k" in pane.chart.accessibleName()
-    assert "73 %" in pane.preview.accessibleName()
-    cards = [card.seq for card in state.cards]
-    assert all(pane.card_widget(seq) is not None for seq in cards[:1])
+    assert "73 %" in card(pane, "preview").accessible_name
+    assert find_card(pane, state.cards[0].seq) is not None
 
 
 @pytest.mark.parametrize(
@@ -51,8 +52,5 @@ def test_how_full_the_context_is_shows_before_the_log_has_been_read(qtbot: QtBot
     ],
 )
 def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, heading: str) -> None:
-    card = fold_card(497, how=kind, messages="9 messages")
-    view = FoldView(card, NOW_MS, {})
-    qtbot.addWidget(view)
-    words = [words.text() for words in view.findChildren(SelectableText)]
-    assert f"{heading} · Context: 23.9k → 14.8k" in words
+    pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind, messages="9 messages"),)))
+    assert f"{heading} · Context: 23.9k → 14.8k" in words(pane, 497)

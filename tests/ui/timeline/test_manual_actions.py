@@ -15,8 +15,7 @@ from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.histories import SessionSimulator
 from tests.support.intents import performed
-from tests.support.timeline_pane import card, open_timeline
-from tests.support.window.buttons import find_button, find_buttons
+from tests.support.timeline_pane import has, open_timeline, press
 
 
 @pytest.fixture
@@ -27,14 +26,14 @@ def pane(qtbot: QtBot) -> Timeline:
 
 def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
     with performed(pane) as source:
-        find_button(card(pane, 495), "show").click()
+        press(pane, 495, "show")
     assert source == [ShowEvent(37)]
     with performed(pane) as undo:
-        find_button(card(pane, 494), "undo").click()
+        press(pane, 494, "undo")
     assert undo == [Undo((494,))]
-    assert not find_buttons(card(pane, 495), "undo")
+    assert not has(pane, 495, "undo")
     with performed(pane) as pin:
-        find_button(card(pane, 495), "unpin").click()
+        press(pane, 495, "unpin")
     assert pin == [Unpin(37)]
 
 

@@ -10,11 +10,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.window.usage_gauge import CompactionTrigger
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason
-from helix_desktop.ui.design.layout.disclosure import Disclosure
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, FocusComposer, OpenSession, WriteHandover
 from helix_desktop.ui.timeline.card_data import PlacedCard, TimelineState
-from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.view import Timeline, preview_status_text
 from tests.support.galleries.panes_samples import (
     fold_card,
@@ -24,7 +21,8 @@ from tests.support.galleries.panes_samples import (
     usage_points,
 )
 from tests.support.intents import performed
-from tests.support.timeline_pane import open_timeline
+from tests.support.timeline_pane import card, names, open_timeline, pills, press, words
+from tests.support.window.keyboard_focus import focused_widget
 
 NEXT = "At 85 %, a handover like this replaces older messages."
 
@@ -94,58 +92,50 @@ def test_it_says_what_keeps_the_context_small(state: TimelineState, text: str) -
 
 def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline) -> None:
     """Without a handover too: its gist, all of it on demand, and what can be done with it."""
-    preview = pane.preview
-    assert preview.isVisible()
-    assert preview.accessibleName().startswith("Handover as it would be now · ")
-    assert not preview.findChildren(Disclosure)
-    preview.opener.click()
-    heads = [part.head.text() for part in preview.findChildren(Disclosure)]
-    assert heads[:2] == ["Current Issues", "TODO Items"], "what is open comes first"
-    assert sorted(heads) == sorted([*TITLES, "Files, commands and errors"])
-    background = preview.findChildren(Disclosure)[0].head
-    background.setChecked(False)
-    background.setFocus()
+    assert card(pane, "preview").accessible_name.startswith("Handover as it would be now · ")
+    assert _folds(pane) == ["details"]
+    press(pane, "preview", "fold:details")
+    sections = _folds(pane)[1:]
+    assert sections[:2] == ["Current Issues", "TODO Items"], "what is open comes first"
+    assert {*sections, "ledger"} <= {*TITLES, "ledger"}
+    first = words(pane, "preview")
+    press(pane, "preview", f"fold:{sections[0]}")
+    pane.cards._interactions.focus.focus_area("preview", f"fold:{sections[0]}")
     state = quiet_timeline_state()
     assert state.preview is not None
     pane.set_state(replace(state, preview=replace(state.preview, messages="97 messages")))
-    after = [part.head for part in preview.findChildren(Disclosure) if part.isVisible()]
-    assert [head.isChecked() for head in after] == [
-        False,
-        True,
-        True,
-        True,
-        False,
-        True,
-        False,
-    ]  # as it was left
-    assert after[0].hasFocus()
+    assert "97 messages" in words(pane, "preview")
+    assert len(words(pane, "preview")) < len(first), "what was closed stays so"
+    assert _folds(pane)[1:] == sections
+    assert focused_widget().objectName() == f"fold:{sections[0]}"
     with performed(pane) as copied:
-        preview.copy_button.click()
+        press(pane, "preview", "present-copy")
         assert copied == [CopyText("# Handover")]
-        assert preview.copy_button.text() == "Copied"
-        preview.copy_button.click()  # once more, while it says so
-    qtbot.waitUntil(lambda: preview.copy_button.text() == "Copy")
+        assert "Copied" in words(pane, "preview")
+    qtbot.waitUntil(lambda: "Copy" in words(pane, "preview"))
     pane.set_state(timeline_state())
     with performed(pane) as intents:
-        preview.write_button.click()
+        press(pane, "preview", "present-write")
     assert intents == [WriteHandover()]
+
+
+def _folds(pane: Timeline) -> list[str]:
+    return [name.removeprefix("fold:") for name in names(pane, "preview") if name.startswith("fold:")]
 
 
 def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pane: Timeline) -> None:
     """From the handover that this one began with to its session, and on to those that continue this one."""
-    origin = pane.card_widget(2)
-    assert isinstance(origin, HandoverView)
-    assert not [pill for pill in origin.findChildren(Pill) if pill.text() == "No source"]
-    links = [pill for pill in origin.findChildren(Pill) if "From “Flush" in pill.text()]
+    assert "No source" not in pills(pane, 2)
+    assert any("From “Flush" in words for words in pills(pane, 2))
     with performed(pane) as back:
-        links[0].click()
+        press(pane, 2, "session:s-1")
     assert back == [OpenSession("s-1")]
-    ahead = [pill for pill in pane.preview.findChildren(Pill) if "Continued in" in pill.text()]
+    assert any("Continued in" in words for words in pills(pane, "preview"))
     with performed(pane) as on:
-        ahead[1].click()
+        press(pane, "preview", "session:s-3")
     assert on == [OpenSession("s-3")]
     with performed(pane) as requested:
-        pane.preview.session_button.click()
+        press(pane, "preview", "present-session")
     assert requested == [ContinueSession(0)]
 
 

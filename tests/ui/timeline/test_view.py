@@ -6,11 +6,10 @@ from itertools import chain
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QAbstractSlider,
     QApplication,
     QPushButton,
     QVBoxLayout,
@@ -20,12 +19,9 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.summary import Bullet
-from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.disclosure import DisclosureHead
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.kit.boxes import Words
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
     OpenCacheEntry,
@@ -37,18 +33,16 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import (
-    HandoverCard,
+    FailureCard,
     RunningCard,
     SweepCard,
+    TimelineCard,
     TimelineState,
     UsagePoint,
     card_groups,
 )
-from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.chart.usage_chart import downsample, point_text
-from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.view import FoldView, Timeline
+from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -60,11 +54,21 @@ from tests.support.galleries.panes_samples import (
     usage_points,
 )
 from tests.support.intents import performed
-from tests.support.timeline_pane import card, open_timeline
-from tests.support.window.buttons import find_button, find_buttons
+from tests.support.timeline_pane import (
+    card,
+    find_card,
+    has,
+    names,
+    open_timeline,
+    pills,
+    press,
+    shown_seqs,
+    top,
+    unfold_all,
+    words,
+)
+from tests.support.window.buttons import find_button
 from tests.support.window.keyboard_focus import focused_widget
-
-VERTICAL = Qt.Orientation.Vertical
 
 
 @pytest.fixture
@@ -73,130 +77,136 @@ def pane(qtbot: QtBot) -> Timeline:
     return open_timeline(qtbot, timeline_state())
 
 
-def source_link(root: QWidget, seq: int) -> QAbstractButton:
-    """Return a visible link to the message of an event."""
-    links = root.findChildren(QAbstractButton, f"source:{seq}")
-    return next(link for link in links if not link.isHidden())
-
-
-def chip(root: QWidget, words: str) -> QAbstractButton:
-    """Return the visible chip that links to a source or an output, by its text."""
-    buttons = [
-        button
-        for button in root.findChildren(QAbstractButton)
-        if words in button.text() and not button.isHidden()
-    ]
-    assert buttons, f"no chip {words!r}"
-    return buttons[0]
-
-
 def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
     """An active rewrite offers Undo, an undone one Redo, sweeps and handovers alike."""
+    unfold_all(pane)
     with performed(pane) as undo:
-        find_button(card(pane, 492), "undo").click()
+        press(pane, 492, "undo")
     assert undo == [Undo((492,))]
     with performed(pane) as redo:
-        find_button(card(pane, 440), "redo").click()
+        press(pane, 440, "redo")
     assert redo == [Redo((440,))]
     with performed(pane) as sweep:
-        find_button(card(pane, 380), "redo").click()
+        press(pane, 380, "redo")
     assert sweep == [Redo((380,))]
 
 
 def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Timeline) -> None:
     """What was added below it; "Undone" in words, not by color alone."""
     missing = handover_card(3, 492).missing
-    newest = card(pane, 492)
-    assert isinstance(newest, HandoverView)
-    newest.opener.click()
-    (head,) = [
-        head for head in card(pane, 492).findChildren(DisclosureHead) if head.text() == missing.heading
-    ]
-    head.click()
-    texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
-    assert {*chain(*missing.lines)} <= {*texts}
-    assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]
-    assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "Undone"]
-    assert card(pane, 440).accessibleName().endswith("Undone")
+    press(pane, 492, "fold:details")
+    press(pane, 492, "fold:missing")
+    assert {*chain(*missing.lines)} <= {*words(pane, 492)}
+    assert "Undone" in pills(pane, 440)
+    assert "Undone" not in pills(pane, 492)
+    assert card(pane, 440).accessible_name.endswith("Undone")
 
 
 def test_a_handover_shows_what_is_open_first_and_sources_link_to_events(qtbot: QtBot, pane: Timeline) -> None:
     """Current issues and to-do items before the rest, with source chips; the index links to the cache."""
-    view = card(pane, 492)
-    assert isinstance(view, HandoverView)
-    titles = [line.text for line in view.findChildren(TextLine)]
-    assert [title for title in titles if title in TITLES] == ["Current Issues", "TODO Items"]
-    assert "In context" in [pill.text() for pill in view.findChildren(Pill)]
-    assert "In context" not in [pill.text() for pill in card(pane, 440).findChildren(Pill)]
-    view.opener.click()
-    assert [fold.head.text() for fold in view.parts][-1] == "Files, commands and errors"
-    assert {"Completed Work", "Technical Details"} < {fold.head.text() for fold in view.parts}
+    assert [text for text in words(pane, 492) if text in TITLES] == ["Current Issues", "TODO Items"]
+    assert "In context" in pills(pane, 492)
+    assert "In context" not in pills(pane, 440)
+    press(pane, 492, "fold:details")
+    folds = [name.removeprefix("fold:") for name in names(pane, 492) if name.startswith("fold:")]
+    assert "ledger" in folds
+    assert {"Completed Work", "Technical Details"} < {*folds}
     with performed(pane) as source:
-        source_link(view, 31).click()
+        press(pane, 492, "source:31")
     assert source == [ShowEvent(31)]
-    assert chip(view, "No source")
-    index = handover_card(3, 492).event.index
+    assert "No source" in pills(pane, 492)
     with performed(pane) as digest:
-        chip(view, "List of").click()
-    assert digest == [OpenCacheEntry(index)]
+        press(pane, 492, "index")
+    assert digest == [OpenCacheEntry(handover_card(3, 492).event.index)]
 
 
 def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
     """A folded card has no sections yet; opening makes them, and the card stays open when it changes."""
-    view = card(pane, 210)
-    assert isinstance(view, HandoverView)
-    assert not view.parts
-    view.opener.click()
-    assert len(view.parts) == 5, "four sections behind the open points, and the list of files"
+    few = len(card(pane, 210).parts)
+    press(pane, 210, "fold:details")
+    assert len(card(pane, 210).parts) > 2 * few
     state = timeline_state()
     undone = handover_card(1, 210, True)
     cards = tuple(undone if card.seq == 210 else card for card in state.cards)
     pane.set_state(replace(state, cards=cards))
-    again = card(pane, 210)
-    assert isinstance(again, HandoverView)
-    assert again is not view
-    assert again.opener.isChecked()
+    assert "Undone" in pills(pane, 210)
+    assert has(pane, 210, "fold:ledger")
 
 
 def test_unchanged_cards_are_reused(pane: Timeline) -> None:
-    """A new card on top builds one widget, not all."""
-    before = {seq: pane.card_widget(seq) for seq in (470, 431, 120)}
+    """A new card on top makes one item, not all."""
+    before = {seq: card(pane, seq) for seq in (492, 440, 210)}
     state = timeline_state()
     pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 9_900, 9_000), *state.cards)))
-    assert {seq: pane.card_widget(seq) for seq in before} == before
-    assert pane.card_widget(500) is not None
+    assert {seq: card(pane, seq) for seq in before} == before
+    assert card(pane, 500)
 
 
 def test_many_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
     """Few at first, more on the way down, a requested one at once."""
     cards = tuple(handover_card(number, number * 10) for number in range(120, 0, -1))
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
-    bar = pane._scroll.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 0)
-    few = len(pane._card_list._rows)
-    assert few < 80
-
-    def more() -> bool:
-        bar.setValue(bar.maximum())
-        return len(pane._card_list._rows) > few
-
-    qtbot.waitUntil(more)
+    bar = pane.cards.verticalScrollBar()
+    few = len(pane.cards.cards._items)
+    assert few < 20
+    bar.setValue(bar.maximum())
+    assert top(pane, 10) is not None
+    assert len(pane.cards.cards._items) > few
+    assert top(pane, 400) is None
     pane.reveal(400)
-    assert pane.card_widget(400) is not None
-    qtbot.waitUntil(lambda: card(pane, 400).mapTo(pane, QPoint(0, 0)).y() < pane.height())
+    assert top(pane, 400) is not None
+    assert len(pane.cards.cards._items) < 60
 
 
 def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Timeline) -> None:
     with qtbot.waitExposed(pane):
         pane.activateWindow()
-    bar = pane._scroll.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    bar = pane.cards.verticalScrollBar()
     pane.setFocus()
 
-    focused = focused_widget()
-    QTest.keyClick(focused, Qt.Key.Key_PageDown)
-
+    QTest.keyClick(focused_widget(), Qt.Key.Key_PageDown)
     assert bar.value() > 0
+    QTest.keyClick(focused_widget(), Qt.Key.Key_End)
+    assert bar.value() == bar.maximum()
+    QTest.keyClick(focused_widget(), Qt.Key.Key_Home)
+    assert bar.value() == 0
+
+
+def test_tab_goes_through_chart_and_cards_and_enter_presses(qtbot: QtBot, pane: Timeline) -> None:
+    """Chart, help, then all of a card in the order that it shows them."""
+    with qtbot.waitExposed(pane):
+        pane.activateWindow()
+    pane.setFocus()
+    seen = []
+    for _ in range(14):
+        QTest.keyClick(focused_widget(), Qt.Key.Key_Tab)
+        seen.append(focused_widget().objectName())
+        if seen[-1] == "undo":
+            break
+    assert seen[0] == "what_is:compacted"
+    assert seen[-3:] == ["compare", "edit", "undo"]
+    assert pane.cards.rows.widget_pool.focused_widget()
+    with performed(pane) as undo:
+        QTest.keyClick(focused_widget(), Qt.Key.Key_Return)
+    assert undo == [Undo((492,))]
+
+
+def test_the_mouse_presses_shows_tips_and_selects(qtbot: QtBot, pane: Timeline) -> None:
+    with qtbot.waitExposed(pane):
+        pane.activateWindow()
+    index = pane.cards.cards.index_of(492)
+    area = card(pane, 492).hit_area("undo")
+    assert area is not None
+    assert index is not None
+    place = pane.cards.rows.place_of(index, area).center()
+    with performed(pane) as undo:
+        QTest.mouseClick(pane.cards.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert undo == [Undo((492,))]
+    source = next(area for area in card(pane, 492).hit_areas if area.name.startswith("source:"))
+    assert card(pane, 492).tip_at(source.rect.center().x(), source.rect.center().y()) == "Show in chat"
+    pane.cards.select_all()
+    pane.cards.copy()
+    assert "Highlighting inside an open fence still lexes the whole fence." in QApplication.clipboard().text()
 
 
 def test_the_last_change_is_undone_and_redone_with_the_usual_keys(qtbot: QtBot, pane: Timeline) -> None:
@@ -212,14 +222,14 @@ def test_the_last_change_is_undone_and_redone_with_the_usual_keys(qtbot: QtBot, 
 def test_a_running_compaction_displays_its_phase_and_can_be_canceled(qtbot: QtBot, pane: Timeline) -> None:
     """Phase and streamed text; cancel is one click; then it is gone."""
     pane.set_running(RunningCard("summarize", "word " * 400))
-    assert pane.running.isVisible()
-    assert "Write" in pane.running.steps.accessibleName()
-    assert pane.running.text.text().startswith("…")
+    said = words(pane, "running")
+    assert "Write, step 2 of 4" in said
+    assert any(text.startswith("… word") for text in said)
     with performed(pane) as intents:
-        find_button(pane.running, "stop").click()
+        press(pane, "running", "stop")
     assert intents == [CancelCompaction()]
     pane.set_running(None)
-    assert not pane.running.isVisible()
+    assert find_card(pane, "running") is None
 
 
 def test_a_session_that_is_not_read_yet_is_not_said_to_be_empty(pane: Timeline) -> None:
@@ -248,15 +258,17 @@ def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timelin
 
 
 def test_a_sweep_expands_to_what_was_cached_by_name(qtbot: QtBot, pane: Timeline) -> None:
-    view = card(pane, 470)
-    assert isinstance(view, SweepView)
-    view.unfold()
-    assert view.unfold_button.toolTip() == "Hide outputs"
+    unfold_all(pane)
+    press(pane, 470, "unfold")
+    area = card(pane, 470).hit_area("unfold")
+    assert area is not None
+    assert area.tip == area.label == "Hide outputs"
     sweep = timeline_state().cards[1]
     assert isinstance(sweep, SweepCard)
     digest, name = sweep.contents[3]
+    assert name in pills(pane, 470)
     with performed(pane) as clicked:
-        chip(view, name).click()
+        press(pane, 470, f"output:{digest[:12]}")
     assert clicked == [OpenCacheEntry(digest)]
 
 
@@ -281,8 +293,8 @@ def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> N
     retint(pane, DARK)
     state = timeline_state()
     pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 9_900, 9_000), *state.cards)))
-    picture = card(pane, 500).grab().toImage()
-    assert picture.pixelColor(picture.width() // 2, 4).lightness() < 70
+    picture = pane.cards.rows.widget_pool.visible[500].grab().toImage()
+    assert picture.pixelColor(picture.width() // 2, 9).lightness() < 70
 
 
 @pytest.mark.parametrize(
@@ -296,63 +308,55 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    view = card(pane, 497)
-    assert isinstance(view, FoldView)
-    assert view.accessibleName().startswith("28 steps compacted · Context: 23.9k → 14.8k")
-    assert fold_card(497).event.text not in [label.text() for label in view.findChildren(SelectableText)]
-    view.note.head.click()
-    assert [label.text() for label in view.findChildren(SelectableText)][1:] == [fold_card(497).event.text]
-    with performed(pane) as digest:
-        chip(view, "List of 31 cached outputs").click()
-    assert digest == [OpenCacheEntry(fold_card(497).event.index)]
-    with performed(pane) as source:
-        chip(view, "e12–e148").click()
-    assert source == [ShowEvent(12)]
-    with performed(pane) as undo:
-        find_button(view, "undo").click()
-    assert undo == [Undo((497,))]
+    assert card(pane, 497).accessible_name.startswith("28 steps compacted · Context: 23.9k → 14.8k")
+    assert fold_card(497).event.text not in words(pane, 497)
+    press(pane, 497, "fold:note")
+    assert fold_card(497).event.text in words(pane, 497)
+    assert {"List of 31 cached outputs", "e12–e148"} <= {*pills(pane, 497)}
+    for name, intent in (
+        ("index", OpenCacheEntry(fold_card(497).event.index)),
+        ("covers", ShowEvent(12)),
+        ("undo", Undo((497,))),
+    ):
+        with performed(pane) as intents:
+            press(pane, 497, name)
+        assert intents == [intent]
     pane.set_state(TimelineState((fold_card(497, is_undone=True),), usage_points(), 14_600, 24_000))
-    assert card(pane, 497).accessibleName().endswith("Undone")
-    assert find_button(card(pane, 497), "redo")
-    assert isinstance(again := card(pane, 497), FoldView)
-    assert again.note.head.isChecked()
+    assert card(pane, 497).accessible_name.endswith("Undone")
+    assert has(pane, 497, "redo")
+    assert fold_card(497).event.text in words(pane, 497), "it stays open"
 
 
-def test_a_long_note_scrolls_in_a_frame_and_is_complete(pane: Timeline) -> None:
+def test_a_long_note_is_shown_in_part_until_all_of_it_is_asked_for(pane: Timeline) -> None:
     text = "\n".join(f"did: read_file part{n}.txt" for n in range(900))
     pane.set_state(TimelineState((fold_card(5, text=text),), usage_points(), 14_600, 24_000))
-    view = card(pane, 5)
-    assert isinstance(view, FoldView)
-    view.note.head.click()
-    frame = view.findChildren(ContentViewer)[0]
-    assert frame.height() < 500
-    frame.copy_content()
-    assert QApplication.clipboard().text() == text
+    press(pane, 5, "fold:note")
+    assert max(map(len, words(pane, 5))) < 3_100
+    press(pane, 5, "all:note")
+    pane.cards.select_all()
+    pane.cards.copy()
+    assert text in QApplication.clipboard().text()
 
 
 def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, pane: Timeline) -> None:
     """Priorities in words, dates as in the window, sources as chips, quotes verbatim, the ledger."""
     pane.set_state(long_timeline_state())
-    view = card(pane, 498)
-    assert isinstance(view, ObservationsView)
-    view.parts[0].head.click()
-    pills = [pill.text() for pill in view.findChildren(Pill)]
-    priorities = [text for text in pills if text in ("Important", "Useful", "Minor", "Past")]
+    press(pane, 498, "fold:details")
+    said = words(pane, 498)
+    priorities = [text for text in said if text in ("Important", "Useful", "Minor", "Past")]
     assert priorities == ["Important", "Past"], "the usual priority is not named"
-    days = [line.text for line in view.findChildren(TextLine) if line.text.startswith("20")]
+    days = [text for text in said if text.startswith("20") and len(text) == 10]
     assert len(days) == 2
     assert days == sorted(days)
-    facts = [bullet.accessibleName() for bullet in view.findChildren(BulletView)]
-    assert facts[0] == "Tests must stay green; pytest -q is the check that counts."
+    assert "Tests must stay green; pytest -q is the check that counts." in said
     with performed(pane) as source:
-        source_link(view, 17).click()
+        press(pane, 498, "source:17")
     assert source == [ShowEvent(17)]
-    assert chip(view, "No source")
-    view.parts[1].head.click()
-    assert [label.text() for label in view.findChildren(SelectableText)] == [
-        observations_card(498).quotes[0].text
-    ]
-    assert [part.head.text() for part in view.parts][-1] == "Files, commands and errors"
+    assert "No source" in pills(pane, 498)
+    assert observations_card(498).quotes[0].text not in said
+    press(pane, 498, "fold:quotes")
+    assert observations_card(498).quotes[0].text in words(pane, 498)
+    assert has(pane, 498, "fold:ledger")
 
 
 @pytest.mark.parametrize(
@@ -364,6 +368,9 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     ],
 )
 def test_a_sentence_shows_emphasis_and_keeps_patterns(qtbot: QtBot, written: str, shown: str) -> None:
+    sentence = Words(written, is_marked_up=True)
+    sentence.height(400)
+    assert sentence.text() == shown
     view = BulletView(Bullet(written))
     qtbot.addWidget(view)
     assert view.accessibleName() == shown
@@ -371,10 +378,36 @@ def test_a_sentence_shows_emphasis_and_keeps_patterns(qtbot: QtBot, written: str
 
 def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    assert [
-        pill.text() for pill in card(pane, 464).findChildren(Pill) if pill.text() == "Compacted later"
-    ] == ["Compacted later"]
-    assert not find_buttons(card(pane, 464), "undo"), "the later one is undone first"
+    unfold_all(pane)
+    assert "Compacted later" in pills(pane, 464)
+    assert not has(pane, 464, "undo"), "the later one is undone first"
+
+
+def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeline) -> None:
+    sweeps = tuple(SweepCard(seq, NOW_MS, 2, 40_000 - seq * 100, 39_000 - seq * 100) for seq in (40, 30, 20))
+    newest, failure = (
+        SweepCard(60, NOW_MS, 1, 9_900, 9_000),
+        FailureCard(35, NOW_MS, "It failed.", retry="turn"),
+    )
+    cards: tuple[TimelineCard, ...] = (
+        newest,
+        handover_card(2, 50),
+        *sweeps,
+        handover_card(1, 10),
+        SweepCard(5, NOW_MS, 1, 900, 800),
+    )
+    pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
+    assert shown_seqs(pane) == [60, 50, 10, 5]
+    key = ("folded", 20)
+    assert card(pane, key).accessible_name == "3 rewrites · 38k → 35k tokens"
+    press(pane, key, "fold:rewrites")
+    assert shown_seqs(pane) == [60, 50, 40, 30, 20, 10, 5]
+    press(pane, key, "fold:rewrites")
+    pane.reveal(30)
+    assert top(pane, 30) is not None
+    cards = (*cards[:2], sweeps[0], failure, *sweeps[1:], *cards[-2:])
+    pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
+    assert 35 in shown_seqs(pane), "what can be tried again stays in sight"
 
 
 def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
@@ -407,23 +440,18 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     assert pane.filter_bar.isHidden()
     state = long_timeline_state()
     pane.set_state(state)
-    pane.reveal(state.cards[-1].seq)  # builds every card
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
     assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "Yours"]
-    for chip in chips:
+    for chip in chips[1:]:
         chip.click()
-        visible_cards = [card_state for card_state in state.cards if pane.card_widget(card_state.seq)]
         group = pane.filter_bar.group
-        assert visible_cards == [one for one in state.cards if group is None or group in card_groups(one)]
-        assert visible_cards
-    handovers_button = pane.filter_bar.findChild(QAbstractButton, "timeline-filter-handovers")
-    assert handovers_button is not None
-    handovers_button.click()
-    visible_cards = [card_state for card_state in state.cards if pane.card_widget(card_state.seq)]
-    assert [type(card_state) for card_state in visible_cards] == [HandoverCard] * 3  # no undo of one
+        assert group is not None
+        assert shown_seqs(pane) == [one.seq for one in state.cards if group in card_groups(one)] != []
+    find_button(pane.filter_bar, "timeline-filter-handovers").click()
+    assert len(shown_seqs(pane)) == 3, "no undo of one"
     pane.reveal(497)
-    assert pane.card_widget(497) is not None
+    assert top(pane, 497) is not None
     assert pane.filter_bar.group is None
     find_button(pane.filter_bar, "timeline-filter-yours").click()
     pane.set_state(
@@ -433,7 +461,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
         )
     )
     assert pane.filter_bar.group is None
-    assert pane.card_widget(497) is not None
+    assert find_card(pane, 497) is not None
 
 
 def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
@@ -446,32 +474,29 @@ def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     assert folds.isChecked()
 
 
-def test_a_narrow_timeline_fits_its_width(pane: Timeline) -> None:
-    pane.resize(420, 700)
+@pytest.mark.parametrize("width", [340, 420, 800])
+def test_all_parts_of_cards_stand_inside_of_them(pane: Timeline, width: int) -> None:
+    pane.resize(width, 700)
     pane.set_state(long_timeline_state())
-    for card_state in long_timeline_state().cards:
-        widget = pane.card_widget(card_state.seq)
-        if widget is not None:
-            assert widget.minimumSizeHint().width() < 340, type(card_state).__name__
+    unfold_all(pane)
+    for seq in shown_seqs(pane):
+        item = card(pane, seq)
+        inside = QRectF(0, 0, item.width, item.height).adjusted(0, -1, 1, 1)
+        assert all(inside.contains(part.rect) for part in item.parts if part.rect.width()), seq
 
 
 @pytest.mark.parametrize("seq", [498, 460, 120])
-def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
-    qtbot: QtBot, pane: Timeline, seq: int
-) -> None:
+def test_a_card_is_brought_into_sight_wherever_it_is(qtbot: QtBot, pane: Timeline, seq: int) -> None:
     pane.set_state(long_timeline_state())
     pane.reveal(seq)
-    qtbot.waitUntil(lambda: 0 < card(pane, seq).mapTo(pane, QPoint(0, 0)).y() < pane.height())
-    bar = pane._scroll.verticalScrollBar()
-    bar.triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
-    pane.set_state(
-        replace(
-            long_timeline_state(),
-            cards=(SweepCard(600, NOW_MS, 2, 9_900, 9_000), *long_timeline_state().cards),
-        )
-    )
-    qtbot.waitUntil(lambda: card(pane, 600).isVisible() and card(pane, 600).y() > 0)
-    assert bar.value() == 0
+    place = top(pane, seq)
+    assert place is not None
+    assert 0 <= place < pane.height()
+    pane.scroll_to_top()
+    newest = SweepCard(600, NOW_MS, 2, 9_900, 9_000)
+    pane.set_state(replace(long_timeline_state(), cards=(newest, *long_timeline_state().cards)))
+    assert top(pane, 600) is not None
+    assert pane.cards.verticalScrollBar().value() == 0
 
 
 def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
@@ -479,40 +504,31 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     card_5 = handover_card(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", edited=True)
     card_9 = observations_card(9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
     pane.set_state(TimelineState((card_9, card_5), usage_points(), 14_600, 24_000))
-    newest = card(pane, 5)
-    assert isinstance(newest, HandoverView)
-    newest.opener.click()
-    pills = {pill.text(): pill.toolTip() for pill in newest.findChildren(Pill)}
-    assert pills["gpt-oss:20b · 3 calls"] == "Prompt version: handover 2"
-    assert "Edited by you" in pills
-    pills = {pill.text(): pill.toolTip() for pill in card(pane, 9).findChildren(Pill)}
-    assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nPrompt version: observe 1"
+    press(pane, 5, "fold:details")
+    assert pills(pane, 5)["gpt-oss:20b · 3 calls"] == "Prompt version: handover 2"
+    assert "Edited by you" in pills(pane, 5)
+    press(pane, 9, "fold:details")
+    tip = "The first model said nothing.\nPrompt version: observe 1"
+    assert pills(pane, 9)["gpt-oss:20b · 2 calls"] == tip
 
 
-def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeline) -> None:
+def test_all_that_can_be_pressed_has_a_name_of_its_own(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    for seq in (498, 497, 496, 495, 494, 468, 460):
-        view = card(pane, seq)
-        assert view.accessibleName()
-        for button in view.findChildren(QAbstractButton):
-            if button.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or button.isHidden():
-                continue
-            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus, (seq, button.text())
-            assert button.accessibleName() or button.text().strip(), seq
+    unfold_all(pane)
+    press(pane, 498, "fold:details")
+    for seq in shown_seqs(pane):
+        assert card(pane, seq).accessible_name
+        assert len(set(names(pane, seq))) == len(names(pane, seq)), seq
+        assert all(area.label.strip() for area in card(pane, seq).hit_areas), seq
 
 
 def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    bar = next(slider for slider in pane.findChildren(QAbstractSlider) if slider.orientation() == VERTICAL)
-    qtbot.waitUntil(lambda: bar.maximum() > 1_000)
-    bar.setValue(900)
+    bar = pane.cards.verticalScrollBar()
+    bar.setValue(500)
     first = pane.first_visible_seq
     assert first
-    again = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(again)
-    again.resize(800, 700)
-    again.set_state(long_timeline_state())
-    again.show()
+    again = open_timeline(qtbot, long_timeline_state())
     assert again.first_visible_seq == 0
     again.reveal(first, at_top=True)
-    qtbot.waitUntil(lambda: again.first_visible_seq == first)
+    assert again.first_visible_seq == first

@@ -122,7 +122,7 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         await revert_turn(rig)
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the turn reverted")
         await until(lambda: counter.text == "3 files as before", "no change that stands")
-        await until(lambda: "3 files reverted." in rig.banner_text(), "the banner")
+        await until(lambda: "Reverted: 3 files" in rig.banner_text(), "the banner")
         assert not (folder / "out").exists()
         press(rig.window.notices, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the turn redone")
@@ -187,13 +187,13 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the files back")
         await until(lambda: rig.conversation.session.id != original, "the branch on screen")
         await until(lambda: rig.composer.text() == "Change things", "the message in the composer")
-        await until(lambda: "3 files rewound." in rig.banner_text(), "the banner")
+        await until(lambda: "Rewound: 3 files" in rig.banner_text(), "the banner")
         assert "Rewound to before this message." in rig.banner_text()
         press(rig.window.notices, "editing:cancel")
         await until(
             lambda: rig.app_window.shown_session.session_id == original, "the session with the message"
         )
-        await until(lambda: "3 files rewound." in rig.banner_text(), "the banner there")
+        await until(lambda: "Rewound: 3 files" in rig.banner_text(), "the banner there")
         press(rig.window.notices, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the files as they were")
         await until(lambda: "Rewind undone: 3 files" in rig.banner_text(), "the banner about that")
@@ -238,7 +238,7 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplicatio
             first_offer().click()
             await until(lambda: offers() == ["Line 3: Revert", "Line 35: Revert"], "the hunk back")
             assert file.read_text() == after
-            assert "1 file redone." in rig.banner_text()
+            assert "Redone: list.txt" in rig.banner_text()
             assert listed(rig)[0] == "You: Redo"
 
         detail.revert.click()

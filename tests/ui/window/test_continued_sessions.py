@@ -7,17 +7,16 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.draft import WHOLE_CONVERSATION
 from helix_desktop.ui.kit.intents import OpenSession, TrashSession
-from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
+from tests.support.timeline_pane import card, find_card, has, pills, press
 from tests.support.window.handover_window import has_draft, opened_handovers
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
@@ -37,7 +36,7 @@ def script(request: dict[str, Any]) -> Reply:
 async def _timeline(rig: WindowRig) -> None:
     """Show the timeline with the handover as it would be now."""
     rig.window.show_page("timeline")
-    await until(rig.views.timeline.preview.isVisible, "the handover as it would be now")
+    await until(lambda: find_card(rig.views.timeline, "preview"), "the handover as it would be now")
 
 
 async def test_a_session_starts_from_the_timeline_and_both_are_linked(
@@ -51,9 +50,9 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         old = rig.conversation.session.id
         await _timeline(rig)
         requests = len(server.bodies)
-        preview = rig.views.timeline.preview
-        assert "Nothing was compacted yet" in preview.accessibleName()
-        preview.session_button.click()
+        timeline = rig.views.timeline
+        assert "Nothing was compacted yet" in card(timeline, "preview").accessible_name
+        press(timeline, "preview", "present-session")
         await until(lambda: rig.conversation.session.id != old, "the new session")
         assert len(server.bodies) == requests
         new = rig.conversation.session.id
@@ -66,25 +65,19 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert "user: Which port?\nagent: It is 8080." in first
 
         await _timeline(rig)
-        await until(lambda: rig.views.timeline.card_widget(2), "the card of the origin")
-        card = rig.views.timeline.card_widget(2)
-        assert isinstance(card, HandoverView)
-        card.opener.click()
-        assert "2 messages compacted" in [pill.text() for pill in card.findChildren(Pill)]
-        await _check_its_tokens(rig, card)
-        next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
+        await until(lambda: find_card(timeline, 2), "the card of the origin")
+        press(timeline, 2, "fold:details")
+        assert "2 messages compacted" in pills(timeline, 2)
+        await _check_its_tokens(rig)
+        press(timeline, 2, f"session:{old}")
         await until(lambda: rig.app_window.shown_session.session_id == old, "the first session again")
         await _timeline(rig)
-
-        def ahead() -> list[Pill]:
-            return [pill for pill in preview.findChildren(Pill) if pill.text().startswith("Continued in")]
-
-        await until(ahead, "the way on")
-        ahead()[0].click()
+        await until(lambda: has(timeline, "preview", f"session:{new}"), "the way on")
+        press(timeline, "preview", f"session:{new}")
         await until(lambda: rig.app_window.shown_session.session_id == new, "the second session again")
 
         await _timeline(rig)
-        preview.write_button.click()
+        press(timeline, "preview", "present-write")
         window = await opened_handovers(rig)
         await until(window.range_box.count, "its ranges")
         window.range_box.setCurrentIndex(window.range_box.findData(WHOLE_CONVERSATION))
@@ -100,13 +93,13 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await _check_a_deleted_origin(rig, server)
 
 
-async def _check_its_tokens(rig: WindowRig, card: QWidget) -> None:
+async def _check_its_tokens(rig: WindowRig) -> None:
     """The timeline and the inspector have one number for it, whatever the model counts."""
     (_, gauge), origin = rig.conversation.window.measure(), rig.conversation.session.transcript.origin
     assert origin is not None
     assert gauge.ratio != 1.0
     (tokens,) = (row.tokens for row in rig.conversation.window.items() if row.kind == "handover")
-    assert format_token_count(tokens) in [pill.text() for pill in card.findChildren(Pill)]
+    assert format_token_count(tokens) in pills(rig.views.timeline, 2)
     entries = rig.views.inspector.requests.entries
     listed = [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
     assert [row.tokens for row in listed if row.kind == "handover"] == [tokens]
@@ -115,15 +108,15 @@ async def _check_its_tokens(rig: WindowRig, card: QWidget) -> None:
 async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     """It says what the session starts from, and leads to the source and from there back."""
     new = rig.conversation.session.id
-    (card,) = rig.rows(NoticeRow)
-    assert (card.what, card.level) == ("This session starts from a handover", "handover")
-    assert card.why == "2 messages compacted"
-    assert "Which port?" in card.details
+    (first,) = rig.rows(NoticeRow)
+    assert (first.what, first.level) == ("This session starts from a handover", "handover")
+    assert first.why == "2 messages compacted"
+    assert "Which port?" in first.details
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: rig.rows(NoticeRow)[0].what.startswith("Not in the context"), "undone")
     rig.window.commands.redo_compaction.trigger()
-    await until(lambda: rig.rows(NoticeRow) == [card], "redone")
-    rig.perform(card.actions[0])
+    await until(lambda: rig.rows(NoticeRow) == [first], "redone")
+    rig.perform(first.actions[0])
     await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
     await rig.wiring.workspace_controller.session_opener.open_session(new)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
@@ -23,7 +23,6 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.versions import FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
@@ -43,6 +42,8 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.part_files import part_files, read_part
+from tests.support.timeline_pane import find_card, has, pills, top
+from tests.support.timeline_pane import press as press_card
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.handover_window import (
@@ -89,10 +90,6 @@ class Summarizer:
         if done < len(FILES):
             return StreamedReply(read_part(done))
         return text_reply("All read.")
-
-
-def _pills(card: QWidget | None) -> list[str]:
-    return [pill.text() for pill in card.findChildren(Pill)] if card is not None else []
 
 
 async def _closed(rig: WindowRig) -> None:
@@ -330,8 +327,7 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
 
 
 def _is_in_sight(timeline: Timeline, seq: int) -> bool:
-    card = timeline.card_widget(seq)
-    return card is not None and not card.visibleRegion().isEmpty()
+    return find_card(timeline, seq) is not None and top(timeline, seq) is not None
 
 
 async def test_a_recorded_handover_is_compared_run_again_and_edited(
@@ -380,8 +376,8 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     first, second = rig.conversation.session.transcript.rewrites.handovers
     rig.window.show_page("timeline")
     timeline = rig.views.timeline
-    await until(lambda: timeline.card_widget(second), "the card")
-    press(timeline.card_widget(second) or timeline, "compare")
+    await until(lambda: find_card(timeline, second), "the card")
+    press_card(timeline, second, "compare")
     window = await opened_handovers(rig)
     comparison = window.comparison
     assert (window.seq, comparison.other_box.currentData()) == (second, first)
@@ -440,8 +436,8 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     """Six fields are checked while typing, compared with the original, and saved."""
     transcript = rig.conversation.session.transcript
     rig.window.show_page("timeline")
-    await until(lambda: rig.views.timeline.card_widget(count), "the card")
-    press(rig.views.timeline.card_widget(count) or rig.views.timeline, "edit")
+    await until(lambda: find_card(rig.views.timeline, count), "the card")
+    press_card(rig.views.timeline, count, "edit")
     window = await opened_handovers(rig)
     assert {field.title for field in window.fields} == {*TITLES}
     assert window.fields[0].editor.hasFocus()
@@ -465,8 +461,8 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     choose_version(window, NOW)
     choose_version(window, count)
     assert section(window, TITLES[1]).text == "My own words [e4]", "what was typed is there still"
-    (cards,) = rig.views.timeline.findChildren(FocusableScrollArea)
-    cards.verticalScrollBar().setValue(cards.verticalScrollBar().maximum())
+    bar = rig.views.timeline.cards.verticalScrollBar()
+    bar.setValue(bar.maximum())
     press(window, "save")
     await until(lambda: window.seq != count, "saved")
     window.reject()
@@ -481,7 +477,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     timeline = rig.views.timeline
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
     pill = "Replaced by Handover 1, edited"
-    await until(lambda: pill in _pills(timeline.card_widget(count)), "the card says it too")
+    await until(lambda: pill in pills(timeline, count), "the card says it too")
 
 
 async def _check_editing_undone(rig: WindowRig) -> None:
@@ -540,13 +536,19 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         notice = next(row for row in rig.rows(NoticeRow) if action_names(row) == ("observe_again",))
         rig.window.show_page("timeline")
         again = f"timeline-try-again-{notice.key.seq}"
-        await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
+        await until(
+            lambda: (
+                find_card(rig.views.timeline, notice.key.seq)
+                and has(rig.views.timeline, notice.key.seq, again)
+            ),
+            "the button",
+        )
         before = rig.conversation.window.measure()[0]
         model.observed = OBSERVED
         press_action(rig.chat.view, notice, "observe_again")
         await approve_notes(rig)
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
-        await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
+        await until(lambda: not has(rig.views.timeline, notice.key.seq, again), "no button any more")
 
         (event,) = rig.events(ObservationsMade)
         assert [observation.priority for observation in event.observations] == [1, 3]
@@ -555,7 +557,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
         rig.window.show_page("chat")
         press_action(rig.chat.view, divider, "details")
-        await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
+        await until(lambda: find_card(rig.views.timeline, divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
         assert "observation" not in rig.window.jobs.job_ids()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from tests.support.model_servers.chat_server import ChatServer, text_reply
@@ -69,3 +71,54 @@ async def test_what_the_settings_hold_is_sent_and_listed(qapp: QApplication, tmp
         assert [row.name for row in rows if row.kind == "instructions"] == [
             "For all workspaces", "For this workspace",
         ]  # fmt: skip
+
+
+def _skill(name: str, description: str, body: str = "Do it.") -> str:
+    return f"---\nname: {name}\ndescription: {description}\n---\n{body}\n"
+
+
+async def test_skills_are_listed_in_the_panel_the_settings_and_the_composer(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reason where one can't be used; started by its name, its file goes along."""
+    monkeypatch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(tmp_path / "home"))
+    skills = {
+        ".agents/skills/pdf/SKILL.md": _skill("pdf", "Reads PDFs"),
+        ".agents/skills/undo/SKILL.md": _skill("undo", "Undoes it"),
+        ".claude/skills/pdf/SKILL.md": _skill("pdf", "Reads other PDFs"),
+        ".claude/skills/wrong/SKILL.md": _skill("right", "Has another name"),
+    }
+    async with ChatServer(lambda _: text_reply("Yes.")) as server, open_window(qapp, tmp_path) as rig:
+        for path, text in skills.items():
+            file = tmp_path / "project" / path
+            file.parent.mkdir(parents=True)
+            file.write_text(text, encoding="utf-8")
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        model = rig.views.inspector.requests.entries
+
+        def names() -> list[str]:
+            return [model.index(n).data(ROW_ROLE).name for n in range(model.rowCount())]
+
+        await until(lambda: "Skills" in names(), "the list of skills is a row of the next request")
+        await rig.wiring.settings.show("instructions")
+        words = [label.text() for label in rig.settings.instructions.skills.findChildren(QLabel)]
+        wrong, why, hidden, not_used, pdf, reads, undo, undoes = filter(None, words[-12:])
+        assert (wrong, hidden, pdf, undo) == (
+            ".claude/skills/wrong/SKILL.md",
+            ".claude/skills/pdf/SKILL.md",
+            "pdf",
+            "undo",
+        )
+        assert why.startswith("Its name is right, that of its folder wrong.")
+        assert not_used == "Not used: .agents/skills/pdf/SKILL.md comes first"
+        assert reads == "Reads PDFs · .agents/skills/pdf/SKILL.md"
+        assert undoes == "Undoes it · /undo is a built-in command · .agents/skills/undo/SKILL.md"
+        await rig.run_turn("Hello")
+        assert "- pdf: Reads PDFs" in str(server.bodies[-1]["messages"][0]["content"])
+        rig.composer.set_text("/pdf a.pdf")
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        await until(lambda: len(server.bodies) > 1 and not rig.conversation.is_running, "the turn")
+        sent = str(server.bodies[-1]["messages"][-1]["content"])
+        assert sent.startswith("Use the skill pdf: follow @.agents/skills/pdf/SKILL.md.\n\na.pdf")
+        assert sent.endswith("Do it.\n")

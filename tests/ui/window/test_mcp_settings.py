@@ -29,6 +29,11 @@ pytestmark = pytest.mark.qt_loop
 LINE = shlex.join([sys.executable, "-S", str(SCRIPTS_DIR / "raw_server.py")])
 
 
+def focused_name(page: McpPage) -> str:
+    focused = page.focusWidget()
+    return focused.objectName() if focused is not None else ""
+
+
 async def open_page(rig: WindowRig) -> McpPage:
     """The page, open and filled."""
     await rig.wiring.settings.show("mcp")
@@ -100,7 +105,7 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         press(page.add_box, "save_server")
         card = await ready(page, "box")
         assert page.add_box.isHidden()
-        await until(lambda: page.focusWidget().objectName() == "add_server", "the keyboard is at the list")
+        await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
         settings_text = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
@@ -252,11 +257,11 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     await ready(page, "second")
     press(page.cards["second"], "remove")
     await until(lambda: list(page.cards) == ["first", "third"], "removed")
-    assert page.focusWidget().objectName() == "undo"
+    await until(lambda: focused_name(page) == "undo", "the keyboard at Undo")
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
     press(page, "undo")
     await ready(page, "second")
-    await until(lambda: page.focusWidget().objectName() == "add_server", "the keyboard is at the list")
+    await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
     assert list(page.cards) == ["first", "second", "third"]
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 

@@ -18,6 +18,7 @@ from tests.support.model_servers.chat_server import (
     StreamedReply,
 )
 from tests.support.part_files import part_files, reads_all
+from tests.support.timeline_pane import find_card
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -95,7 +96,7 @@ async def _check_links(rig: WindowRig) -> None:
     press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
     await until(lambda: rig.window.page() == "timeline", "the timeline")
     seq = next(entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade))
-    await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
+    await until(lambda: find_card(rig.views.timeline, seq), "the fold's card")
 
     press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
     await until(lambda: rig.window.page() == "cache", "the cache")

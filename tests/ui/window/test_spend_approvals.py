@@ -13,10 +13,10 @@ from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, ObservationsMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.words.costs import cost_text
 from tests.support.model_servers.chat_server import ChatServer, Hang, Reply, StreamedReply, text_reply
+from tests.support.timeline_pane import find_card, pills
+from tests.support.timeline_pane import press as press_card
 from tests.support.window.handover_window import has_draft, opened_handovers
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -81,9 +81,11 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     rig.window.show_page("timeline")
     expected_cost = cost_text(event.spent, event.cost)
     timeline = rig.views.timeline
-    await until(lambda: timeline.findChildren(ObservationsView), "its card")
+    (seq,) = (entry.seq for entry in rig.conversation.session.log if entry.event is event)
+    await until(lambda: find_card(timeline, seq), "its card")
+    press_card(timeline, seq, "fold:details")
     assert expected_cost.endswith("tokens · price unknown")
-    assert f"Used {expected_cost}" in [pill.text() for pill in timeline.findChildren(Pill)]
+    assert f"Used {expected_cost}" in pills(timeline, seq)
 
 
 async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:

@@ -34,6 +34,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.part_files import part_files, reads_all
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY
+from tests.support.timeline_pane import find_card
 from tests.support.window.usage_checks import (
     check_cache_totals,
     check_gauge_accuracy,
@@ -301,7 +302,9 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
         await rig.conversation.window.cache_now(seq)
         share = round(100 * whole.used / whole.window)
         words = f"With every message whole, it would be ≈ {share} %."
-        await until(lambda: words in rig.views.timeline.preview.accessibleName(), words)
+        await until(
+            lambda: (now := find_card(rig.views.timeline, "preview")) and words in now.accessible_name, words
+        )
 
 
 async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplication, tmp_path: Path) -> None:
@@ -349,8 +352,8 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             before, after = sizes.split(" → ")
             assert panel[newest] == after, "the panel"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
-            await until(partial(rig.views.timeline.card_widget, newest), "its card")
-            cards = [card for seq in group if (card := rig.views.timeline.card_widget(seq)) is not None]
-            names = [card.accessibleName() for card in cards]
+            await until(partial(find_card, rig.views.timeline, newest), "its card")
+            cards = [one for seq in group if (one := find_card(rig.views.timeline, seq)) is not None]
+            names = [one.accessible_name for one in cards]
             assert any(f"Context: {before} → " in name for name in names), names
             assert any(f" → {after}" in name for name in names), names

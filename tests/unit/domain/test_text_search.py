@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.messages import typed_text
-from helix_desktop.domain.text_search import MatchSummary, find_matches, normalize, parse_query
+from helix_desktop.domain.text_search import (
+    ExcerptSize,
+    MatchSummary,
+    excerpt_of,
+    find_matches,
+    normalize,
+    parse_query,
+)
 from helix_desktop.tools.cache.lines import split_lines
 
 CUT = 128 * 1024  # where an endless line is cut first, in bytes
@@ -180,3 +187,61 @@ def test_a_message_full_of_open_tags_takes_no_time() -> None:
     started = time.thread_time()
     assert typed_text("<command-name>" * 2_000 + "</") == "<command-name>" * 2_000 + "</"
     assert time.thread_time() - started < 5
+
+
+def excerpt(text: str, query: str, room: int = 80, lead: int = 30) -> str:
+    """Return the line of a message that a list shows for a search."""
+    return excerpt_of(text, normalize(text), parse_query(query), ExcerptSize(room, lead))
+
+
+@pytest.mark.parametrize("query", ["lexer", "LEXER", '"the lexer"'])
+def test_the_excerpt_of_a_message_is_the_line_with_the_words(query: str) -> None:
+    assert excerpt("first\n" * 3_000 + "then fix the Lexer\nlast", query) == "then fix the Lexer"
+
+
+def test_the_excerpt_begins_shortly_before_its_first_word() -> None:
+    """A list shows the beginning of it: a word behind 70 characters would be out of sight."""
+    text = "some words of a long line " * 4 + "and then the lexer is fixed, and so on"
+    assert excerpt(text, "lexer").startswith("…")
+    assert 0 < excerpt(text, "lexer").index("lexer") <= 31
+    assert 0 < excerpt(text, "lexer", lead=10).index("lexer") <= 11
+
+
+def test_the_excerpt_is_the_line_with_most_words() -> None:
+    text = "What the waters of the sea did\nthe test of the gale at noon\nat last"
+    assert excerpt(text, "at gale", lead=4) == "…gale at noon"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Fix the lexer.\nThen\nuse it in the parser.", "Fix the lexer. … use it in the parser."),
+        (
+            "The lexer, " + "and more " * 30 + "a parser, too",
+            "The lexer, and more and more and more … and more a parser, too",
+        ),
+        (
+            "Parsers first. " + "words " * 40 + "the lexer or parser",
+            "…words words words words the lexer or parser",
+        ),
+        ("- Straße: Lexer\n" + "- und so weiter\n" * 9 + "- der Parser", "Straße: Lexer … der Parser"),
+    ],
+)
+def test_the_excerpt_shows_every_word(text: str, line: str) -> None:
+    """From one place with all of them, if they are near each other; else from several."""
+    assert excerpt(text, "lexer parser") == line
+
+
+@given(
+    st.lists(st.sampled_from(("lexer", "parser", "Straße", "and", "words")), max_size=80).flatmap(
+        lambda words: st.lists(st.sampled_from(" \n\t"), min_size=len(words), max_size=len(words)).map(
+            lambda gaps: "".join(word + gap for word, gap in zip(words, gaps, strict=True))
+        )
+    ),
+    st.sampled_from(("lexer", "lexer parser", "strasse parser", "parser lexer words")),
+)
+def test_every_word_is_where_the_list_has_room(text: str, query: str) -> None:
+    terms = parse_query(query)
+    if all(term in normalize(text) for term in terms):
+        folded = normalize(excerpt(text, query))[:85]
+        assert all(term in folded for term in terms)

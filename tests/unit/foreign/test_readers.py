@@ -306,6 +306,78 @@ class TestCodex:
         assert of(items, AnswerPart)[0].calls[0].arguments == '{"input":"*** Begin Patch"}'
         assert of(items, Output)[0].exit_code == 0
 
+    def test_calls_that_the_provider_answers_itself(self) -> None:
+        line = self.line
+        items = read(
+            CodexReader(),
+            [
+                line("response_item", type="web_search_call", status="completed",
+                     action={"type": "search", "query": "ports"}),
+                line("response_item", type="image_generation_call", id="ig1", result=PNG),
+                line("response_item", type="function_call", namespace="mcp__shop", name="find", call_id="k",
+                     arguments="{}"),
+                line("response_item", type="message", role="assistant",
+                     content=[{"type": "output_text", "text": "Done."}]),
+            ],
+        )  # fmt: skip
+        answers = of(items, AnswerPart)
+        names = [answer.calls[0].name for answer in answers[:3]]
+        assert names == ["web_search", "image_generation", "mcp__shop__find"]
+        assert answers[0].calls[0].arguments == '{"type":"search","query":"ports"}'
+        assert answers[0].group != answers[1].group != answers[2].group
+        (output,) = of(items, Output)
+        assert (output.call_id, output.pictures[0].data) == ("ig1", png())
+        assert not of(items, DataRecord)
+
+    def test_what_the_user_typed_is_named_in_newer_versions(self) -> None:
+        blocks = [
+            {"type": "input_text", "text": "<skill>is what I mean"},
+            {"type": "input_text", "text": "Use tabs."},
+        ]
+        kinds_of_blocks = {"content_item_kinds": ["user.text", "instructions.agents_md"]}
+        message = self.line(
+            "response_item",
+            type="message",
+            role="user",
+            content=blocks,
+            internal_chat_message_metadata_passthrough=kinds_of_blocks,
+        )
+        items = read(CodexReader(), [message])
+        assert [spoke.text for spoke in of(items, UserMessage)] == ["<skill>is what I mean"]
+        assert kinds(items) == ["message: added by Codex"]
+
+    def test_tokens_count_once(self) -> None:
+        used = {"input_tokens": 900, "cached_input_tokens": 100, "output_tokens": 40}
+        count = self.line(
+            "event_msg", type="token_count", info={"last_token_usage": used, "total_token_usage": used}
+        )
+        record = self.line("token_usage_record", response_id="r1", usage=used)
+        assert len(of(read(CodexReader(), [count, count]), CallUsage)) == 1
+        (usage,) = of(read(CodexReader(), [record, count]), CallUsage)
+        assert (usage.group, usage.usage.input, usage.usage.cached) == ("r1", 900, 100)
+
+    def test_a_subagent_is_told_its_task_by_another_agent(self) -> None:
+        line = self.line
+        told = {"author": "/lead", "recipient": "/lead/tester", "content": "Test it."}
+        items = read(
+            CodexReader(),
+            [
+                line("session_meta", id="c2", agent_path="/lead/tester", parent_thread_id="c1"),
+                line("inter_agent_communication", id="a1", **told),
+                line("response_item", type="agent_message", id="a1", **told),
+                line("response_item", type="agent_message", id="a2", author="/lead/tester",
+                     recipient="/lead", content=[{"type": "input_text", "text": "It passes."}]),
+                line("world_state", full=True, state={}),
+                line("response_item", type="context_compaction", encrypted_content="zz"),
+                line("event_msg", type="task_complete", error={"message": "No credit."}),
+                line("novelty", x=1),
+            ],
+        )  # fmt: skip
+        assert [message.text for message in of(items, UserMessage)] == ["Test it."]
+        assert len(of(items, Compacted)) == 1
+        assert (of(items, TurnOver)[0].how, of(items, TurnOver)[0].why) == ("failed", "No credit.")
+        assert [item.kind for item in of(items, DataRecord) if not item.is_known] == ["novelty"]
+
 
 class TestOpencode:
     def test_the_parts_of_a_message(self) -> None:
@@ -474,7 +546,7 @@ class TestCline:
         )
         assert of(items, AnswerPart)[0].calls[0].id == "t"
         assert of(items, Output)[0].text == "a.py"
-        assert "reasoning" in kinds(items)
+        assert "reasoning: encrypted" in kinds(items)
 
 
 class TestPi:
@@ -603,6 +675,32 @@ class TestChatMessages:
         assert len(of(items, UserMessage)) == 1
         assert kinds(items) == ["another conversation"]
 
+    def test_marks_thoughts_and_failures_of_roo_code(self) -> None:
+        image = {"type": "content", "value": [{"type": "media", "data": PNG, "mediaType": "image/png"}]}
+        results = [
+            {"type": "tool-result", "toolCallId": "t", "output": {"type": "text", "value": "[ERROR] no"}},
+            {"type": "tool-result", "toolCallId": "u", "output": {"type": "json", "value": {"a": 1}}},
+            {"type": "tool-result", "toolCallId": "v", "output": image},
+        ]
+        items = read(
+            ClineReader("roo-code"),
+            [
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}], "id": "rs"},
+                {"role": "assistant", "content": [{"type": "text", "text": "Ok."}], "condenseParent": "c1"},
+                {"role": "user", "content": "[Sliding window truncation]", "isTruncationMarker": True},
+                {"role": "tool", "content": results},
+                {"role": "user", "content": [{"type": "file", "path": "a.py", "content": "x = 1"}]},
+            ],
+        )
+        thought, answer = of(items, AnswerPart)
+        assert (thought.reasoning, thought.group) == ("Hm", answer.group)
+        assert [compacted.summary for compacted in of(items, Compacted)] == [""]
+        failed, value, shown = of(items, Output)
+        assert (failed.ok, value.text, value.ok) == (False, '{"a":1}', True)
+        assert (shown.text, shown.pictures[0].data) == ("", png())
+        assert of(items, UserMessage)[0].pasted == (("a.py", "x = 1"),)
+        assert kinds(items) == ["reasoning: encrypted", "assistant: fields", "truncation: marker"]
+
 
 @pytest.mark.parametrize("make", READERS)
 def test_a_line_that_is_no_record_is_damaged(make: Callable[[], Reader]) -> None:
@@ -631,6 +729,9 @@ _NAMES = st.sampled_from(
             "uuid",
             "parentUuid",
         ),
+        *("metrics", "tokens", "entry", "say", "metadata", "recipient", "author", "kind", "namespace"),
+        *("isTruncationMarker", "isSummary", "summary", "action", "result", "info", "last_token_usage"),
+        *("internal_chat_message_metadata_passthrough", "content_item_kinds", "error", "value", "path"),
         *("isSidechain", "timestamp", "tool_calls", "usage", "input", "output", "text", "thinking", "cost"),
         *(
             "arguments",

@@ -147,6 +147,28 @@ def test_a_workspace_older_than_trust_is_trusted(tmp_path: Path, project: Path) 
     assert registry_at(tmp_path).get(record.id).trusted
 
 
+def test_skills_are_named_as_what_the_agent_follows(project: Path) -> None:
+    """By their folders' names, at most forty; not through a link out of the workspace."""
+    for number in range(41):
+        (project / f".agents/skills/task-{number:02}").mkdir(parents=True)
+    (project / ".agents/skills/README.md").touch()
+    (project / ".agents/skills/task-00/SKILL.md").symlink_to("nowhere")
+    (project.parent / "skills" / "outside").mkdir(parents=True)
+    (project / ".claude").symlink_to(project.parent)
+    skills, *others = find_auto_run_files(project)
+    assert (skills.path, skills.is_followed) == (".agents/skills", True)
+    assert skills.effect.startswith("skills that your model may follow: task-00, task-01, ")
+    assert skills.effect.endswith("task-39 and 1 more")
+    assert [file.path for file in others] == [".claude"]
+    (project / ".claude").unlink()
+    (project / ".claude").symlink_to(".agents")
+    assert [file.path for file in find_auto_run_files(project)] == [
+        ".agents/skills",
+        ".claude/skills",
+        ".claude",
+    ]
+
+
 def test_auto_run_files_are_named_but_not_opened(project: Path) -> None:
     assert find_auto_run_files(project) == ()
     (project / ".git" / "hooks").mkdir(parents=True)

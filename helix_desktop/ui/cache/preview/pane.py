@@ -17,7 +17,7 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import target_name, tokens_text, tool_name
+from helix_desktop.ui.cache.columns import target_name, tool_name
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -395,7 +395,7 @@ class Preview(Themed, QWidget):
         self._show_row(state.row)
         if not again:
             self._lines = (0, 0)
-            self.set_verified("shield", tr("Not verified yet"), "muted")
+            self.set_verified("shield", "", "muted")
         if state.row.state == "damaged":
             self.set_verified("shield-alert", tr("Damaged"), "error")
         # Only a file's name says which language its text is in.
@@ -411,8 +411,9 @@ class Preview(Themed, QWidget):
             self._update_recall_button()
 
     def set_verified(self, icon_name: str, text: str, role: str) -> None:
-        """Show whether the bytes match their digest; `role` is the color's token."""
+        """Show whether the bytes match their digest, or nothing yet; `role` is the color's token."""
         self._shield.show_icon(icon_name, role)
+        self._shield.setVisible(bool(text))
         self.verified.set_text(text)
         self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
 
@@ -499,9 +500,7 @@ class Preview(Themed, QWidget):
         parts = (
             changed_since(row.changed_since) if row.changed_since else "",
             format_size(row.size),
-            tr("{tokens} tokens", tokens=tokens_text(row)),
             tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",
-            tr.plural(row.references, "%n reference", "%n references"),
             format_relative_time(row.created_at_ms, self._clock(), with_time=True),
             tr("pinned") if row.is_pinned else "",
         )

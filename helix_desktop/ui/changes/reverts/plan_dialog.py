@@ -89,6 +89,8 @@ def _is_folder(file: PlannedFile) -> bool:
 
 
 def revert_button_text(plan: RevertPlan, count: int) -> str:
+    if all(_is_folder(file) for file in plan.files if file.status not in ("same", "blocked")):
+        return tr("Redo") if plan.is_redo else tr("Revert")
     if plan.is_redo:
         return tr.plural(count, "Redo %n file", "Redo %n files")
     return tr.plural(count, "Revert %n file", "Revert %n files")
@@ -103,13 +105,16 @@ def _undone_text(undone: RevertPlan, files: str) -> str:
 
 
 def _first_path(plan: RevertPlan) -> str:
-    return next((file.path for file in plan.files if file.status != "same"), "")
+    """Return the path of a changed file; of a folder if only folders are."""
+    changed = [file for file in plan.files if file.status not in ("same", "blocked")]
+    return min(changed, key=_is_folder).path if changed else ""
 
 
 def done_text(plan: RevertPlan, count: int, undone: RevertPlan | None = None) -> str:
     """Return what was done to so many files; `undone` is the plan of a revert that this one undid."""
+    files = changed_files_text(count, _first_path(plan))
     if undone is not None:
-        return _undone_text(undone, changed_files_text(count, _first_path(plan)))
+        return _undone_text(undone, files)
     file = escape_hidden_name(_first_path(plan))
     match plan.scope:
         case "hunk" if plan.is_redo:
@@ -117,10 +122,10 @@ def done_text(plan: RevertPlan, count: int, undone: RevertPlan | None = None) ->
         case "hunk":
             return tr("Part of {file} reverted.", file=file)
         case "rewind":
-            return tr.plural(count, "%n file rewound.", "%n files rewound.")
+            return tr("Rewound: {files}", files=files)
         case _ if plan.is_redo:
-            return tr.plural(count, "%n file redone.", "%n files redone.")
-    return tr.plural(count, "%n file reverted.", "%n files reverted.")
+            return tr("Redone: {files}", files=files)
+    return tr("Reverted: {files}", files=files)
 
 
 _ORDER: tuple[RevertStatus, ...] = ("conflict", "merge", "blocked", "ready")

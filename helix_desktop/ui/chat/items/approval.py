@@ -22,7 +22,6 @@ from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
     ChatPainter,
     ChipStyle,
-    HitArea,
     button_width,
     chip_width,
 )
@@ -31,6 +30,7 @@ from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines, color
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.translation import Translator, translate
 
@@ -145,14 +145,6 @@ class ApprovalItem(RowItem):
         detail = [block.text for block in self._blocks if block.text is not None] or self._detail
         self._set_texts([self._summary, *self._about, *self._reasons, *detail, *self._places])
         self._well = QRectF()
-        keys = dict(context.answer_tips)
-        self._keys = tr("{key} allows", key=keys["once"]) if keys.get("once") else ""
-        if self._keys and row.offers_demo_calls:
-            self._keys = tr("{key} allows once", key=keys["once"])
-        if keys.get("deny"):
-            denies = tr("{key} denies", key=keys["deny"])
-            self._keys = f"{self._keys} · {denies}" if self._keys else denies
-        self._keys_place = QRectF()
 
     def _description(self, tools: ItemTools) -> tuple[list[TextLayout], bool]:
         """Return what the server says of its tool, as untrusted text, and whether more of it is hidden.
@@ -174,11 +166,6 @@ class ApprovalItem(RowItem):
             words = ellipsize("\n".join(full.split("\n")[:_ABOUT_LINES]), _ABOUT_CHARS)
         text_layout = tools.writer.write_plain(words, mono=False, color=theme.text, size=UI)
         return [*change, paragraph_layout(note, tools, theme.muted, UI), text_layout], words != full
-
-    @property
-    def key_hint(self) -> str:
-        """The keys that answer it, as they are shown; empty if they answer another card."""
-        return self._keys
 
     @property
     def sandbox_text(self) -> str:
@@ -271,22 +258,7 @@ class ApprovalItem(RowItem):
         answers = [answer for answer in _LABELS if answer != "demo" or self._approval.offers_demo_calls]
         always = self._always_area()
         areas = [*map(self._answer_area, answers), *always, rules, *self._together_area()]
-        y = self._place_keys(self._arrange_buttons(areas, y, width), width)
-        return y + style.px(15)
-
-    def _place_keys(self, y: float, width: float) -> float:
-        """Place the keys right of the last button or, where there is no room, below it; where that ends."""
-        self._keys_place = QRectF()
-        if not self._keys:
-            return y
-        style, last = self.style, self.hit_areas[-1].rect
-        pad, wide = style.px(_PAD), style.width(self._keys, style.font(SMALL)) + 2
-        left = width - pad - wide
-        if left >= last.right() + style.px(12):
-            self._keys_place = QRectF(left, last.y(), wide, last.height())
-            return y
-        self._keys_place = QRectF(pad, y + style.px(6), width - 2 * pad, style.px(18))
-        return self._keys_place.bottom()
+        return self._arrange_buttons(areas, y, width) + style.px(15)
 
     def _arrange_detail(self, y: float, inner: float) -> float:
         style, pad, top = self.style, self.style.px(_PAD), y
@@ -359,7 +331,7 @@ class ApprovalItem(RowItem):
         return y + tall
 
     def _paint(self, painter: ChatPainter) -> None:
-        style, theme = self.style, self.style.theme
+        theme = self.style.theme
         card = QRectF(0, 0, self.width, self.height)
         painter.box(card, theme.surface, theme.warn, 12)
         self._paint_head(painter)
@@ -367,8 +339,6 @@ class ApprovalItem(RowItem):
             painter.box(self._well, theme.code_surface, theme.border, 8)
         for block in self._blocks:
             block.paint(painter)
-        if self.key_hint:
-            painter.line(self._keys_place, self._keys, style.font(SMALL), theme.faint)
         in_blocks = [block.text for block in self._blocks]
         for text in self.texts:
             if text not in in_blocks:
@@ -387,12 +357,16 @@ class ApprovalItem(RowItem):
             painter.chip(QRectF(right - wide, middle - tall / 2, wide, tall), words, chip)
             right -= wide + px(6)
         line.setRight(right - px(4))
-        title = (
-            tr("Run this command?")
-            if self._approval.kind == "command"
-            else tr("{tool} needs your approval", tool=display_name(self._approval.tool))
-        )
-        painter.line(line, title, self.style.font(UI, SEMIBOLD), color)
+        painter.line(line, self.title, self.style.font(UI, SEMIBOLD), color)
+
+    @property
+    def title(self) -> str:
+        match self._approval.kind:
+            case "command":
+                return tr("Run this command?")
+            case "edit":
+                return tr("Make this change?")
+        return tr("{tool} needs your approval", tool=display_name(self._approval.tool))
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.style.theme, self._approval

@@ -12,10 +12,10 @@ from PySide6.QtGui import QLinearGradient
 from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
-from helix_desktop.ui.chat.items.painting import ChatPainter, ChipStyle, HitArea, chip_width
+from helix_desktop.ui.chat.items.painting import ChatPainter, ChipStyle, chip_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span, TopLevelBlock
-from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
+from helix_desktop.ui.chat.markdown.plain_text import text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
@@ -30,6 +30,8 @@ from helix_desktop.ui.chat.style import (
     SMALL,
     UI,
 )
+from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.rows.item import BlockText
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.times import format_elapsed, format_moment
 from helix_desktop.words.translation import Translator
@@ -43,7 +45,7 @@ WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come,
 _SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
 
 
-def paint_header(painter: ChatPainter, row: AssistantRow, width: float) -> None:
+def paint_header(painter: ChatPainter, row: AssistantRow, width: float, names_model: bool) -> None:
     """Draw the speaker and the time at the top of an item; the width is in pixels."""
     style, theme = painter.style, painter.theme
     side = style.px(HEADER_HEIGHT)
@@ -54,8 +56,10 @@ def paint_header(painter: ChatPainter, row: AssistantRow, width: float) -> None:
     painter.qt.setBrush(shade)
     painter.qt.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
     painter.icon("sparkles", theme.on_accent, side * 0.23, side * 0.23 + style.px(7), 14)
-    x, name = side + style.px(10), row.model or tr("Assistant")
-    x = _paint_word(painter, QRectF(x, 0, width - x, side), name, True) + style.px(9)
+    x = side + style.px(10)
+    if names_model:
+        name = row.model or tr("Assistant")
+        x = _paint_word(painter, QRectF(x, 0, width - x, side), name, True) + style.px(9)
     if row.side_note:
         chip = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
         wide, tall = min(chip_width(style, row.side_note, chip), width - x), style.px(19)
@@ -350,7 +354,7 @@ class AssistantMessageItem(RowItem):
 
     def _paint(self, painter: ChatPainter) -> None:
         if self.context.shows_header:
-            paint_header(painter, self._row, self.width)
+            paint_header(painter, self._row, self.width, self.context.names_model)
         self._thinking.paint(painter)
         self._lazy_text.paint(painter)
         self._stack.paint(painter)

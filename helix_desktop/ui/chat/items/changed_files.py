@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCharFormat, QTextLayout
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
 from helix_desktop.ui.chat.items.item import CardPart, ItemTools
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
+from helix_desktop.ui.chat.items.painting import ChatPainter, button_width
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import (
     FOLDED_LINES,
@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.words.file_changes import changed_files_text, changed_lines_text, line_counts_texts
 from helix_desktop.words.translation import Translator
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF
 
 from helix_desktop.ui.chat.actions import RowAction, ToggleSection, button_name
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import BUTTON_HEIGHT, ChatPainter, HitArea, button_width
+from helix_desktop.ui.chat.items.painting import BUTTON_HEIGHT, ChatPainter, button_width
 from helix_desktop.ui.chat.markdown.parser import (
     Code,
     DisplayedFormula,
@@ -21,6 +21,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import Intent, Redo, Undo
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.translation import Translator

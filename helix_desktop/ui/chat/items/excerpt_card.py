@@ -8,7 +8,7 @@ from PySide6.QtGui import QPainter
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import ReadExcerpt, ToggleSection
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
+from helix_desktop.ui.chat.items.painting import ChatPainter, button_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source, excerpt_title
@@ -16,6 +16,7 @@ from helix_desktop.ui.chat.rows.row_types import ExcerptContent, ToolRow
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.words.translation import Translator
 

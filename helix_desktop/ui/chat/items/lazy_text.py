@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.items.text_and_code_blocks import (
     CodeBlock,
     CodeSplit,
@@ -18,11 +18,13 @@ from helix_desktop.ui.chat.items.text_and_code_blocks import (
     make_block,
 )
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula
-from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_block, text_of_layout
+from helix_desktop.ui.chat.markdown.plain_text import text_of_block, text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSection
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.style import BODY, CODE, ChatStyle
 from helix_desktop.ui.design.highlight import SharedLexer
+from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.rows.item import BlockText
 
 TEXTS_PER_SECTION = 1 << 20  # numbers of texts that each section has for itself
 

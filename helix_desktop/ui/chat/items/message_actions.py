@@ -8,9 +8,10 @@ from PySide6.QtCore import QRectF
 
 from helix_desktop.ui.chat.actions import CopyAnswer, EditMessage, OpenVersion, RetryAnswer, RowAction
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.rows.row_types import TurnFooterRow, Versions
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import BranchSession, RewindTo
 from helix_desktop.words.translation import Translator
 

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.chat.actions import RowAction
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, UI, ChatStyle
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror, turn_back
+from helix_desktop.ui.kit.boxes import HitArea, PaintState
 
 ButtonStyle: TypeAlias = Literal["primary", "outline", "ghost"]
-
-
-class HitArea(NamedTuple):
-    """An area of an item that can be clicked, or focused with Tab.
-
-    `name` is its object name, and its own in the item.
-    """
-
-    name: str
-    action: RowAction
-    label: str
-    rect: QRectF
-    radius: float = 7.0
-    tip: str = ""
-
-
-@dataclass(slots=True)
-class PaintState:
-    clip: QRectF
-    hovered: str = ""
-    focused: str = ""
-    pressed: str = ""
-    copied: str = ""
-    tick: int = 0  # steps of the spinner
-    marks: dict[int, list[TextMark]] = field(default_factory=dict)  # by number of the text
 
 
 class ChipStyle(NamedTuple):

@@ -12,7 +12,7 @@ from PySide6.QtGui import QTextCursor, QWheelEvent
 
 from helix_desktop.ui.chat.actions import CopyCode, ScrollText
 from helix_desktop.ui.chat.items.item import ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea
+from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.style import GAP, INDENT, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
 from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import clean_output
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -392,7 +393,6 @@ class BlockStack:
 
 
 _PAGE = 0.8  # of the visible width
-_KEY_STEP = 60.0  # pixels
 _WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
 _NOTCH = 120.0
 
@@ -432,15 +432,6 @@ def scroll_page(text: TextLayout) -> None:
     """Scroll on by a page; from the end back to the beginning."""
     if not text.scroll_to(text.offset + _PAGE * text.width):
         text.scroll_to(0.0)
-
-
-def scroll_by_key(text: TextLayout, key: int) -> bool:
-    """Scroll where an arrow key points; False for another key."""
-    steps = {Qt.Key.Key_Left: -_KEY_STEP, Qt.Key.Key_Right: _KEY_STEP}
-    step = steps.get(Qt.Key(key))
-    if step is not None:
-        text.scroll_to(text.offset + _visual(step))
-    return step is not None
 
 
 def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:

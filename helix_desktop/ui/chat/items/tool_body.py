@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import CardPart, ItemTools
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, button_width
+from helix_desktop.ui.chat.items.painting import ChatPainter, button_width
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, figure
 from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, MAX_LINES, FormChooser, HeadAndTail, ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count

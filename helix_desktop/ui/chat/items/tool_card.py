@@ -13,7 +13,7 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import OpenMenu, OpenSubagent, PutAutoRun, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import CardPart, ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import ChatPainter, HitArea, PaintedLine, button_width
+from helix_desktop.ui.chat.items.painting import ChatPainter, PaintedLine, button_width
 from helix_desktop.ui.chat.items.tool_body import (
     ToolBody,
     call_facts,
@@ -37,6 +37,7 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.tool_icons import tool_icon
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.rewrite_explanations import explain_changed
@@ -401,9 +402,9 @@ class ToolCard(RowItem):
             words.append(_Word(badge_text(row.badge), "accent_text", area, tip))
         elif row.arguments_cached:
             words.append(_Word(badge_text("cached"), "accent_text", tip=window_state_text(row)))
-        if row.form != "full":
+        if form := output_form_text(row):
             token = "warn" if row.has_no_extract else "muted"
-            words.append(_Word(output_form_text(row), token, tip=form_choice_text(row)))
+            words.append(_Word(form, token, tip=form_choice_text(row)))
         if row.changed_since:
             tip = explain_changed(row.changed_since)
             words.append(_Word(tr("Changed since"), "warn", _CHANGED_WORD, tip))

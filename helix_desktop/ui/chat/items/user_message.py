@@ -13,7 +13,6 @@ from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
     ChatPainter,
     ChipStyle,
-    HitArea,
     chip_width,
     elided_line,
     elided_path,
@@ -23,6 +22,7 @@ from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, ChatStyle
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import OpenCacheEntry, RewindTo, ShowInTimeline
 from helix_desktop.words.translation import Translator
 

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from helix_desktop.ui.chat.markdown.parser import Block, Cell, Code, DisplayedFormula, Paragraph, Prose, Table
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.design.safe_text import clean_output
-
-
-class BlockText(NamedTuple):
-    """The plain text of one block of an item; `joins` goes before it, None means an empty line."""
-
-    number: int
-    text: str
-    is_list_item: bool = False
-    joiner: str | None = None
+from helix_desktop.ui.rows.item import BlockText
 
 
 def text_of_layout(layout: TextLayout) -> BlockText:

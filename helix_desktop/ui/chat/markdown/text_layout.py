@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import (
     QAbstractTextDocumentLayout,
-    QColor,
     QFont,
     QImage,
     QPainter,
@@ -33,18 +31,12 @@ from helix_desktop.ui.chat.markdown.text_decorations import (
 )
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.document_units import count_units, slice_units, to_lower
-from helix_desktop.ui.design.mirror import turn_back, visual_rect
+from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
+from helix_desktop.ui.kit.boxes import TextMark
 
 _LINE_SEPARATOR = "\u2028"
 _MIN_HANDLE = 30.0  # pixels
-
-
-class TextMark(NamedTuple):
-    """A range of characters with a colored background, for selections and search hits."""
-
-    start: int
-    end: int
-    color: QColor
+_KEY_STEP = 60.0  # pixels
 
 
 def handle_width(text: TextLayout) -> float:
@@ -138,6 +130,14 @@ class TextLayout:
         """Scroll sideways to an offset in pixels; False when that moves nothing."""
         before, self.offset = self.offset, max(0.0, min(self.max_offset, offset))
         return self.offset != before
+
+    def scroll_by_key(self, key: int) -> bool:
+        """Scroll sideways where an arrow key points; False for another key."""
+        steps = {Qt.Key.Key_Left: -_KEY_STEP, Qt.Key.Key_Right: _KEY_STEP}
+        step = steps.get(Qt.Key(key))
+        if step is not None:
+            self.scroll_to(self.offset + (-step if is_right_to_left() else step))
+        return step is not None
 
     def show_position(self, position: int) -> None:
         """Scroll sideways until a position is in sight."""

@@ -7,7 +7,6 @@ from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.text_format import ellipsize
@@ -47,10 +46,6 @@ STATE_TEXTS: dict[ToolState, TranslatableText] = {
     "denied": text("denied", "state of a tool call"),
     "interrupted": text("interrupted", "state of a tool call"),
     "stopped": text("stopped", "state of a tool call"),
-}
-FORM_TEXTS: dict[Form, TranslatableText] = {
-    "preview": text("In part", "form of an output"),
-    "compact": text("In part", "form of an output"),
 }
 
 
@@ -195,9 +190,14 @@ def _assistant_name(row: AssistantRow) -> str:
 
 
 def output_form_text(row: ToolRow) -> str:
-    """Return the form of an output that is shown in part; of a missing extract also what was spent on it."""
+    """Return that an output is sent in part; of a missing extract also what was spent on it.
+
+    Empty for one that is sent whole, or not at all.
+    """
+    if row.form == "full" or row.badge not in ("", "in_window", "pinned", "recalled"):
+        return ""
     if not row.has_no_extract:
-        return translate(FORM_TEXTS[row.form])
+        return translate(STATE_WORDS["in_part"].label)
     if not row.form_tokens:
         return tr("In part, no extract")
     return tr("In part, no extract · {tokens} tokens spent", tokens=format_tokens(row.form_tokens))
@@ -210,8 +210,8 @@ def removed_state_text() -> str:
 
 def _tool_summary(row: ToolRow) -> list[str]:
     words = [translate(STATE_TEXTS[row.state])]
-    if row.form != "full":
-        words.append(output_form_text(row))
+    if form := output_form_text(row):
+        words.append(form)
     if row.arguments_cached:
         words.append(tr("arguments cached"))
     if row.changed_since:

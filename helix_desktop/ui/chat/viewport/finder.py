@@ -18,9 +18,9 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import bar_texts, text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
-from helix_desktop.ui.chat.viewport.selection import TextPosition
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.safe_text import escape_command
+from helix_desktop.ui.rows.selection import TextPosition
 
 _SLICE_S = 0.008
 _SECTIONS: dict[type[Row], RowSection] = {

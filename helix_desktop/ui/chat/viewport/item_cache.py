@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.question_card import AnsweredQuestion, QuestionCards, QuestionItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -31,15 +32,16 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter
+from helix_desktop.ui.design.style.theme import Theme
 
 MAX_CACHED_ITEMS = 96  # items; a screen shows about ten
 _log = logging.getLogger(__name__)
 _MAX_LOOKBACK_ROWS = 64  # rows; further back nobody remembers who speaks
 
 _FAILED = ("failed", "denied")  # what was not asked is shown as what it is: a call that failed
-HEIGHT_ESTIMATES: dict[type[Row], float] = {
+_HEIGHT_ESTIMATES: dict[type[Row], float] = {
     UserRow: 86.0,
     AssistantRow: 300.0,
     ToolRow: 34.0,
@@ -73,6 +75,30 @@ class ItemCache:
     @property
     def style(self) -> ChatStyle:
         return self._tools.style
+
+    @property
+    def theme(self) -> Theme:
+        return self.style.theme
+
+    def count(self) -> int:
+        return len(self._model)
+
+    def key(self, index: int) -> RowKey:
+        return self._model.raw_row(index).key
+
+    def index_of(self, key: RowKey) -> int | None:
+        return self._model.index_of(key)
+
+    def estimate(self, index: int) -> float:
+        return _HEIGHT_ESTIMATES[type(self._model.raw_row(index))]
+
+    def source_text(self, index: int) -> str:
+        return text_of_row(self._model.row(index))
+
+    def column_width(self, room: int) -> float:
+        """Return at most 760 px at zoom 1."""
+        margin = MIN_MARGIN if room > MAX_COLUMN_WIDTH else MIN_MARGIN / 2
+        return max(120.0, min(self.style.px(MAX_COLUMN_WIDTH), room - 2 * margin))
 
     def set_style(self, style: ChatStyle) -> None:
         """Create all items again in another style."""
@@ -118,6 +144,7 @@ class ItemCache:
             self._expanded.get(shape.key, frozenset()),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
+            self._names_model(index, shape),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
@@ -228,6 +255,15 @@ class ItemCache:
                 return True
             if isinstance(before, AssistantRow):
                 return before.model != row.model or bool(before.side_note)
+        return True
+
+    def _names_model(self, index: int, row: Row) -> bool:
+        """Whether an answer comes from another model than the last one."""
+        if isinstance(row, AssistantRow):
+            for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
+                before = self._model.raw_row(at)
+                if isinstance(before, AssistantRow):
+                    return before.model != row.model
         return True
 
 

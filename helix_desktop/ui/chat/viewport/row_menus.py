@@ -23,7 +23,6 @@ from helix_desktop.ui.chat.actions import (
     RetryAnswer,
     ShowRewriteOf,
 )
-from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -34,9 +33,9 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import (
     BranchSession,
     ChooseForm,
@@ -193,8 +192,7 @@ class ToolMenu:
 
     def open(self, index: int, area: HitArea) -> None:
         row = self._chat_viewport.model.row(index)
-        placed = self._chat_viewport.placed_row(index)
-        if not isinstance(row, ToolRow | ApprovalRow) or placed is None:
+        if not isinstance(row, ToolRow | ApprovalRow):
             return
         menu = QMenu(self._viewport)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -202,10 +200,7 @@ class ToolMenu:
             fill_rule_menu(menu, row, partial(perform, self._viewport))
         else:
             self.fill(menu, row)
-        top = placed.y + self._chat_viewport.item_cache.gap(index)
-        column = self._chat_viewport.column
-        place = visual_rect(area.rect, column.width).translated(column.left, top)
-        popup_below(menu, self._viewport, place.toRect())
+        popup_below(menu, self._viewport, self._chat_viewport.place_of(index, area))
 
     def fill(self, menu: QMenu, row: ToolRow) -> None:
         for at, group in enumerate(menu_groups(row)):

@@ -5,19 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QContextMenuEvent,
-    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
-    QKeySequence,
-    QMouseEvent,
-    QResizeEvent,
-    QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
@@ -29,31 +22,23 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, Spinner
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import RowInteractions
-from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
-from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler
-from helix_desktop.ui.chat.viewport.row_widget import RowArea
-from helix_desktop.ui.chat.viewport.selection import Selection
+from helix_desktop.ui.chat.viewport.item_cache import ItemCache
+from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler, text_under
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.tab_order import keep_own_tab_order
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
-from helix_desktop.ui.kit.intents import Intent, LookAtStep, perform
+from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
+from helix_desktop.ui.rows.list_view import RowListView
+from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
-
-_LINE = 44.0  # pixels an arrow key scrolls
-_PAGE_OVERLAP = 48.0  # pixels
-
-SCROLL_BAR_PX = 12
-"""Width beside the rows: what stands below them leaves it free too, to be in line with them."""
 
 FLUSH_MS = 33
 _PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 4 n ms
@@ -90,7 +75,7 @@ class ModelUpdates(QObject):
 
     def _on_row_added(self, index: int) -> None:
         viewport = self._chat_viewport
-        viewport.scroll_layout.insert(index, HEIGHT_ESTIMATES[type(viewport.model.raw_row(index))])
+        viewport.scroll_layout.insert(index, viewport.item_cache.estimate(index))
         if not viewport.is_following:
             viewport.unseen_count += 1
         viewport.refresh()
@@ -191,9 +176,8 @@ def _covers_ask(chat_viewport: ChatViewport, place: QRect) -> bool:
     )
 
 
-class ChatView(Themed, QAbstractScrollArea):
+class ChatView(RowListView):
     typed = Signal(str)  # signs that are meant for the composer
-    accessible_role = QAccessible.Role.Pane
 
     def __init__(
         self,
@@ -203,31 +187,22 @@ class ChatView(Themed, QAbstractScrollArea):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`now` gives seconds."""
-        super().__init__(parent)
-        rows = RowArea()
-        self.setViewport(rows)
-        keep_own_tab_order(rows)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(tr("Conversation"))
-        self.viewport().setMouseTracking(True)
+        super().__init__(tr("Conversation"), tr("Messages"), parent)
         self.highlighter = Highlighter(self)
         style = ChatStyle(theme, 1.0, self.devicePixelRatioF())
         self._formulas = FormulaDrawings(self)
         items = ItemCache(model, style, self.highlighter, self._formulas)
-        self.chat_viewport = ChatViewport(model, items, rows, self.verticalScrollBar())
+        self.chat_viewport = ChatViewport(model, items, self._area, self.verticalScrollBar())
         self.model_updates = ModelUpdates(self.chat_viewport)
-        self._selection = Selection(model, items)
+        selection = Selection(items)
         self.finder = ChatFinder(self.chat_viewport)
         guard = ApprovalClickGuard(self.chat_viewport, clock)
-        self._mouse = MouseHandler(self.chat_viewport, self._selection, self.viewport(), guard)
-        self._interactions = RowInteractions(self.chat_viewport, self._mouse, self._selection, self.finder)
+        mouse = MouseHandler(self.chat_viewport, selection, self.viewport(), guard)
+        self._interactions: RowInteractions = RowInteractions(
+            self.chat_viewport, mouse, selection, self.finder
+        )
+        self.use(self.chat_viewport, selection, mouse, self._interactions)
         self._new_rows_button = NewRowsButton(self)
-        self._ring = FocusRing(self)
-        mark_pane_stop(self)
-        Spinner(self.chat_viewport)
         self.is_past = False
         self._connect()
         self._show_style()
@@ -247,8 +222,7 @@ class ChatView(Themed, QAbstractScrollArea):
     def _show_style(self) -> None:
         style = self.chat_viewport.style
         self._new_rows_button.set_style(style)
-        self._ring.tint(style.theme)
-        set_style_sheet(self, _style(style.theme))
+        self.show_style(style.theme)
 
     def tint(self, theme: Theme) -> None:
         self.set_theme(theme)
@@ -319,112 +293,43 @@ class ChatView(Themed, QAbstractScrollArea):
         self.finder.mark(text)
         self.chat_viewport.repaint()
 
-    def selected_text(self) -> str:
-        """Return the selected words, messages apart by an empty line."""
-        return self._selection.text()
+    def selected_seqs(self) -> tuple[int, int] | None:
+        """Return the first and the last event of the selected messages; None where none are."""
+        bounds = self._selection.bounds()
+        if bounds is None:
+            return None
+        model = self.chat_viewport.model
+        rows = [model.row(at) for at in range(bounds[0].row, min(bounds[1].row + 1, len(model)))]
+        seqs = [row.key.seq for row in rows if row.key.part in ("event", "call") and row.key.seq]
+        seqs += [row.answer_seq for row in rows if isinstance(row, ToolRow) and row.answer_seq]
+        return (min(seqs), max(seqs)) if seqs else None
 
     def announce(self, text: str) -> None:
         accessibility.announce(self, text)
 
-    def copy(self) -> None:
-        text = self._selection.text()
-        if text:
-            QGuiApplication.clipboard().setText(text)
-
-    def select_all(self) -> None:
-        """Select the message that was clicked last; asked again, or without one, everything."""
-        index = self._mouse.last_index
-        if 0 <= index < len(self.chat_viewport.model) and not self._selection.is_row_selected(index):
-            self._selection.select_row(index)
-        else:
-            self._selection.select_all()
-        self.chat_viewport.repaint()
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        kind = event.type()
-        if isinstance(event, QMouseEvent):
-            if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
-                self.setFocus(Qt.FocusReason.MouseFocusReason)
-                double = kind == QEvent.Type.MouseButtonDblClick
-                if not (double and self._mouse.open_subagent(event)):
-                    self._mouse.press(event)
-                return True
-            if kind == QEvent.Type.MouseMove:
-                self._mouse.move(event)
-                return True
-            if kind == QEvent.Type.MouseButtonRelease:
-                self._mouse.release(event)
-                return True
-        elif isinstance(event, QWheelEvent):
-            if self._mouse.wheel(event):
-                return True
-        elif kind == QEvent.Type.Leave:
-            self._mouse.clear_hover()
-        return super().viewportEvent(event)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._ring.setGeometry(self.viewport().geometry())
-        self.chat_viewport.refresh()
-
-    def scrollContentsBy(self, dx: int, dy: int) -> None:
-        self.chat_viewport.on_bar_moved()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Scroll, copy, select; what is typed here goes where messages are written."""
-        height = self.viewport().height()
-        steps = {
-            Qt.Key.Key_Up: -_LINE,
-            Qt.Key.Key_Down: _LINE,
-            Qt.Key.Key_PageUp: _PAGE_OVERLAP - height,
-            Qt.Key.Key_PageDown: height - _PAGE_OVERLAP,
-        }
-        key = Qt.Key(event.key())
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy()
-        elif event.matches(QKeySequence.StandardKey.SelectAll):
-            self.select_all()
-        elif key in steps and not event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            self.chat_viewport.scroll_by(steps[key])
-        elif key == Qt.Key.Key_Home and len(self.chat_viewport.model):
-            self.chat_viewport.show_row(0, 0.0)
-        elif key == Qt.Key.Key_End:
-            self.chat_viewport.go_to_end()
-        elif key == Qt.Key.Key_Escape and self._selection:
-            self._selection.clear()
-            self.chat_viewport.repaint()
-            event.ignore()
-        elif is_typed(event):
+        if is_typed(event):
             self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Coming back with Shift+Tab begins at the last button in sight."""
-        super().focusInEvent(event)
-        if event.reason() == Qt.FocusReason.BacktabFocusReason:
-            self._interactions.focus.enter(forward=False)
-
-    def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab goes through the buttons of the rows before it leaves."""
-        if forward and self.hasFocus() and self._interactions.focus.enter(forward=True):
-            return True
-        return super().focusNextPrevChild(forward)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    def fill_menu(self, menu: QMenu, place: QPointF) -> None:
         if self._selection:
             menu.addAction(tr("Copy"), self.copy)
-        link = self._mouse.link_at(QPointF(event.pos()))
+            if self.selected_seqs() is not None:
+                menu.addAction(tr("Copy messages as Markdown"), lambda: perform(self, CopyMarkdown()))
+        link = self._mouse.link_at(place)
         clipboard = QGuiApplication.clipboard()
         if link:
             menu.addAction(tr("Copy link"), lambda: clipboard.setText(link))
-        located = self.chat_viewport.hit_test(QPointF(event.pos()))
-        formula = located.formula() if located is not None else ""
-        if formula:
-            copy = menu.addAction(tr("Copy formula"), lambda: clipboard.setText(formula))
-            copy.setObjectName("copy-formula")
+        located = self.chat_viewport.hit_test(place)
+        text = text_under(located)
+        if located is not None and text is not None:
+            formula = text.image_source(text.position_at(located.x, located.y))
+            if formula:
+                copy = menu.addAction(tr("Copy formula"), lambda: clipboard.setText(formula))
+                copy.setObjectName("copy-formula")
         row = self.chat_viewport.model.row(located.row_index) if located is not None else None
         if row is not None:
             menu.addAction(tr("Copy message"), lambda: clipboard.setText(text_of_row(row)))
@@ -434,24 +339,16 @@ class ChatView(Themed, QAbstractScrollArea):
         if isinstance(row, ToolRow) and has_menu(row):
             menu.addSeparator()
             self._interactions.menu.fill(menu, row)
-        menu.popup(event.globalPos())
 
     def _connect(self) -> None:
-        viewport, pointer, interactions = self.chat_viewport, self._mouse, self._interactions
-        viewport.model.rows_reset.connect(interactions.reset)
+        viewport = self.chat_viewport
+        viewport.model.rows_reset.connect(self._interactions.reset)
         viewport.model.row_removed.connect(self._selection.clear)
         viewport.model.row_added.connect(self._selection.on_row_added)
-        viewport.layout_changed.connect(pointer.refresh)
-        pointer.changed.connect(viewport.repaint)
-        interactions.focus_leave_requested.connect(self._leave_conversation)
-        viewport.widget_pool.focus_lost.connect(self.setFocus)
         self.finder.finished.connect(viewport.repaint)
         self.highlighter.highlighted.connect(viewport.repaint)
         self._formulas.drawn.connect(self._show_formulas)
         self._new_rows_button.watch(viewport, self.viewport())
-        bar = self.verticalScrollBar()
-        bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
-        bar.setEnabled(False)
 
     def _show_formulas(self, formulas: frozenset[Formula]) -> None:
         if self.chat_viewport.item_cache.drop_awaiting(formulas):
@@ -463,11 +360,6 @@ class ChatView(Themed, QAbstractScrollArea):
         is_refused = self.is_past and not isinstance(action, ReadingAction)
         perform(self.parent(), LookAtStep(0) if is_refused else action)
 
-    def _leave_conversation(self, forward: bool) -> None:
-        self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
-        if forward:
-            super().focusNextPrevChild(True)
-
 
 def is_typed(event: QKeyEvent) -> bool:
     """Return True if a key writes a sign; Space presses buttons."""
@@ -476,16 +368,3 @@ def is_typed(event: QKeyEvent) -> bool:
     # AltGr is Control and Alt at once on some systems, and writes.
     writes = modifiers in (keys.NoModifier, keys.ControlModifier | keys.AltModifier)
     return writes and event.text().isprintable() and bool(event.text().strip())
-
-
-def _style(theme: Theme) -> str:
-    return (
-        f"ChatView {{ background: {theme.canvas}; border: 0; }}"
-        f"QScrollBar:vertical {{ background: transparent; width: {SCROLL_BAR_PX}px; margin: 0; border: 0; }}"
-        f"QScrollBar::handle:vertical {{ background: {theme.scrollbar}; border-radius: 4px; min-height: 36px;"
-        " margin: 2px; }"
-        f"QScrollBar::handle:vertical:hover {{ background: {theme.faint}; }}"
-        "QScrollBar::handle:vertical:disabled { background: transparent; }"
-        "QScrollBar::add-line:vertical, QScrollBar::sub-line:vertical { height: 0; width: 0; border: 0; }"
-        "QScrollBar::add-page:vertical, QScrollBar::sub-page:vertical { background: transparent; }"
-    )

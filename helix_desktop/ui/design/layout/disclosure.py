@@ -9,9 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QRe
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror, set_margins
+from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, retint
@@ -106,39 +104,3 @@ class Disclosure(Themed, QWidget):
             retint(self._body, self._theme)
         self._body.setVisible(opened)
         self.updateGeometry()
-
-
-def refused_disclosure(text: str) -> Disclosure:
-    """Return what a model wrote that was not used, word for word."""
-    head = DisclosureHead(tr("Text not used"), tr.plural(len(text), "%n character", "%n characters"), "muted")
-
-    def build() -> QWidget:
-        words = SelectableText(text, 13, "muted")
-        set_margins(words, 20, 0, 0, 4)
-        return words
-
-    return Disclosure(head, build)
-
-
-def _ledger_legend() -> str:
-    """Return what the signs of a list of files, commands and errors mean."""
-    return tr(
-        "r read, l listed, s searched, w written, e edited. Hexadecimal digits: an output that the agent can "
-        "recall. e12: the event. (part): only some lines were read."
-    )
-
-
-def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
-    """Return the list of files, commands and errors, word for word, on a code surface."""
-
-    def build() -> QWidget:
-        card = Card((12, 9, 12, 10), 6)
-        card.is_code = True
-        card.body.addWidget(SelectableText(_ledger_legend(), 12, "muted"))
-        card.body.addWidget(SelectableText(ledger, 12, "text", mono=True))
-        return card
-
-    lines = ledger.count("\n") + 1
-    head = DisclosureHead(tr("Files, commands and errors"), tr.plural(lines, "%n line", "%n lines"), role)
-    head.setObjectName("ledger")
-    return Disclosure(head, build)

@@ -30,7 +30,6 @@ _FRAME = """
 QMainWindow, QDialog { background: $canvas; }
 QWidget#rail { background: $rail; }
 QWidget#sidebar { background: $side; border: 0; border-$end: 1px solid $border; }
-QWidget#sidebar_footer { background: transparent; border: 0; border-top: 1px solid $border; }
 QWidget#center { background: $canvas; }
 QWidget#inspector_pane { background: $side; border: 0; border-$begin: 1px solid $border; }
 QWidget#top_bar, QWidget#settings_head { background: $canvas; border: 0; border-bottom: 1px solid $border; }

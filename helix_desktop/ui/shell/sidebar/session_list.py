@@ -11,14 +11,12 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     QPoint,
-    QPointF,
     QRect,
     QRectF,
     QSize,
-    QSizeF,
     Qt,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter, QPen
 from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
@@ -32,12 +30,11 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
-from helix_desktop.ui.design.pill import paint_pill, tone_colors
+from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import (
     ArchiveSession,
@@ -70,28 +67,17 @@ _RENAME_KEY = "F2"
 
 _Index = QModelIndex | QPersistentModelIndex
 _HEADING_PX, _LINE_PX, _NESTED_PX, _FOUND_PX = 34, 36, 30, 54  # heights of rows
-_PILL_PAD_PX = 7
 _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
 
 class SessionDelegate(QStyledItemDelegate):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.theme: Theme = LIGHT
-        self._sizes: dict[int, QSize] = {}  # by height at 100 %
-
-    def tint(self, theme: Theme) -> None:
-        self.theme = theme
-        self._sizes = {}
+    theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ITEM_ROLE)
-        height = _HEADING_PX if isinstance(entry, str) else _height(entry)
-        if height not in self._sizes:
-            self._sizes[height] = QSize(120, round(height * fonts.scale(self._base())))
-        return self._sizes[height]
+        return QSize(120, fonts.scaled(_HEADING_PX if isinstance(entry, str) else _height(entry)))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         entry = index.data(ITEM_ROLE)
@@ -100,15 +86,17 @@ class SessionDelegate(QStyledItemDelegate):
         bounds = QRectF(option.rect)
         mirror(painter, bounds)
         if isinstance(entry, str):
-            self._paint_heading(painter, bounds, index, option.state)
+            if index.data(FOLDED_ROLE) is not None:
+                self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), option.state)
+            paint_box(painter, bounds.adjusted(20, 8, -20, 0), self.theme, _heading(index))
         elif isinstance(entry, SessionItem):
             box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
             self._paint_background(painter, box, option.state, entry.active)
-            line = box
+            content = _title(entry, str(index.data(WHEN_ROLE)))
             if entry.found_line:
-                line = box.adjusted(0, 4, 0, -box.height() / 2)
-                self._paint_found(painter, box.adjusted(0, box.height() / 2 - 2, 0, -6), entry)
-            self._paint_line(painter, line, entry, str(index.data(WHEN_ROLE)))
+                color = "muted" if entry.active else "faint"
+                content = Column([content, Text(entry.found_line, 12, color)], 4)
+            paint_box(painter, box.adjusted(12, 0, -12, 0), self.theme, content)
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
@@ -123,24 +111,6 @@ class SessionDelegate(QStyledItemDelegate):
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
         place = area.adjusted(12 + indent, 1, -12, -1)
         editor.setGeometry(QStyle.visualRect(editor.layoutDirection(), area, place))
-
-    def _paint_heading(
-        self, painter: QPainter, bounds: QRectF, index: _Index, state: QStyle.StateFlag
-    ) -> None:
-        is_folded = index.data(FOLDED_ROLE)
-        words = bounds.adjusted(20, 8, 0, 0)
-        if is_folded is not None:
-            self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), state)
-            side = fonts.scaled(13)
-            left, top = bounds.right() - 20 - side, words.center().y() - side / 2
-            draw_chevron(painter, left, top, self.theme.muted, side, is_open=not is_folded)
-            if is_folded and index.data(RUNNING_ROLE):
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(QColor(self.theme.seg_assistant))
-                painter.drawEllipse(QPointF(bounds.right() - 33 - side, words.center().y()), 3.5, 3.5)
-        painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
-        painter.setPen(QColor(self.theme.faint))
-        draw_text(painter, words, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
     def _paint_background(
         self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
@@ -158,64 +128,35 @@ class SessionDelegate(QStyledItemDelegate):
         if background or focused:
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
-    def _paint_line(self, painter: QPainter, box: QRectF, item: SessionItem, when: str) -> None:
-        ratio = painter.device().devicePixelRatioF()
-        end_left = self._paint_end(painter, box, item, when)
-        left = box.x() + 12
-        for name, is_shown in (
-            ("archive", item.place.archived and not item.parent),
-            ("history", bool(item.version)),
-            ("bot", bool(item.parent) and not item.version),
-            ("git-branch", bool(item.branch_of) and not item.parent),
-        ):
-            if is_shown:
-                side = fonts.scaled(_MARK_PX)
-                mark = pixmap(name, self.theme.muted, side, ratio)
-                draw_pixmap(painter, left, box.center().y() - side / 2, mark)
-                left += side + 6
-        is_muted = bool(item.parent) and not item.active
-        weight = QFont.Weight.Normal if is_muted else QFont.Weight.Medium
-        font = fonts.sized(self._base(), 12 if item.parent else 13, weight)
-        painter.setFont(font)
-        painter.setPen(QColor(self.theme.muted if is_muted else self.theme.text))
-        place = QRectF(left, box.y(), end_left - left, box.height())
-        title = elide_title(QFontMetricsF(font), item.title, place.width())
-        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, title)
 
-    def _paint_end(self, painter: QPainter, box: QRectF, item: SessionItem, when: str) -> float:
-        """Paint a row's last word, in a pill if it is urgent; return where the room before it ends."""
-        words, tone = row_end(item, when)
-        right = box.right() - 12
-        if not words:
-            return right
-        font = fonts.sized(self._base(), 11, QFont.Weight.Normal if tone is None else QFont.Weight.Medium)
-        metrics = QFontMetricsF(font)
-        width = metrics.horizontalAdvance(words) + 1
-        if tone is None:
-            painter.setFont(font)
-            painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
-            place = QRectF(right - width, box.y(), width, box.height())
-            draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, words)
-            return place.left() - 10
-        size = QSizeF(width + 2 * _PILL_PAD_PX, metrics.height() + 4)
-        pill = QRectF(QPointF(right + 4 - size.width(), box.center().y() - size.height() / 2), size)
-        color, fill, _ = tone_colors(self.theme, tone)
-        if item.active:
-            fill = self.theme.surface  # a soft ground would not stand out from the row's own
-        paint_pill(painter, pill, words, (color, fill, fill), font, _PILL_PAD_PX)
-        return pill.left() - 8
+def _heading(index: _Index) -> Box:
+    is_folded = index.data(FOLDED_ROLE)
+    words = Text(str(index.data()), 11, "faint", 600, grow=True, shrink=True)
+    if is_folded is None:
+        return words
+    runs = [Dot("seg_assistant", 7)] if is_folded and index.data(RUNNING_ROLE) else []
+    return Row([words, *runs, Icon("chevron-right" if is_folded else "chevron-down", "muted", 13)])
 
-    def _paint_found(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
-        font = fonts.sized(self._base(), 12)
-        painter.setFont(font)
-        painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
-        place = QRectF(box.x() + 12, box.y(), box.width() - 24, box.height())
-        text = QFontMetricsF(font).elidedText(item.found_line, Qt.TextElideMode.ElideRight, place.width())
-        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, text)
 
-    def _base(self) -> QFont:
-        view = self.parent()
-        return view.font() if isinstance(view, QWidget) else fonts.base()
+def _title(item: SessionItem, when: str) -> Box:
+    """Return marks, title, and the row's last word, in a pill if it is urgent."""
+    marks = {
+        "archive": item.place.archived and not item.parent,
+        "history": bool(item.version),
+        "bot": bool(item.parent) and not item.version,
+        "git-branch": bool(item.branch_of) and not item.parent,
+    }
+    icons = [Icon(name, "muted", _MARK_PX) for name, is_shown in marks.items() if is_shown]
+    is_muted = bool(item.parent) and not item.active
+    look = (12 if item.parent else 13, "muted" if is_muted else "text", 400 if is_muted else 500)
+    title = Text(item.title, *look, cut=elide_title, grow=True, shrink=True)
+    words, tone = row_end(item, when)
+    if tone is not None:
+        # A soft ground would not stand out from that of the row on screen.
+        end: list[Box] = [Pill(words, tone, high=18, fill="surface" if item.active else "")]
+    else:
+        end = [Text(words, 11, "muted" if item.active else "faint")] if words else []
+    return Row([*icons, title, *end])
 
 
 def _height(item: SessionItem) -> int:
@@ -406,7 +347,7 @@ class SessionList(Themed, QListView):
         return bool(text) or event.key() == Qt.Key.Key_Delete
 
     def tint(self, theme: Theme) -> None:
-        self._delegate.tint(theme)
+        self._delegate.theme = theme
         self.scheduleDelayedItemsLayout()  # Qt laid the rows out before, with the heights of the last size
         self.viewport().update()
 

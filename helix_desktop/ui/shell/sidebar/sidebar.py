@@ -7,29 +7,25 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QFrame,
-    QLayout,
     QStackedWidget,
-    QStyle,
-    QStyleOption,
     QWidget,
 )
 
-from helix_desktop.ui.design.buttons import EnterActivates, IconButton, PushButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.key_names import tip_with_key
-from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
+from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
-from helix_desktop.ui.kit.intents import SearchEverything, ShowPage, perform
+from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import message_query
 from helix_desktop.words.git import GitText
@@ -74,27 +70,6 @@ class _NameButton(PushButton):
         self.setIconSize(QSize(side, side))
 
 
-class _Footer(EnterActivates, QAbstractButton):
-    """How much the workspace's cache has; a click shows the cache."""
-
-    def __init__(self, words: QLayout) -> None:
-        super().__init__()
-        self.setObjectName("sidebar_footer")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip(tr("Open the cache"))
-        self.setLayout(words)
-        self.clicked.connect(lambda: perform(self, ShowPage("cache")))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        option, painter = QStyleOption(), QPainter(self)
-        option.initFrom(self)
-        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
-        if self.hasFocus():
-            painter.setPen(QPen(self.palette().highlight().color(), 2))
-            painter.drawRoundedRect(self.rect().adjusted(3, 3, -3, -3), 6, 6)
-
-
 class Sidebar(QFrame):
     messages_requested = Signal(str)
     """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
@@ -118,12 +93,8 @@ class Sidebar(QFrame):
         self.search = SearchField(tr("Search sessions"))
         self.session_list: SessionList
         self._stack = QStackedWidget()
-        self._cache = ElidedLabel(role="faint")
         self._closed_reason = label("", "muted", wrap=True)
         self._nothing = label("", "muted", wrap=True)
-        self._footer = _Footer(
-            row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8)
-        )
         head = row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
         git = row(self._git, None, margins=(19, 0, 12, 0))
         search = row(self.search, margins=(12, 10, 12, 4))
@@ -134,10 +105,9 @@ class Sidebar(QFrame):
         )
         self._search_note = label("", "faint", wrap=True)
         self._search_bar = self._make_search_bar()
-        self.setLayout(column(head, git, search, self._stack, self._search_bar, self._footer, gap=0))
+        self.setLayout(column(head, git, search, self._stack, self._search_bar, gap=0))
         self.show_workspace("")
         self._name.hide()  # not known yet
-        self._footer.hide()
 
     def add_session_list(self) -> None:
         """Put in the session list, which the window's first frame does not wait for."""
@@ -190,7 +160,6 @@ class Sidebar(QFrame):
     def show_opening(self) -> None:
         """Show no sessions until those of the workspace that is being opened are known."""
         self._stack.setCurrentIndex(_UNKNOWN)
-        self._footer.hide()
 
     def show_git(self, text: GitText) -> None:
         self._git.show_text(text)
@@ -201,17 +170,10 @@ class Sidebar(QFrame):
         self._choose_page()
 
     def show_closed(self, reason: str) -> None:
-        """Say why this workspace is not open, instead of its sessions and cache; empty when it is open."""
+        """Say why this workspace is not open, instead of its sessions; empty when it is open."""
         self._closed_reason.setText(reason)
-        self._footer.setVisible(not reason)
         self.search.setVisible(not reason)
         self._choose_page()
-
-    def show_cache(self, text: str) -> None:
-        """Show the size of the cache as text, e.g. "2.1 MB · 312 entries"."""
-        words = tr("Cache: {usage}", usage=text) if text else tr("Cache: empty")
-        self._cache.set_full_text(words)
-        self._footer.setAccessibleName(words)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """From the search: Down goes to the list, Enter opens the first hit, Esc clears."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertPlan
+from helix_desktop.ui.changes.reverts.plan_dialog import done_text, revert_button_text
 from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.galleries.changes_gallery import make_rewind_dialog
 
@@ -25,3 +27,11 @@ def test_the_files_are_a_stop_only_while_they_scroll_and_the_ring_cuts_through_n
     assert area in list(tab_stops(dialog))
     assert area.rect().adjusted(5, 5, -5, -5).contains(area.viewport().geometry()), "inside of the ring"
     dialog.done(0)
+
+
+def test_a_folder_is_not_called_a_file() -> None:
+    folder = PlannedFile("docs", present=FileState("folder"))
+    file = PlannedFile("docs/a.md", present=FileState("file", "a" * 64, 3))
+    alone, both = RevertPlan((folder,)), RevertPlan((folder, file), is_redo=True)
+    assert (revert_button_text(alone, 1), done_text(alone, 1)) == ("Revert", "Reverted: docs")
+    assert (revert_button_text(both, 1), done_text(both, 1)) == ("Redo 1 file", "Redone: docs/a.md")

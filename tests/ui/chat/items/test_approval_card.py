@@ -44,13 +44,17 @@ def _shown(qtbot: QtBot, request: ApprovalRequest) -> tuple[ApprovalRow, Approva
     return row, item
 
 
-def test_it_names_its_keys(qtbot: QtBot) -> None:
-    _, item = _shown(qtbot, _CONFINED)
+def _keys(item: ApprovalItem) -> list[str]:
+    """Return what the tooltips of its answers say."""
     item.layout(900)
-    assert item.key_hint == "Ctrl+1 allows · Ctrl+2 denies"
-    height = item.height
-    item.layout(300)
-    assert item.height > height, "the keys have a line of their own"
+    return [area.tip for area in item.hit_areas if area.name in ("decide:once", "decide:deny")]
+
+
+def test_its_title_asks_in_plain_words(qtbot: QtBot) -> None:
+    titles = {"command": "Run this command?", "edit": "Make this change?", "other": "git needs your approval"}
+    for kind, title in titles.items():
+        request = msgspec.structs.replace(_CONFINED, tool="git", kind=kind)
+        assert _shown(qtbot, request)[1].title == title
 
 
 def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: QtBot) -> None:
@@ -60,7 +64,7 @@ def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(qtbot: Q
     answers = [area.label for area in item.hit_areas if area.name.startswith("decide:")]
     assert answers == ["Run all demo calls", "Allow", "Deny", "Always allow “git push” here"]
     assert item.backward_entry == "decide:demo"
-    assert item.key_hint == "Ctrl+1 allows once · Ctrl+2 denies", "the keys never allow more than a call"
+    assert _keys(item) == ["Ctrl+1", "Ctrl+2"], "the keys never allow more than a call"
     _, plain = _shown(qtbot, _CONFINED)
     plain.layout(900)
     assert plain.hit_areas[0].label == "Allow"
@@ -193,9 +197,8 @@ def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
     for number in range(2):
         item = view.chat_viewport.item(number)
         assert isinstance(item, ApprovalItem)
-        item.layout(900)
-        hints.append(item.key_hint)
-    assert hints == ["Ctrl+1 allows", ""]
+        hints.append(_keys(item))
+    assert hints == [["Ctrl+1", ""], ["", ""]]
     view.highlighter.finish()
 
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painting import PaintedLine, PaintState
+from helix_desktop.ui.chat.items.painting import PaintedLine
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, figures_text
 from helix_desktop.ui.chat.rows.row_types import (
@@ -27,10 +27,11 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.kit.boxes import PaintState
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
+from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import performed, take_intents
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import row_key
@@ -364,6 +365,8 @@ TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), ["Changed since"]),
         (PREVIEW, ["In part"]),
+        (replace(PREVIEW, badge="cached"), ["Cached"]),
+        (replace(PREVIEW, badge="folded"), []),
         (replace(CARD, state="failed", exit_code=2), ["Exit code 2"]),
         (replace(CARD, state="failed", head="No such file.", badge=""), ["Failed"]),
         (replace(CARD, state="denied", badge=""), ["Denied"]),

@@ -15,10 +15,10 @@ from helix_desktop.domain.todo import TodoItem
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, AttachmentNote, ToolRow, UserRow
-from helix_desktop.ui.chat.viewport.row_widget import RowButton
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.rows.row_widget import RowButton
 from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
 from tests.support.intents import take_intents
 from tests.support.window.chat_geometry import row_key

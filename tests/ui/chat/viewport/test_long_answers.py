@@ -15,15 +15,15 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
-from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.kit.boxes import PaintState
+from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.window.chat_geometry import row_key
 
 _FOR_EVER = float("inf")

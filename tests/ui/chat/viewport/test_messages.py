@@ -39,6 +39,16 @@ def test_jumps_go_from_message_to_message_of_the_user_and_to_the_end(view: ChatV
     assert view.is_following
 
 
+def test_an_answer_names_its_model_where_that_changed(view: ChatView) -> None:
+    models = ("A", "A", "B", "A")
+    rows = [AssistantRow(row_key(f"a{at}"), "Words.", model=model) for at, model in enumerate(models)]
+    asked = [UserRow(row_key(f"u{at}"), "Do it.") for at in range(4)]
+    view.chat_viewport.model.reset([row for pair in zip(asked, rows, strict=True) for row in pair])
+    contexts = [view.chat_viewport.item(index).context for index in (1, 3, 5, 7)]
+    assert [context.names_model for context in contexts] == [True, False, True, True]
+    assert all(context.shows_header for context in contexts)
+
+
 def test_an_answer_that_begins_with_a_call_has_its_name_above_it(view: ChatView) -> None:
     name = AssistantRow(row_key("a"), "", model="Model")
     call = ToolRow(row_key("t"), "read_file", "a.py", "ok")

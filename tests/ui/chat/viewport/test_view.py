@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import ControlTurn, Decide, OpenLink
+from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -23,10 +24,10 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
     UserRow,
 )
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, ShowInTimeline, Undo
+from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import performed, take_intents
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import questions_and_answers, row_key
@@ -202,7 +203,7 @@ def test_documents_contain_no_image_and_no_foreign_link(view: ChatView) -> None:
     view.chat_viewport.model.reset([UserRow(row_key("u"), hostile), AssistantRow(row_key("a"), hostile)])
     for key in ("u", "a"):
         sheet = _widget(view, key).item
-        assert sheet is not None
+        assert isinstance(sheet, RowItem)
         for text in sheet.texts:
             html = text.document.toHtml()
             assert "<img" not in html

@@ -99,7 +99,7 @@ async def test_what_the_user_took_back_is_told_with_the_next_message_and_once() 
     await rig.run("Again.")
     note = rig.events(UserSpoke)[-1].note
     assert note == (
-        "[The user took back what was changed in a.txt, b.txt. Read a file again before you rely on it.]"
+        "[The user reverted the changes to a.txt, b.txt. Read a file again before you rely on it.]"
     )
     await rig.run("And again.")
     assert rig.events(UserSpoke)[-1].note == ""

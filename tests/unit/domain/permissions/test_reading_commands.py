@@ -12,6 +12,7 @@ import pytest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permissions.reading_commands import (
     SimpleCommand,
+    asked_part,
     prints_only,
     reading_use,
     split_command,
@@ -242,3 +243,40 @@ def test_the_shell_runs_what_was_read(tmp_path: Path) -> None:
         words = [[word.text for word in part.words[1:]] for part in printing]
         assert printed == "".join(f"{word}\0" for each in words for word in (len(each), *each)), text
     assert list((tmp_path / "empty").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "part", "others"),
+    [
+        ("pytest -q && git status", "pytest -q", "git status"),
+        ("git status; pytest -q 2>&1 | tail -5; git diff --stat", "pytest -q 2>&1 | tail -5",
+         "git status && git diff --stat"),
+        ("cd web && CI=1 npm test && git status | head -3", "cd web && CI=1 npm test",
+         "cd web && git status | head -3"),
+        ("pytest 'a b' &&\ncat 'c d.txt'", "", ""),
+        ("pytest 'a b'\ncat 'c d.txt'", "pytest 'a b'", "cat 'c d.txt'"),
+        ("ls && rm -rf src", "rm -rf src", "ls"),
+    ],
+)  # fmt: skip
+def test_the_part_of_a_list_that_may_do_more_than_read(command: str, part: str, others: str) -> None:
+    found = asked_part(command, "", "/w", PROGRAMS)
+    assert (found or ("", "")) == (part, others)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest", "pytest -q | tail -5", "pytest && make", "pytest || git status", "pytest & git status",
+        "pytest && git status > a.txt", "pytest && git status $(id)", "pytest && (git status)",
+        "pytest && git status &", "pytest && cat .env", "pytest && cat ../a.txt", "pytest && cat /etc/passwd",
+        "pytest && X=1 git status", "export X=1 && pytest && git status", "X=1; pytest && git status",
+        "pytest && git -c core.pager=x log", "pytest && git diff --output=a", "pytest && find . -delete",
+        "pytest && rg --pre x y", "pytest && sort -o a b", "pytest && sed -i s/a/b/ c", "pytest && git push",
+        "cd web; pytest; cat a", "cd .. && pytest && ls", "pytest && cd .. && ls", "pytest && cd - && ls",
+        "pytest && eval ls", "pytest && ls `id`", "pytest && 'git' status\\", "pytest && {ls}; rm x; ls",
+        "alias git=rm; git status; pytest", "git() { rm x; }; git status && pytest",
+        "pytest && g\\it push && ls", "pytest && cat <<x", "pytest && ls # x", f"pytest{' && ls' * 6}",
+    ],
+)  # fmt: skip
+def test_a_list_with_anything_else_has_no_such_part(command: str) -> None:
+    assert asked_part(command, "", "/w", PROGRAMS) is None

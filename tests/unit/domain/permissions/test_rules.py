@@ -17,7 +17,11 @@ from helix_desktop.domain.permissions.command_match import (
     parse_simple_command,
     possibly_matches,
 )
-from helix_desktop.domain.permissions.rule_offers import suggest_command_rules, suggest_pattern
+from helix_desktop.domain.permissions.rule_offers import (
+    runs_project_code,
+    suggest_command_rules,
+    suggest_pattern,
+)
 from helix_desktop.domain.permissions.rules import (
     allowed_but_for,
     evaluate,
@@ -521,3 +525,17 @@ def test_a_rule_for_a_command_holds_in_its_folder_only_and_a_refusal_everywhere(
     assert [decide(whole, folder) for folder in ("", "tmp")] == ["allow", "ask"]
     refusal = PermissionRule("run_command", "rm *", effect="deny")
     assert [decide(refusal, folder) for folder in ("", "tmp")] == ["deny", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_code"),
+    [
+        ("pytest -q 2>&1 | tail -5", True), ("cd web && CI=1 npm test", True), ("cargo test", True),
+        ("npm run lint", True), ("python3 -m unittest -v", True), ("python -m json.tool a", False),
+        ("cat test", False), ("git test", False), ("black .", False), ("npm install", False),
+        ("ruff check", False), ("rm -rf test", False), ("PATH=. pytest", False), ("pytest && rm a", False),
+        ("", False),
+    ],
+)  # fmt: skip
+def test_what_runs_code_of_the_project(text: str, is_code: bool) -> None:
+    assert runs_project_code(text, "/w") == is_code

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx2
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import CallToolResult, ListToolsResult
 
 from helix_desktop.mcp.client.message_repair import read_messages, repair_result
 from helix_desktop.mcp.client.session import to_tool_result
+from helix_desktop.mcp.client.transports import _RepairedEvents
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=6),
@@ -75,3 +78,23 @@ def test_any_list_of_tools_keeps_what_can_be_used(result: dict[str, Any]) -> Non
     repaired = repair_result("tools/list", result)
     if isinstance(repaired.get("tools"), list):
         ListToolsResult.model_validate(repaired, by_name=False)
+
+
+class Pieces(httpx2.AsyncByteStream):
+    """A body that arrives in pieces of one size."""
+
+    def __init__(self, body: bytes, size: int) -> None:
+        self._pieces = [body[at : at + size] for at in range(0, len(body), size)]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+
+
+async def test_events_are_the_same_in_pieces_of_any_size() -> None:
+    body = b'event: message\r\ndata: {"jsonrpc": "2.0", "id": 1}\r\n\r\n\ndata: {"id": 2}\n: no end'
+    streams = [_RepairedEvents(Pieces(body, size)) for size in range(1, len(body) + 1)]
+    read = [b"".join([line async for line in stream]) for stream in streams]
+    assert read == [read[-1]] * len(body)
+    fields = [line.partition(b":")[0] for line in read[0].splitlines() if line]
+    assert fields == [b"event", b"data", b"data", b""]

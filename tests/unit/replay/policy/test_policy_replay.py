@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -54,7 +56,7 @@ POLICIES = {
 class LiveRun(NamedTuple):
     """What the live engine did: its log, the tokens of each request, and what was measured of these."""
 
-    log: list[RecordedEvent]
+    log: tuple[RecordedEvent, ...]
     estimates: list[int]
     totals: RequestTotals
     coverage: IdentifierCoverageCounter
@@ -76,7 +78,7 @@ def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> LiveRun:
             replayer.feed(message)
             if is_turn_end:
                 replayer.end_turn()
-        return LiveRun(replayer.session.log, estimates, totals, coverage, replayer.summaries)
+        return LiveRun(tuple(replayer.session.log), estimates, totals, coverage, replayer.summaries)
 
 
 def session(seed: int, steps: int) -> list[dict[str, Any]]:
@@ -84,7 +86,13 @@ def session(seed: int, steps: int) -> list[dict[str, Any]]:
     return make_session(seed, steps)[1:]
 
 
-def rewrites_of(log: list[RecordedEvent]) -> list[tuple[int, str, int]]:
+@functools.cache
+def live_session(seed: int, steps: int, policy: str = "lean") -> LiveRun:
+    """What the live engine did in a session under one of the policies."""
+    return run_live(session(seed, steps), POLICIES[policy])
+
+
+def rewrites_of(log: Sequence[RecordedEvent]) -> list[tuple[int, str, int]]:
     """The time, kind and gain of each rewrite in a log."""
     return [
         (recorded.at // 1_000, str(type(event).__struct_config__.tag), gain_of(event))
@@ -110,8 +118,7 @@ def rewrites_in(replay: PolicyReplay) -> list[tuple[int, str, int]]:
 @pytest.mark.parametrize("name", [name for name in POLICIES if name != "off"])
 def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(name: str) -> None:
     """Also one under which the session did not run: what its own policy did is left out."""
-    messages = session(7, 40)
-    recorded, live = run_live(messages, POLICIES["lean"]), run_live(messages, POLICIES[name])
+    recorded, live = live_session(7, 40), live_session(7, 40, name)
     replay = replay_policy(recorded.log, POLICIES[name], MODEL, 0)
     assert rewrites_in(replay) == rewrites_of(live.log)
     assert [point.tokens for point in replay.points] == live.estimates
@@ -130,7 +137,7 @@ def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(
 @pytest.mark.parametrize("name", POLICIES)
 def test_which_event_a_request_was_sent_after_is_not_that_of_a_replay(name: str) -> None:
     """Other rewrites have other numbers there, and each request comes right before its answer."""
-    log = run_live(session(7, 24), POLICIES["lean"]).log
+    log = live_session(7, 24).log
 
     def replayed(*, is_rewritten_meanwhile: bool) -> PolicyReplay:
         def reported(seq: int, event: Event) -> Event:
@@ -152,7 +159,7 @@ def test_which_event_a_request_was_sent_after_is_not_that_of_a_replay(name: str)
 
 def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None:
     """Pins, chosen forms and repeated steps name events, whose numbers differ in each run."""
-    log = run_live(session(3, 30), POLICIES["lean"]).log
+    log = live_session(3, 30).log
     replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
     size = 9_000
@@ -160,7 +167,7 @@ def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None
     before = replay.run(POLICIES["balanced"])
     at, seq = log[-1].at, log[-1].seq
     added: list[Event] = [Pinned(output.seq), FormChosen(output.seq, "preview", "x", size)]
-    added += [entry.event for entry in run_live(session(4, 2), POLICIES["lean"]).log[1:]]
+    added += [entry.event for entry in live_session(4, 2).log[1:]]
     replay.add([RecordedEvent(seq + n, at, event) for n, event in enumerate(added, 1)])
     after = replay.run(POLICIES["balanced"])
     assert after.points[: len(before.points)] == before.points
@@ -169,12 +176,12 @@ def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None
 
 def test_what_the_user_excluded_is_out_of_the_replay_until_that_is_undone() -> None:
     """Its events name others by number, and may come in another part of the log than those."""
-    log = run_live(session(3, 24), POLICIES["lean"]).log
+    log = live_session(3, 24).log
     of_policy = next(entry.seq for entry in log if isinstance(entry.event, FoldMade))
     output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
     assert isinstance(output.event, ToolAnswered)
     at, next_seq = log[-1].at, log[-1].seq + 1
-    turn = [entry.event for entry in run_live(session(4, 1), POLICIES["lean"]).log[1:]]
+    turn = [entry.event for entry in live_session(4, 1).log[1:]]
 
     def sent(*events: Event) -> int:
         replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
@@ -189,7 +196,7 @@ def test_what_the_user_excluded_is_out_of_the_replay_until_that_is_undone() -> N
 
 
 def test_a_name_that_only_an_excluded_output_held_is_not_covered() -> None:
-    log = run_live(session(3, 24), POLICIES["lean"]).log
+    log = live_session(3, 24).log
     events = [entry.event for entry in log]
     output = next(event for event in events if isinstance(event, ToolAnswered))
     answer = next(event for event in events if isinstance(event, AssistantSpoke) and event.calls)
@@ -242,7 +249,7 @@ def test_the_first_request_that_is_stopped_is_the_one_that_the_live_engine_stops
 
 def test_each_request_counts_as_the_provider_reported_it() -> None:
     """By its own report, though later ones differ; unreported, as it was shown then."""
-    log, reported = run_live(session(7, 12), POLICIES["off"]).log, list[int]()
+    log, reported = list(live_session(7, 12, "off").log), list[int]()
     for position, recorded in enumerate(log):
         if isinstance(answer := recorded.event, AssistantSpoke):
             ratio = 1.1 - len(reported) / 100
@@ -258,11 +265,11 @@ def test_each_request_counts_as_the_provider_reported_it() -> None:
 
 
 def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
-    log = run_live(session(3, 12), POLICIES["lean"]).log
+    log = list(live_session(3, 12).log)
     middle = log[len(log) // 2]
     added = [
         TurnRetried(0, middle.seq),
-        *(entry.event for entry in run_live(session(4, 2), POLICIES["lean"]).log[1:]),
+        *(entry.event for entry in live_session(4, 2).log[1:]),
     ]
     log += [RecordedEvent(log[-1].seq + n, log[-1].at, event) for n, event in enumerate(added, 1)]
     points = replay_policy(log, POLICIES["off"], MODEL, 0).points
@@ -270,7 +277,7 @@ def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
 
 
 def test_the_first_picture_counts_what_the_session_began_with() -> None:
-    log = run_live(session(7, 4), POLICIES["off"]).log
+    log = live_session(7, 4, "off").log
     begun = OpeningGiven((StandingText("personal", "Be brief.", 250),))
     later = [RecordedEvent(recorded.seq + 1, recorded.at, recorded.event) for recorded in log]
     replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
@@ -280,7 +287,7 @@ def test_the_first_picture_counts_what_the_session_began_with() -> None:
 
 def test_the_first_picture_has_every_request_and_no_coverage() -> None:
     """Without rewrites it is exact; with them it is of the same size."""
-    live = run_live(session(7, 40), POLICIES["lean"])
+    live = live_session(7, 40)
     replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
     replay.add(live.log)
     for name in ("off", "balanced", "handovers"):
@@ -300,6 +307,16 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
     assert early.seq < late.seq, "a fold waits until its names pay as well"
 
 
+@functools.cache
+def long_log() -> tuple[RecordedEvent, ...]:
+    with closing(Replayer("off", window=1 << 40)) as replayer:
+        for message, is_turn_end in with_turn_ends(session(7, 250)):
+            replayer.feed(message)
+            if is_turn_end:
+                replayer.end_turn()
+        return tuple(replayer.session.log)
+
+
 @pytest.mark.parametrize("name", ["plain", "classic", "balanced", "lean"])
 def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
     """Plain caches outputs by age alone, however many tokens it protects; it made a handover of them.
@@ -308,19 +325,14 @@ def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
     """
     model = msgspec.structs.replace(MODEL, window=128_000)
     replay = SessionReplay(SessionFacts(model, 500), LineTokenCounter.bundled())
-    with closing(Replayer("off", window=1 << 40)) as replayer:
-        for message, is_turn_end in with_turn_ends(session(7, 250)):
-            replayer.feed(message)
-            if is_turn_end:
-                replayer.end_turn()
-        replay.add(replayer.session.log)
+    replay.add(long_log())
     first, exact = replay.approximate(PROFILES[name]), replay.run(PROFILES[name])
     assert first.billed == pytest.approx(exact.billed, rel=0.25)
     assert first.sent == pytest.approx(exact.sent, rel=0.3)
 
 
 def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there() -> None:
-    live = run_live(session(7, 40), POLICIES["lean"])
+    live = live_session(7, 40)
     replay, policy = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()), POLICIES["balanced"]
     replay.add(live.log)
     estimate, parts = replay.approximate(policy), list[PolicyReplay]()
@@ -344,7 +356,7 @@ def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there
 
 def test_a_picture_has_nothing_of_a_replay_that_decided_otherwise_in_the_meantime() -> None:
     """One that came to the same goes on with the session, until it no longer does."""
-    log, policy = run_live(session(7, 60), POLICIES["lean"]).log, POLICIES["handovers"]
+    log, policy = live_session(7, 60).log, POLICIES["handovers"]
     changed = msgspec.structs.replace(policy, handover_least_gain=0.2)
     replay, pictures = (
         SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()),
@@ -373,9 +385,9 @@ def test_an_empty_session_is_replayed() -> None:
 @pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
 def test_what_follows_the_newest_request_changes_no_replay_yet(name: str) -> None:
     """Such as a choice, an undo or an output: the next request is the first with it."""
-    log = run_live(session(7, 40), POLICIES["lean"]).log
+    log = live_session(7, 40).log
     user = UserSpoke("And now?", 40)
-    for end in range(len(log), 0, -7):
+    for end in range(len(log), 0, -17):
         cut, newest = log[:end], end
         later: list[Event] = [PolicyChosen(), Pinned(newest), Unpinned(newest), user]
         whole = [*cut, *(RecordedEvent(end + n, cut[-1].at + n, event) for n, event in enumerate(later, 1))]
@@ -390,7 +402,7 @@ def test_what_follows_the_newest_request_changes_no_replay_yet(name: str) -> Non
 @pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
 def test_a_replay_goes_on_with_its_session_as_if_it_had_begun_anew(name: str) -> None:
     """Also one that was called off, and with names that no call had used before."""
-    log = run_live(session(7, 40), POLICIES["lean"]).log
+    log = live_session(7, 40).log
     replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
     for start in range(0, len(log), 30):
         replay.add(log[start : start + 30])
@@ -400,7 +412,7 @@ def test_a_replay_goes_on_with_its_session_as_if_it_had_begun_anew(name: str) ->
 
 
 def test_only_what_is_new_in_a_session_is_replayed() -> None:
-    log = run_live(session(3, 40), POLICIES["lean"]).log
+    log = live_session(3, 40).log
     replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     looks = 0
 
@@ -427,7 +439,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", list(FIELDS))
 def test_a_replay_that_read_no_field_that_differs_is_the_replay_of_the_changed_policy(name: str) -> None:
     """Also when the field is read later, as the session goes on, and when the first one was called off."""
-    log = run_live(session(7, 25), POLICIES["lean"]).log
+    log = live_session(7, 25).log
     replay, base = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled()), POLICIES[name]
     for start, end in ((0, 40), (40, len(log))):
         replay.add(log[start:end])
@@ -440,7 +452,7 @@ def test_a_replay_that_read_no_field_that_differs_is_the_replay_of_the_changed_p
 
 
 def test_a_field_that_no_decision_read_changes_nothing_at_once() -> None:
-    log = run_live(session(3, 40), POLICIES["lean"]).log
+    log = live_session(3, 40).log
     replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     replay.add(log)
     result = replay.run(POLICIES["balanced"])
@@ -449,11 +461,11 @@ def test_a_field_that_no_decision_read_changes_nothing_at_once() -> None:
 
 
 def changes_of(policy: ContextPolicy) -> list[ContextPolicy]:
-    """The policy with each of its thresholds a little lower or higher, and far off, where that is allowed."""
+    """The policy with each of its thresholds a little higher, and far lower, where that is allowed."""
     changed = []
     for field in sorted(THRESHOLDS):
         value = getattr(policy, field)
-        for factor in (0.5, 0.9, 1.1, 2):
+        for factor in (0.5, 1.1):
             number = value * factor if isinstance(value, float) else round(value * factor)
             with suppress(ValueError):
                 changed.append(msgspec.structs.replace(policy, **{field: number}))
@@ -463,7 +475,7 @@ def changes_of(policy: ContextPolicy) -> list[ContextPolicy]:
 @pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
 def test_a_threshold_that_leads_to_the_same_decisions_is_exact_at_once(name: str) -> None:
     """However far it is from what was compared with it: as a replay of its own."""
-    log = run_live(session(5, 12), POLICIES["lean"]).log
+    log = live_session(5, 12).log
     replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     replay.add(log)
     replay.run(POLICIES[name])
@@ -472,8 +484,6 @@ def test_a_threshold_that_leads_to_the_same_decisions_is_exact_at_once(name: str
         result = replay._same_run(changed, lambda: True)
         if result is not None:
             at_once.append((changed, result))
-    assert {changed.cache_ttl_s for changed, _ in at_once} == {150, 270, 300, 330, 600}, (
-        "it is read each time"
-    )
+    assert {changed.cache_ttl_s for changed, _ in at_once} == {150, 300, 330}, "it is read each time"
     for changed, result in at_once:
         assert result == replay_policy(log, changed, MODEL, 0), changed

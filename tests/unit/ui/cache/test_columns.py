@@ -27,11 +27,12 @@ def test_an_index_is_named_after_what_it_belongs_to(maker: str, name: str) -> No
     assert tool_name(replace(row, state="elsewhere")) == maker
 
 
-def test_states_have_four_names_and_a_meaning_each() -> None:
+def test_states_have_five_names_and_a_meaning_each() -> None:
     """The panel, the chat and the cache say the same of a message; a filter has each name once."""
-    assert set(STATE_WORDS) == set(get_args(MessageState))
+    assert set(STATE_WORDS) == {*get_args(MessageState), "in_part"}
     assert {words.label for words in STATE_WORDS.values()} == {
         "In context",
+        "In part",
         "Cached",
         "Compacted",
         "Left out",

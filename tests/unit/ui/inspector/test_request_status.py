@@ -36,7 +36,7 @@ def test_what_is_ready_to_be_cached_is_what_a_rewrite_takes_along_now() -> None:
         simulator.answer_call(0, f"{step} line of output\n" * 300)
     assert ready[0] == 0 < max(ready)
     caching, _ = state_with(RewriteStatus(cachable=2_400)).waiting
-    assert (caching.title, caching.figures) == ("Caching", (("Ready to be cached", "2.4k"),))
+    assert (caching.title, caching.figures) == ("To be cached", (("Ready", "2.4k"),))
 
 
 @pytest.mark.parametrize("profile", ["balanced", "lean", "classic", "plain"])

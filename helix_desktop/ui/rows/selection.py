@@ -1,15 +1,12 @@
-"""A selection that runs across messages."""
+"""A selection that runs across rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.markdown.plain_text import BlockText
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.viewport.item_cache import ItemCache
+from helix_desktop.ui.rows.item import BlockText, ListItem
+from helix_desktop.ui.rows.viewport import RowSource
 
 _MAX_RENDERED_ROWS = 200  # larger selections are copied from the rows' source, so that copying stays quick
 
@@ -25,9 +22,8 @@ class TextPosition(NamedTuple):
 class Selection:
     """From an anchor to a head; empty when they are the same."""
 
-    def __init__(self, model: ChatModel, item_cache: ItemCache) -> None:
-        self._model = model
-        self._item_cache = item_cache
+    def __init__(self, source: RowSource) -> None:
+        self._source = source
         self.anchor: TextPosition | None = None
         self.head: TextPosition | None = None
 
@@ -60,7 +56,7 @@ class Selection:
             return None
         return min(self.anchor, self.head), max(self.anchor, self.head)
 
-    def ranges(self, index: int, item: RowItem) -> dict[int, tuple[int, int]]:
+    def ranges(self, index: int, item: ListItem) -> dict[int, tuple[int, int]]:
         """Return the selected positions of a row that are in sight or near, by number of the text."""
         bounds = self.bounds()
         if bounds is None or not bounds[0].row <= index <= bounds[1].row:
@@ -81,7 +77,7 @@ class Selection:
             self.select(*bounds)
 
     def select_all(self) -> None:
-        last = len(self._model) - 1
+        last = self._source.count() - 1
         if last >= 0:
             last_bounds, first = self._row_bounds(last), self._row_bounds(0)
             self.select(
@@ -102,15 +98,15 @@ class Selection:
         first, last = bounds
         many = last.row - first.row > _MAX_RENDERED_ROWS
         parts = []
-        for index in range(first.row, min(last.row, len(self._model) - 1) + 1):
+        for index in range(first.row, min(last.row, self._source.count() - 1) + 1):
             if many and first.row < index < last.row:
-                parts.append(text_of_row(self._model.row(index)))
+                parts.append(self._source.source_text(index))
                 continue
             parts.append(_join_texts(self._selected_texts(index, first, last)))
         return "\n\n".join(part for part in parts if part)
 
     def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
-        item = self._item_cache.get(index)
+        item = self._source.get(index)
         first, last = item.edge_text(last=False), item.edge_text(last=True)
         if first is None or last is None:
             return None
@@ -118,7 +114,7 @@ class Selection:
 
     def _selected_texts(self, index: int, first: TextPosition, last: TextPosition) -> Iterator[BlockText]:
         """Return a row's selected text; positions are needed only where the selection starts and ends."""
-        item = self._item_cache.get(index)
+        item = self._source.get(index)
         for words in item.block_texts():
             at = (index, words.number)
             if not first[:2] <= at <= last[:2]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.chat.viewport.scroll_layout import HeightIndex, ScrollLayout
+from helix_desktop.ui.rows.scroll_layout import HeightIndex, ScrollLayout
 
 _heights = st.lists(st.integers(1, 900).map(float), min_size=1, max_size=1_400)
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QApplication, QWidget
 
-from helix_desktop.ui.chat.actions import ScrollText
-from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painting import PaintState
-from helix_desktop.ui.chat.items.text_and_code_blocks import scroll_by_key
-from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_texts import accessible_name
-from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 from helix_desktop.ui.design.mirror import keep_left_to_right, mirror, visual_rect
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.kit.boxes import PaintState
+from helix_desktop.ui.rows.item import ListItem
+from helix_desktop.ui.rows.scroll_layout import PlacedRow
 
 _BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
 
@@ -28,7 +23,7 @@ class RowWidget(QWidget):
         super().__init__(parent)
         self._pool = pool
         self.index = -1
-        self.item: RowItem | None = None
+        self.item: ListItem | None = None
         self.focused_area = ""
         self._text: RowText | None = None
         self._buttons: dict[str, RowButton] = {}
@@ -37,11 +32,11 @@ class RowWidget(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
-    def bind(self, index: int, item: RowItem) -> None:
+    def bind(self, index: int, item: ListItem) -> None:
         if item is not self.item or index != self.index:
-            same_row = self.item is not None and self.item.row.key == item.row.key
+            same_row = self.item is not None and self.item.key == item.key
             self.index, self.item = index, item
-            self.setAccessibleName(accessible_name(item.row))
+            self.setAccessibleName(item.accessible_name)
             self._host(item.widget)
             if not same_row or item.hit_area(self.focused_area) is None:
                 self.focused_area = ""
@@ -69,7 +64,7 @@ class RowWidget(QWidget):
         here = QApplication.focusWidget()
         return self._hosted is not None and here is not None and self._hosted.isAncestorOf(here)
 
-    def place(self, x: float, y: float, item: RowItem) -> None:
+    def place(self, x: float, y: float, item: ListItem) -> None:
         """Place the item's origin at a point of the viewport."""
         height = round(item.height + item.room_below) + 1
         rect = QRect(round(x) - _BLEED, round(y), round(item.width) + 2 * _BLEED, height)
@@ -166,19 +161,14 @@ class RowWidget(QWidget):
         try:
             self.item.paint(painter, paint)
         except Exception as error:  # noqa: BLE001 - Qt ends the process over what leaves a paint event
-            self._pool.failed.emit(self.item.row.key, error)
+            self._pool.failed.emit(self.item.key, error)
         painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
         if area is not None and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pool.activated.emit(self.index, area)
-        elif (
-            self.item is not None
-            and area is not None
-            and isinstance(area.action, ScrollText)
-            and scroll_by_key(self.item.text(area.action.text_number), event.key())
-        ):
+        elif self.item is not None and area is not None and self.item.scroll_by_key(area, event.key()):
             self.update()
         else:
             event.ignore()
@@ -215,22 +205,22 @@ class RowWidgetPool(QObject):
     def __init__(self, viewport: RowArea) -> None:
         super().__init__(viewport)
         self._viewport = viewport
-        self.paint_state: Callable[[int, RowItem], PaintState] = lambda *_: PaintState(QRectF())
+        self.paint_state: Callable[[int, ListItem], PaintState] = lambda *_: PaintState(QRectF())
         """How the row of an index looks at this moment."""
         self._free: list[RowWidget] = []
-        self.visible: dict[RowKey, RowWidget] = {}
+        self.visible: dict[Hashable, RowWidget] = {}
         viewport.rows = lambda: sorted(self.visible.values(), key=lambda widget: widget.index)
 
-    def place(self, rows: list[tuple[PlacedRow, RowItem, float]], x: float) -> None:
+    def place(self, rows: list[tuple[PlacedRow, ListItem, float]], x: float) -> None:
         """Show these items; each comes with its place and the room above it."""
-        keys = {item.row.key for _, item, _ in rows}
+        keys = {item.key for _, item, _ in rows}
         for key in [key for key in self.visible if key not in keys]:
             self._recycle(key)
         for placed, item, gap in rows:
-            widget = self.visible.get(item.row.key)
+            widget = self.visible.get(item.key)
             if widget is None:
                 widget = self._free.pop() if self._free else RowWidget(self._viewport, self)
-                self.visible[item.row.key] = widget
+                self.visible[item.key] = widget
             widget.bind(placed.row_index, item)
             widget.place(x, placed.y + gap, item)
         for widget in self._free:
@@ -243,7 +233,7 @@ class RowWidgetPool(QObject):
     def focused_widget(self) -> RowWidget | None:
         return next((widget for widget in self.visible.values() if widget.has_keyboard()), None)
 
-    def _recycle(self, key: RowKey) -> None:
+    def _recycle(self, key: Hashable) -> None:
         widget = self.visible.pop(key)
         if widget.has_keyboard():
             self.focus_lost.emit()
@@ -251,15 +241,12 @@ class RowWidgetPool(QObject):
         self._free.append(widget)
 
 
-tr = Translator("Chat")
-
-
 class RowArea(QWidget):
-    """The viewport of the conversation: a list of rows, in the order of the conversation."""
+    """The viewport of a list: its rows in order, under a name."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__()
-        self.setAccessibleName(tr("Messages"))
+        self.setAccessibleName(name)
         self.rows: Callable[[], Sequence[QWidget]] = tuple
 
     def make_accessible(self) -> QAccessibleWidget:

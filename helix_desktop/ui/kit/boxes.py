@@ -1,0 +1,776 @@
+"""Rows of lists from boxes: a tree of them is measured, placed, painted, hit by the mouse, and read aloud.
+
+All sizes are pixels at 100 % text size; places are pixels on screen, from where lines begin: a painter that
+`mirror` has turned shows them from right to left, with words and pictures as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QPainter,
+    QPen,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.design.document_units import count_units, slice_units
+from helix_desktop.ui.design.mirror import (
+    draw_pixmap,
+    draw_text,
+    is_right_to_left,
+    text_direction,
+    turn_back,
+    visual_rect,
+)
+from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.kit.styled_words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
+from helix_desktop.words.direction import first_direction
+
+
+class HitArea(NamedTuple):
+    """An area of a row that can be clicked, or focused with Tab.
+
+    `name` is its object name, and its own in the row.
+    """
+
+    name: str
+    action: Any
+    label: str
+    rect: QRectF
+    radius: float = 7.0
+    tip: str = ""
+
+
+class TextMark(NamedTuple):
+    """A range of characters with a colored background, for selections and search hits."""
+
+    start: int
+    end: int
+    color: QColor
+
+
+@dataclass(slots=True)
+class PaintState:
+    """How a row looks at this moment: names are those of its areas."""
+
+    clip: QRectF
+    hovered: str = ""
+    focused: str = ""
+    pressed: str = ""
+    copied: str = ""
+    tick: int = 0  # steps of the spinner
+    marks: dict[int, list[TextMark]] = field(default_factory=dict)  # by number of the text
+
+
+class Pen(NamedTuple):
+    """What boxes are painted with."""
+
+    qt: QPainter
+    theme: Theme
+    state: PaintState
+
+    def color(self, token: str) -> QColor:
+        return color_of(getattr(self.theme, token))
+
+    def box(self, rect: QRectF, fill: str, edge: str, radius: float, width: float = 1) -> None:
+        """Paint a rounded ground with an edge; tokens, empty for none."""
+        self.qt.setPen(QPen(self.color(edge), width) if edge else Qt.PenStyle.NoPen)
+        self.qt.setBrush(self.color(fill) if fill else Qt.BrushStyle.NoBrush)
+        inset = width / 2 if edge else 0
+        self.qt.drawRoundedRect(rect.adjusted(inset, inset, -inset, -inset), radius, radius)
+
+
+@cache
+def color_of(value: str) -> QColor:
+    """Return a color of its #rrggbb token."""
+    return QColor(value)
+
+
+@cache
+def _face(px: int, weight: int, is_code: bool, _base_px: int) -> tuple[QFont, QFontMetricsF]:
+    font = ui_font(px, weight, is_code)
+    return font, QFontMetricsF(font)
+
+
+def face(px: int, weight: int = 400, is_code: bool = False) -> tuple[QFont, QFontMetricsF]:
+    """Return a font at the text size in force, and its measures."""
+    return _face(px, weight, is_code, QApplication.font().pixelSize())
+
+
+@dataclass(slots=True, eq=False)
+class Box:
+    """A part of a row; `grow` takes what the others leave, `shrink` gives way where there is too little."""
+
+    grow: bool = field(default=False, kw_only=True)
+    shrink: bool = field(default=False, kw_only=True)
+    tip: str = field(default="", kw_only=True)
+    rect: QRectF = field(default_factory=QRectF, kw_only=True)
+
+    def width(self) -> float:
+        """Return how wide it is where there is room."""
+        return 0.0
+
+    def height(self, width: float) -> float:
+        return 0.0
+
+    def place(self, rect: QRectF) -> None:
+        self.rect = rect
+
+    def paint(self, pen: Pen) -> None: ...
+
+    def parts(self) -> Iterator[Box]:
+        """Yield it and all that it holds, from back to front."""
+        yield self
+
+    @property
+    def spoken(self) -> str:
+        """Return what a screen reader says of it."""
+        return ""
+
+
+@dataclass(slots=True, eq=False)
+class Space(Box):
+    """Free room, `px` high and wide."""
+
+    px: int = 0
+
+    def width(self) -> float:
+        return scaled(self.px)
+
+    def height(self, width: float) -> float:
+        return scaled(self.px)
+
+
+@dataclass(slots=True, eq=False)
+class Text(Box):
+    """One line; cut where there is no room, with the whole of it as its tip. `marks` are what was searched.
+
+    `cut` shortens it to so many pixels; without one it loses its end, or what `elide` says.
+    """
+
+    words: str
+    px: int = 13
+    color: str = "text"
+    weight: int = 400
+    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    cut: Callable[[QFontMetricsF, str, float], str] | None = None
+    marks: Sequence[tuple[int, int]] = ()
+    _shown: str = ""
+
+    def width(self) -> float:
+        return face(self.px, self.weight)[1].horizontalAdvance(self.words) + 1
+
+    def height(self, width: float) -> float:
+        return face(self.px, self.weight)[1].height()
+
+    def place(self, rect: QRectF) -> None:
+        self.rect, self._shown = rect, self.words
+        if self.width() > rect.width():
+            metrics, room = face(self.px, self.weight)[1], max(0.0, rect.width())
+            cut = self.cut or (lambda metrics, words, room: metrics.elidedText(words, self.elide, room))
+            self._shown, self.tip = cut(metrics, self.words, room), self.words
+
+    def paint(self, pen: Pen) -> None:
+        if self.marks and text_direction(self._shown) == Qt.LayoutDirection.LeftToRight:
+            self._paint_marks(pen)
+        pen.qt.setFont(face(self.px, self.weight)[0])
+        pen.qt.setPen(pen.color(self.color))
+        draw_text(pen.qt, self.rect, Qt.AlignmentFlag.AlignVCenter, self._shown)
+
+    def _paint_marks(self, pen: Pen) -> None:
+        """Paint behind the words what was searched for; where their beginning is lost, behind their end."""
+        metrics, shown = face(self.px, self.weight)[1], self._shown
+        is_end = self.elide is Qt.TextElideMode.ElideLeft
+        shift = len(shown) - len(self.words) if is_end else 0
+        pairs = enumerate(zip(shown, self.words, strict=False))
+        same = next((at for at, (left, whole) in pairs if left != whole), len(shown))
+        for start, end in self.marks:
+            first, last = max(start + shift, 1 if shift else 0), min(end + shift, len(shown))
+            if first < last and (shift or first < same):
+                left, right = (metrics.horizontalAdvance(shown[:at]) for at in (first, last))
+                ground = QRectF(self.rect.x() + left - 1, 0, right - left + 2, metrics.height())
+                ground.moveTop(self.rect.center().y() - metrics.height() / 2)
+                pen.box(ground, "warn_soft", "", 3)
+
+    @property
+    def spoken(self) -> str:
+        return self.words
+
+
+_LINE_HEIGHT = 1.4  # of words that wrap, in font sizes
+_MEASURED = 2_000  # characters: more than any row has room for
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+
+@dataclass(slots=True, eq=False)
+class Words(Box):
+    """Text that wraps, and is selected across rows; `tail` stands behind its last word, as chips do.
+
+    `is_marked_up`: signs of code and emphasis in it are shown as what they mean.
+    """
+
+    words: str
+    px: int = 13
+    color: str = "text"
+    weight: int = 400
+    is_code: bool = False
+    is_marked_up: bool = False
+    tail: Sequence[Box] = ()
+    number: int = 0  # by which its row, selections and matches know it
+    _layout: QTextLayout | None = None
+    _styles: list[StyledPart] = field(default_factory=list)
+    _size: tuple[float, float] = (-1.0, 0.0)  # width and height
+    _tail_places: list[QPointF] = field(default_factory=list)
+
+    def width(self) -> float:
+        lines = self.words[:_MEASURED].split("\n")
+        metrics = face(self.px, self.weight, self.is_code)[1]
+        tail = sum(box.width() + 4 for box in self.tail)
+        return max(map(metrics.horizontalAdvance, lines)) + 1 + (tail + 8 if tail else 0)
+
+    def height(self, width: float) -> float:
+        if self._size[0] != width:
+            self._size = width, self._wrap(width)
+        return self._size[1]
+
+    def place(self, rect: QRectF) -> None:
+        self.height(rect.width())
+        self.rect = rect
+        for box, place in zip(self.tail, self._tail_places, strict=True):
+            chip = QRectF(place, place)
+            chip.setSize(QRectF(0, 0, box.width(), box.height(box.width())).size())
+            if self.runs_against:  # what follows the words does so in their direction
+                chip.moveLeft(rect.width() - chip.right())
+            box.place(chip.translated(rect.topLeft()))
+
+    @property
+    def runs_against(self) -> bool:
+        """Return True if the words run from left to right in a window that does not, or the other way."""
+        return (first_direction(self.words) == "right_to_left") != is_right_to_left()
+
+    def _prepare(self) -> QTextLayout:
+        words, styles = self.words, list[StyledPart]()
+        if self.is_marked_up:
+            words, styles, _ = strip_markup(" ".join(self.words.split()))
+            self.words = words
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        if self.is_code:
+            option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        elif is_right_to_left() and not self.is_marked_up:  # beside what stands before it
+            option.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute)
+        layout = QTextLayout(words.replace("\n", "\u2028"), face(self.px, self.weight, self.is_code)[0])
+        layout.setTextOption(option)
+        layout.setCacheEnabled(True)
+        if styles:
+            layout.setFormats([part for style in styles for part in formats(*style, words)])
+            self._styles = styles
+        return layout
+
+    def line_height(self) -> float:
+        """Return how high one line is."""
+        natural = face(self.px, self.weight, self.is_code)[1].height()
+        return natural if self.is_code else max(natural, scaled(round(self.px * _LINE_HEIGHT)))
+
+    def _wrap(self, width: float) -> float:
+        layout = self._layout = self._layout or self._prepare()
+        tall = max(self.line_height(), *(box.height(0) for box in self.tail), 0.0)
+        layout.beginLayout()
+        y = end = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            line.setPosition(QPointF(0, y + (tall - line.height()) / 2))
+            y, end = y + tall, line.naturalTextWidth()
+        layout.endLayout()
+        self._tail_places, x, y = [], end + 8, y - tall
+        for box in self.tail:
+            wide = box.width()
+            if x + wide > width and x > 0:
+                x, y = 0.0, y + tall + 2
+            self._tail_places.append(QPointF(x, y + (tall - box.height(wide)) / 2))
+            x += wide + 4
+        return y + tall
+
+    def paint(self, pen: Pen) -> None:
+        layout = self._layout
+        if layout is None:
+            return
+        pen.qt.save()
+        turn_back(pen.qt, self.rect)
+        self._paint_code_grounds(pen, layout)
+        marks = []
+        for mark in pen.state.marks.get(self.number, ()):
+            form = QTextCharFormat()
+            form.setBackground(mark.color)
+            marks.append(format_range(mark.start, mark.end - mark.start, form))
+        pen.qt.setPen(pen.color(self.color))
+        clip = pen.state.clip
+        seen = (
+            QRectF(self.rect.x(), clip.y(), self.rect.width(), clip.height()) if clip.isValid() else QRectF()
+        )
+        layout.draw(pen.qt, self.rect.topLeft(), marks, seen)
+        pen.qt.restore()
+        for box in self.tail:
+            box.paint(pen)
+
+    def _paint_code_grounds(self, pen: Pen, layout: QTextLayout) -> None:
+        pen.qt.setPen(Qt.PenStyle.NoPen)
+        pen.qt.setBrush(pen.color("inline_code"))
+        for start, length, style in self._styles:
+            for number in range(layout.lineCount() if style == "code" else 0):
+                line = layout.lineAt(number)
+                first = max(start, line.textStart())
+                last = min(start + length, line.textStart() + line.textLength())
+                if first < last:
+                    left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
+                    behind = 0 if last == start + length else CODE_PAD_PX  # else there is room already
+                    place = QRectF(left - CODE_PAD_PX, line.y() + 1, right - left + CODE_PAD_PX + behind, 0)
+                    place.setHeight(line.height() - 2)
+                    pen.qt.drawRoundedRect(place.translated(self.rect.topLeft()), 4, 4)
+
+    def parts(self) -> Iterator[Box]:
+        yield self
+        for box in self.tail:
+            yield from box.parts()
+
+    @property
+    def spoken(self) -> str:
+        return self.words
+
+    @property
+    def y(self) -> float:
+        return self.rect.y()
+
+    @property
+    def length(self) -> int:
+        """Return how many positions a selection can cover."""
+        return count_units(self.words)
+
+    def text(self, start: int = 0, end: int | None = None) -> str:
+        return slice_units(self.words, start, self.length if end is None else end)
+
+    def position_at(self, x: float, y: float) -> int:
+        """Return the position nearest to a point of the row."""
+        layout = self._layout
+        if layout is None:
+            return 0
+        here = visual_rect(QRectF(x - self.rect.x(), y - self.rect.y(), 0, 0), self.rect.width())
+        lines = [layout.lineAt(number) for number in range(layout.lineCount())]
+        line = next((line for line in lines if line.y() + line.height() > here.y()), lines[-1])
+        return int(line.xToCursor(here.x()))
+
+    def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
+        """Return where the word, or the paragraph, at a position begins and ends."""
+        if whole_block:
+            begin = self.words.rfind("\n", 0, position) + 1
+            end = self.words.find("\n", position)
+            return begin, len(self.words) if end < 0 else end
+        spans = (hit.span() for hit in _WORD.finditer(self.words))
+        return next((span for span in spans if span[0] <= position < span[1]), (position, position))
+
+
+def _x(position: object) -> float:
+    # The binding gives the position alone, or with the cursor's place behind it.
+    first = position[0] if isinstance(position, tuple) else position
+    return first if isinstance(first, float) else 0.0
+
+
+@dataclass(slots=True, eq=False)
+class Icon(Box):
+    """A line drawing in a token's color."""
+
+    name: str
+    color: str = "muted"
+    px: int = 15
+
+    def width(self) -> float:
+        return scaled(self.px)
+
+    def height(self, width: float) -> float:
+        return scaled(self.px)
+
+    def paint(self, pen: Pen) -> None:
+        side, ratio = scaled(self.px), pen.qt.device().devicePixelRatio()
+        picture = pixmap(self.name, getattr(pen.theme, self.color), side, ratio)
+        center = self.rect.center()
+        draw_pixmap(pen.qt, round(center.x() - side / 2), round(center.y() - side / 2), picture)
+
+
+@dataclass(slots=True, eq=False)
+class Dot(Box):
+    """A filled circle of `px` in diameter, in the middle of `line` pixels if it stands beside words."""
+
+    color: str
+    px: float = 4
+    line: int = 0
+
+    def width(self) -> float:
+        return self.px
+
+    def height(self, width: float) -> float:
+        return scaled(self.line) if self.line else self.px
+
+    def paint(self, pen: Pen) -> None:
+        pen.qt.setPen(Qt.PenStyle.NoPen)
+        pen.qt.setBrush(pen.color(self.color))
+        pen.qt.drawEllipse(self.rect.center(), self.px / 2, self.px / 2)
+
+
+_PILL_ICON_PX = 12
+
+
+@dataclass(slots=True, eq=False)
+class Pill(Box):
+    """A capsule with words, an icon, or both; a `fill` in place of that of its tone."""
+
+    words: str
+    tone: Tone = "neutral"
+    icon: str = ""
+    is_code: bool = False
+    px: int = 11
+    high: int = 21
+    fill: str = ""
+
+    def width(self) -> float:
+        words = int(face(self.px, 500, self.is_code)[1].horizontalAdvance(self.words)) + 18
+        return words + ((_PILL_ICON_PX + 4 if self.words else _PILL_ICON_PX - 6) if self.icon else 0)
+
+    def height(self, width: float) -> float:
+        return scaled(self.high)
+
+    def paint(self, pen: Pen) -> None:
+        colors = tone_colors(pen.theme, self.tone)
+        if self.fill:
+            colors = (colors[0], *2 * (str(getattr(pen.theme, self.fill)),))
+        inner = self.rect.adjusted(0.5, 0.5, -0.5, -0.5)
+        font, metrics = face(self.px, 500, self.is_code)
+        left = 8 + (_PILL_ICON_PX + 4 if self.icon else 0)
+        shown = metrics.elidedText(self.words, Qt.TextElideMode.ElideRight, inner.width() - left - 6)
+        paint_pill(pen.qt, inner, shown, colors, font, left)
+        if self.icon:
+            picture = pixmap(self.icon, colors[0], _PILL_ICON_PX, pen.qt.device().devicePixelRatio())
+            top = round(self.rect.center().y() - _PILL_ICON_PX / 2)
+            draw_pixmap(pen.qt, self.rect.x() + (8 if self.words else 6), top, picture)
+
+    @property
+    def spoken(self) -> str:
+        return self.words
+
+
+@dataclass(slots=True, eq=False)
+class Drawing(Box):
+    """What paints itself, `size` wide and high; `name` says what it shows."""
+
+    size: tuple[int, int]
+    draw: Callable[[Pen, QRectF], object]
+    name: str = ""
+
+    def width(self) -> float:
+        return scaled(self.size[0])
+
+    def height(self, width: float) -> float:
+        return scaled(self.size[1]) if self.size[1] > 1 else self.size[1]
+
+    def paint(self, pen: Pen) -> None:
+        self.draw(pen, self.rect)
+
+    @property
+    def spoken(self) -> str:
+        return self.name
+
+
+def paint_box(painter: QPainter, rect: QRectF, theme: Theme, box: Box) -> None:
+    """Paint a box into the middle of a line's height, as delegates do."""
+    high = min(rect.height(), box.height(rect.width()))
+    box.place(QRectF(rect.x(), round(rect.y() + (rect.height() - high) / 2), rect.width(), high))
+    box.paint(Pen(painter, theme, PaintState(QRectF())))
+
+
+def rule() -> Drawing:
+    """Return a thin line from side to side."""
+    return Drawing((0, 1), lambda pen, rect: pen.qt.fillRect(rect, pen.color("border")))
+
+
+ButtonLook: TypeAlias = Literal["link", "push", "icon", "chip", "head"]
+_PADS: dict[ButtonLook, tuple[int, int]] = {  # beside and above what is in it
+    "link": (3, 4), "push": (14, 6), "icon": (7, 7), "chip": (0, 0), "head": (0, 5),
+}  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class Button(Box):
+    """A part that can be pressed, by mouse, keyboard and screen reader; `name` finds it in its row."""
+
+    name: str
+    action: Any
+    content: Box
+    label: str
+    look: ButtonLook = "link"
+
+    def width(self) -> float:
+        return self.content.width() + 2 * scaled(_PADS[self.look][0])
+
+    def height(self, width: float) -> float:
+        return self.content.height(width) + 2 * scaled(_PADS[self.look][1])
+
+    def place(self, rect: QRectF) -> None:
+        self.rect = rect
+        x, y = map(scaled, _PADS[self.look])
+        self.content.place(rect.adjusted(x, y, -x, -y))
+
+    @property
+    def area(self) -> HitArea:
+        radius = self.rect.height() / 2 if self.look == "chip" else 6 if self.look != "push" else 8
+        return HitArea(self.name, self.action, self.label, self.rect, radius, self.tip)
+
+    def paint(self, pen: Pen) -> None:
+        is_active = self.name in (pen.state.hovered, pen.state.pressed)
+        match self.look:
+            case "push":
+                pen.box(self.rect, "hover" if is_active else "surface", "border_strong", 8)
+            case "link" if is_active:
+                pen.box(self.rect, "accent_soft", "", 6)
+            case "icon" if is_active:
+                pen.box(self.rect, "hover", "", 6)
+        self.content.paint(pen)
+        if self.look == "chip" and is_active:
+            pen.box(self.rect, "", "accent", self.rect.height() / 2)
+
+    def parts(self) -> Iterator[Box]:
+        """Yield it alone: what is in it is read as its label."""
+        yield self
+
+
+@dataclass(slots=True, eq=False)
+class Row(Box):
+    """Boxes side by side, in the middle of the row's height or at its top."""
+
+    children: Sequence[Box] = ()
+    gap: int = 6
+    is_at_top: bool = False
+
+    def width(self) -> float:
+        return sum(child.width() for child in self.children) + self.gap * max(0, len(self.children) - 1)
+
+    def _widths(self, room: float) -> list[float]:
+        own = [child.width() for child in self.children]
+        spare = room - sum(own) - self.gap * max(0, len(own) - 1)
+        takers = [n for n, child in enumerate(self.children) if (child.grow if spare > 0 else child.shrink)]
+        for n in takers:
+            own[n] = max(0.0, own[n] + spare / len(takers))
+        return own
+
+    def height(self, width: float) -> float:
+        sizes = zip(self.children, self._widths(width), strict=True)
+        return max((child.height(wide) for child, wide in sizes), default=0.0)
+
+    def place(self, rect: QRectF) -> None:
+        self.rect, x = rect, rect.x()
+        for child, wide in zip(self.children, self._widths(rect.width()), strict=True):
+            tall = child.height(wide)
+            above = 0.0 if self.is_at_top else round((rect.height() - tall) / 2)
+            child.place(QRectF(x, rect.y() + above, wide, tall))
+            x += wide + self.gap
+
+    def paint(self, pen: Pen) -> None:
+        for child in self.children:
+            child.paint(pen)
+
+    def parts(self) -> Iterator[Box]:
+        yield self
+        for child in self.children:
+            yield from child.parts()
+
+
+@dataclass(slots=True, eq=False)
+class Column(Row):
+    """Boxes one below the other."""
+
+    gap: int = 3
+
+    def width(self) -> float:
+        return max((child.width() for child in self.children), default=0.0)
+
+    def height(self, width: float) -> float:
+        return sum(child.height(width) for child in self.children) + self.gap * max(0, len(self.children) - 1)
+
+    def place(self, rect: QRectF) -> None:
+        self.rect, y = rect, rect.y()
+        for child in self.children:
+            tall = child.height(rect.width())
+            child.place(QRectF(rect.x(), y, rect.width(), tall))
+            y += tall + self.gap
+
+
+@dataclass(slots=True, eq=False)
+class Halves(Column):
+    """Columns of one width side by side; one below the other where the row is narrower than `least`."""
+
+    gap: int = 10
+    least: int = 520
+
+    def _is_wide(self, width: float) -> bool:
+        return width >= scaled(self.least)
+
+    def _share(self, width: float) -> float:
+        return (width - self.gap * (len(self.children) - 1)) / max(1, len(self.children))
+
+    def height(self, width: float) -> float:
+        if not self._is_wide(width):
+            return Column.height(self, width)
+        return max((child.height(self._share(width)) for child in self.children), default=0.0)
+
+    def place(self, rect: QRectF) -> None:
+        if not self._is_wide(rect.width()):
+            Column.place(self, rect)
+            return
+        self.rect, share = rect, self._share(rect.width())
+        for number, child in enumerate(self.children):
+            x = rect.x() + number * (share + self.gap)
+            child.place(QRectF(x, rect.y(), share, child.height(share)))
+
+
+@dataclass(slots=True, eq=False)
+class Flow(Row):
+    """Boxes side by side, in as many lines as there have to be; `is_at_end`: each line ends at the edge."""
+
+    is_at_end: bool = False
+
+    def _lines(self, width: float) -> list[list[tuple[Box, float]]]:
+        lines: list[list[tuple[Box, float]]] = [[]]
+        x = 0.0
+        for child in self.children:
+            wide = min(child.width(), width)
+            if lines[-1] and x + wide > width:
+                x, lines = 0.0, [*lines, []]
+            lines[-1].append((child, wide))
+            x += wide + self.gap
+        return lines
+
+    def height(self, width: float) -> float:
+        lines = self._lines(width)
+        tall = sum(max((child.height(wide) for child, wide in line), default=0.0) for line in lines)
+        return tall + 4 * (len(lines) - 1)
+
+    def place(self, rect: QRectF) -> None:
+        self.rect, y = rect, rect.y()
+        for line in self._lines(rect.width()):
+            tall = max((child.height(wide) for child, wide in line), default=0.0)
+            used = sum(wide for _, wide in line) + self.gap * (len(line) - 1)
+            x = rect.right() - used if self.is_at_end else rect.x()
+            for child, wide in line:
+                own = child.height(wide)
+                child.place(QRectF(x, y + round((tall - own) / 2), wide, own))
+                x += wide + self.gap
+            y += tall + 4
+
+
+@dataclass(slots=True, eq=False)
+class Beside(Row):
+    """What takes the room there is, and others at its end, or below it where it would be too narrow.
+
+    `children` are these two, and perhaps a third that ends the first line always. `least` is the width below
+    which a longer first one does not go for the others.
+    """
+
+    gap: int = 8
+    least: int = 200
+
+    def _places(self, width: float) -> list[QRectF]:
+        first, others, *corner = self.children
+        end = corner[0].width() if corner else 0.0
+        end_height = corner[0].height(end) if corner else 0.0
+        room = width - (end + self.gap if corner else 0)
+        beside = others.width()
+        left = room - beside - self.gap
+        if left < self.least and left < first.width():
+            own = first.height(room)
+            above = max(own, end_height)
+            below = others.height(width)
+            places = [QRectF(0, (above - own) / 2, room, own), QRectF(0, above + 4, width, below)]
+        else:
+            own, beside_height = first.height(left), others.height(beside)
+            above = max(own, beside_height, end_height)
+            places = [
+                QRectF(0, round((above - own) / 2), left, own),
+                QRectF(left + self.gap, round((above - beside_height) / 2), beside, beside_height),
+            ]
+        return [*places, QRectF(width - end, (above - end_height) / 2, end, end_height)]
+
+    def height(self, width: float) -> float:
+        return max(place.bottom() for place in self._places(width))
+
+    def place(self, rect: QRectF) -> None:
+        self.rect = rect
+        for child, place in zip(self.children, self._places(rect.width()), strict=False):
+            child.place(place.translated(rect.topLeft()))
+
+
+@dataclass(slots=True, eq=False)
+class Frame(Box):
+    """Room around one box, perhaps a rounded ground with an edge, or a width that its content has not."""
+
+    content: Box
+    pad: tuple[int, int, int, int] = (0, 0, 0, 0)  # begin, top, end, bottom
+    fill: str = ""
+    edge: str = ""
+    edge_px: float = 1
+    wide: float = 0  # pixels on screen
+
+    def width(self) -> float:
+        return self.wide or self.content.width() + self.pad[0] + self.pad[2]
+
+    def height(self, width: float) -> float:
+        begin, top, end, bottom = self.pad
+        return self.content.height(width - begin - end) + top + bottom
+
+    def place(self, rect: QRectF) -> None:
+        self.rect, (begin, top, end, bottom) = rect, self.pad
+        self.content.place(rect.adjusted(begin, top, -end, -bottom))
+
+    def paint(self, pen: Pen) -> None:
+        if self.fill:
+            pen.box(self.rect, self.fill, self.edge, 12, self.edge_px)
+        self.content.paint(pen)
+
+    def parts(self) -> Iterator[Box]:
+        yield self
+        yield from self.content.parts()
+
+
+def link(name: str, action: Any, words: str, icon: str = "", *, label: str = "", tip: str = "") -> Button:
+    text = Text(words, color="accent_text", weight=500)
+    content = Row([Icon(icon, "accent_text", 14), text], 4) if icon else text
+    return Button(name, action, content, label or words, tip=tip)
+
+
+def push_button(name: str, action: Any, words: str, icon: str = "", *, tip: str = "") -> Button:
+    text = Text(words, weight=500)
+    return Button(name, action, Row([Icon(icon, px=14), text], 4) if icon else text, words, "push", tip=tip)
+
+
+def chip(name: str, action: Any, pill: Pill, tip: str, label: str = "") -> Button:
+    return Button(name, action, pill, label or pill.words, "chip", tip=tip)
+
+
+def fold_head(name: str, action: Any, title: str, note: str, color: str, *, is_open: bool) -> Button:
+    """Return the heading that opens and closes what stands below it."""
+    sign = Icon("chevron-down" if is_open else "chevron-right", "faint", 14)
+    words = [Text(title, 13, color, 600, shrink=True), *([Text(note, 12, "faint")] if note else [])]
+    state = f"{title}, {note}" if note else title
+    return Button(name, action, Row([sign, *words], 6), state, "head", shrink=True)

@@ -1,0 +1,1 @@
+"""The list of rows of unlike height: heights, mouse, selection, keyboard, screen readers."""

@@ -1,0 +1,239 @@
+"""A row laid out for one width: its texts, its places to click, and how it is painted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.kit.boxes import Box, Button, HitArea, PaintState, Pen, Words
+
+
+class RowText(Protocol):
+    """A text of a row that wraps, and is selected; positions in it are UTF-16 units."""
+
+    number: int
+
+    @property
+    def y(self) -> float: ...
+    @property
+    def rect(self) -> QRectF: ...
+    @property
+    def length(self) -> int: ...
+    def text(self, start: int = 0, end: int | None = None) -> str: ...
+    def position_at(self, x: float, y: float) -> int: ...
+    def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]: ...
+
+
+class BlockText(NamedTuple):
+    """The plain text of one block of a row; `joiner` goes before it, None means an empty line."""
+
+    number: int
+    text: str
+    is_list_item: bool = False
+    joiner: str | None = None
+
+
+class ListItem(ABC):
+    """One row as the list shows it; sizes and places in pixels, the origin at its top left corner."""
+
+    backward_entry = ""
+    """Name of the place that has the keyboard first when it comes from below; empty: the last one."""
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self.width = 0.0
+        self.height = 0.0
+        self.room_below = 0.0
+        """What it may paint below its height, where the gap to the next row or to the edge is."""
+        self._texts: Sequence[RowText] = []
+        self.hit_areas: list[HitArea] = []
+        self.widget: QWidget | None = None
+        """A real widget that fills the row, for rows in which something is typed."""
+        self.accessible_notes: list[str] = []
+        """What is shown next to its texts, for screen readers."""
+
+    @property
+    @abstractmethod
+    def accessible_name(self) -> str: ...
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes."""
+        if width != self.width:
+            self.width = width
+            self.height = self._arrange(width)
+        return self.height
+
+    @abstractmethod
+    def _arrange(self, width: float) -> float:
+        """Place texts and hit areas for a width; the height."""
+
+    @abstractmethod
+    def paint(self, painter: QPainter, state: PaintState) -> None: ...
+
+    @property
+    def texts(self) -> Sequence[RowText]:
+        """Return all texts from top to bottom; an item built in part is built completely first."""
+        return self._texts
+
+    @property
+    def built_texts(self) -> Sequence[RowText]:
+        return self._texts
+
+    def text(self, number: int) -> RowText:
+        """Return a text by its number, built when it was not; IndexError when there is none."""
+        return self._texts[number]
+
+    def block_texts(self) -> Iterator[BlockText]:
+        """Return the words of all texts; nothing is built for them."""
+        return (BlockText(text.number, text.text()) for text in self._texts)
+
+    @property
+    def has_text(self) -> bool:
+        """Return True if a screen reader finds something to read in it."""
+        return bool(self.accessible_notes) or any(True for _ in self.block_texts())
+
+    def accessible_text(self) -> str:
+        parts = (
+            ("\n" if words.joiner is None else words.joiner) + words.text for words in self.block_texts()
+        )
+        return "\n".join(("".join(parts).removeprefix("\n"), *self.accessible_notes)).removeprefix("\n")
+
+    def edge_text(self, *, last: bool) -> int | None:
+        """Return the number of the first or the last text, None when there is none."""
+        return (len(self._texts) - 1 if last else 0) if self._texts else None
+
+    @property
+    def is_busy(self) -> bool:
+        """Return True if it shows work in progress, which turns."""
+        return False
+
+    def hit_area(self, name: str) -> HitArea | None:
+        return next((area for area in self.hit_areas if area.name == name), None)
+
+    def hit_area_for(self, kind: type[object]) -> HitArea | None:
+        return next((area for area in self.hit_areas if isinstance(area.action, kind)), None)
+
+    def hit_area_at(self, x: float, y: float) -> HitArea | None:
+        """Return the place at a point; of nested ones the later, which lies on top."""
+        point = QPointF(x, y)
+        return next((area for area in reversed(self.hit_areas) if area.rect.contains(point)), None)
+
+    def tip_at(self, x: float, y: float) -> str:
+        """Return what the tooltip at a point says; empty if there is none."""
+        area = self.hit_area_at(x, y)
+        return area.tip if area is not None else ""
+
+    def text_at(self, x: float, y: float) -> RowText | None:
+        texts = self.built_texts
+        at = bisect_right(texts, y, key=_top) - 1
+        if at >= 0 and texts[at].rect.contains(QPointF(x, y)):
+            return texts[at]
+        return None
+
+    def nearest_position(self, x: float, y: float) -> tuple[int, int]:
+        """Return the text, by number, and the position in it nearest to a point; (0, 0) without texts."""
+        texts = self.built_texts
+        if not texts:
+            return 0, 0
+        at = max(0, bisect_right(texts, y, key=_top) - 1)
+        text = texts[at]
+        below = y - text.rect.bottom()
+        if at + 1 < len(texts) and below > texts[at + 1].y - y:
+            return texts[at + 1].number, 0
+        if y < text.y:
+            return text.number, 0
+        return text.number, (text.length if below > 0 else text.position_at(x, y))
+
+    def scroll_by_key(self, area: HitArea, key: int) -> bool:
+        """Scroll a place that has the keyboard where an arrow key points; False for another key or place."""
+        return False
+
+    def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
+        """Build what lies between two heights, until a time of time.perf_counter; True when all is built.
+
+        An item is whole from the start unless it says otherwise; what is not built has an estimated height.
+        """
+        return True
+
+    def build_hit_area(self, top: float, bottom: float, *, forward: bool) -> None:
+        """Build the first place to click that lies between two heights, if it is not built yet."""
+        return
+
+    def read_ahead(self, deadline: float) -> bool:
+        """Prepare, until a time, what will be built later; True when nothing is left."""
+        return True
+
+    def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
+        """Return what must not move in sight while the part between two heights is built."""
+        return 0
+
+    def anchor_top(self, anchor: int) -> float:
+        """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
+        return 0.0
+
+
+class BoxItem(ListItem):
+    """A row that is a tree of boxes: its texts, places to click and tips are theirs."""
+
+    def __init__(self, key: Hashable, name: str, box: Box, theme: Theme) -> None:
+        super().__init__(key)
+        self._name, self._box, self._theme = name, box, theme
+        self.parts = list(box.parts())
+        names = Counter[str]()
+        for button in (part for part in self.parts if isinstance(part, Button)):
+            names[button.name] += 1
+            if names[button.name] > 1:  # a source of two sentences, say
+                button.name = f"{button.name}#{names[button.name]}"
+        words = [part for part in self.parts if isinstance(part, Words)]
+        for number, part in enumerate(words):
+            part.number = number
+        self._texts = words
+        self.accessible_notes = [
+            part.spoken for part in self.parts if part.spoken and not isinstance(part, Words)
+        ]
+
+    @property
+    def accessible_name(self) -> str:
+        return self._name
+
+    def _arrange(self, width: float) -> float:
+        height = self._box.height(width)
+        self._box.place(QRectF(0, 0, width, height))
+        self.hit_areas = [part.area for part in self.parts if isinstance(part, Button)]
+        self._texts = sorted(self._texts, key=lambda text: (text.rect.y(), text.number))
+        for number, text in enumerate(self._texts):
+            text.number = number
+        return height
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        pen = Pen(painter, self._theme, state)
+        self._box.paint(pen)
+        area = self.hit_area(state.focused)
+        if area is not None:
+            pen.box(area.rect, "", "accent", area.radius, 2)
+
+    def tip_at(self, x: float, y: float) -> str:
+        point = QPointF(x, y)
+        tips = (part.tip for part in reversed(self.parts) if part.tip and part.rect.contains(point))
+        return next(tips, "")
+
+    def text_at(self, x: float, y: float) -> RowText | None:
+        point = QPointF(x, y)
+        return next((text for text in self._texts if text.rect.contains(point)), None)
+
+    def nearest_position(self, x: float, y: float) -> tuple[int, int]:
+        """Return the nearest position: texts stand side by side, too, unlike those of other rows."""
+        text = self.text_at(x, y)
+        return (text.number, text.position_at(x, y)) if text else super().nearest_position(x, y)
+
+
+def _top(text: RowText) -> float:
+    return text.y

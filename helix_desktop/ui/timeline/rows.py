@@ -1,0 +1,589 @@
+"""The rows of the timeline: chart, preview, filter, what runs, and the cards beside their rail."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.system.clock import ClockMs
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, Words, fold_head
+from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.ui.kit.intents import (
+    ChooseForm,
+    CompareHandover,
+    ContinueSession,
+    CopyText,
+    EditHandover,
+    ExportHandover,
+    RunHandoverAgain,
+    ShowEvent,
+    perform,
+)
+from helix_desktop.ui.rows.interactions import ListInteractions
+from helix_desktop.ui.rows.item import BoxItem, ListItem
+from helix_desktop.ui.rows.list_view import RowListView
+from helix_desktop.ui.rows.mouse import ListMouse
+from helix_desktop.ui.rows.selection import Selection
+from helix_desktop.ui.rows.viewport import ListViewport
+from helix_desktop.ui.timeline.card_boxes import (
+    CardLook,
+    CopyPreview,
+    OpenCardMenu,
+    ToggleFold,
+    failure_box,
+    failure_texts,
+    form_box,
+    form_details,
+    form_title,
+    manual_action_box,
+    placed_box,
+    placed_title,
+    running_box,
+    running_name,
+    sweep_box,
+    sweep_title,
+    undo_box,
+)
+from helix_desktop.ui.timeline.card_data import (
+    Continuation,
+    FailureCard,
+    FoldCard,
+    FormCard,
+    HandoverCard,
+    ManualActionCard,
+    ObservationsCard,
+    PlacedCard,
+    PreviewCard,
+    RunningCard,
+    SweepCard,
+    TimelineCard,
+    UndoCard,
+    card_title,
+    send_form_text,
+)
+from helix_desktop.ui.timeline.summary_boxes import (
+    fold_box,
+    fold_name,
+    handover_box,
+    handover_name,
+    observations_box,
+    observations_name,
+    preview_box,
+)
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.numbers import format_token_change
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
+
+COLUMN_WIDTH = 760  # pixels at 100 %; the chat's column has the same
+_RAIL_X = 15.0  # pixels from the edge to the rail
+_CARD_X = 38  # pixels
+_DIMMED = 0.6  # opacity of what came later
+_TOP_PX = 5  # between two cards, half of it
+_SIDE, _BOTTOM = 22, 20  # pixels beside the column, below the last card
+_MARK_MS = 2_500  # in which a card that something led to stands out
+_COPIED_MS = 1_500
+_MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
+_CARD_ESTIMATE, _SUMMARY_ESTIMATE, _HANDOVER_ESTIMATE = 48.0, 84.0, 160.0  # pixels at 100 %
+
+Node: TypeAlias = Literal["", "live", "handover", "observations", "fold", "sweep", "failure", "limit", "mark"]
+
+
+class PreviewRow(msgspec.Struct, frozen=True):
+    """The handover as it would be now, how full the context is, and the sessions that go on from here."""
+
+    card: PreviewCard
+    status: str
+    continuations: tuple[Continuation, ...]
+    can_compare: bool
+
+
+class FoldedRow(msgspec.Struct, frozen=True):
+    """What happened between two handovers, behind one line; newest first."""
+
+    cards: tuple[TimelineCard, ...]
+
+    @property
+    def text(self) -> str:
+        count = sum(isinstance(card, _REWRITES) for card in self.cards)
+        if not count:
+            return tr.plural(len(self.cards), "%n entry", "%n entries")
+        return tr.plural(count, "%n rewrite", "%n rewrites")
+
+    @property
+    def change(self) -> str:
+        """Return what became of the context in tokens; empty where no size is known."""
+        active = (card for card in self.cards if isinstance(card, _SIZED) and not card.is_undone)
+        sized = [card for card in active if card.before]
+        return format_token_change(sized[-1].before, sized[0].after) if sized else ""
+
+
+_SIZED = (SweepCard, FoldCard, PlacedCard)
+_REWRITES = (*_SIZED, ObservationsCard)
+Row: TypeAlias = QWidget | PreviewRow | RunningCard | FoldedRow | TimelineCard
+
+
+def key_of(row: Row) -> Hashable:
+    match row:
+        case PreviewRow():
+            return "preview"
+        case RunningCard():
+            return "running"
+        case FoldedRow(cards=cards):
+            return "folded", cards[-1].seq
+        case QWidget():
+            return row.objectName()
+    return row.seq
+
+
+def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCard]:
+    """Return cards, newest first, with what happened between two handovers as one row.
+
+    What failed and can be tried again stays in sight.
+    """
+    rows: list[FoldedRow | TimelineCard] = []
+    between: list[TimelineCard] = []
+    has_newer = False
+    for card in cards:
+        if not isinstance(card, HandoverCard) and getattr(card, "retry", None) is None:
+            between.append(card)
+            continue
+        is_folded = has_newer and len(between) >= _MIN_FOLDED
+        rows += [FoldedRow(tuple(between))] if is_folded else between
+        rows.append(card)
+        between, has_newer = [], has_newer or isinstance(card, HandoverCard)
+    return rows + between
+
+
+def _box_and_name(row: Row, look: CardLook) -> tuple[Box, str]:
+    match row:
+        case HandoverCard():
+            return handover_box(row, look), handover_name(row)
+        case ObservationsCard():
+            return observations_box(row, look), observations_name(row)
+        case FoldCard():
+            return fold_box(row, look), fold_name(row)
+        case SweepCard():
+            return sweep_box(row, look), sweep_title(row)
+        case PlacedCard():
+            return placed_box(row, look), placed_title(row)
+        case FormCard():
+            return form_box(row, look), dotted((form_title(row), *form_details(row)))
+        case FailureCard():
+            return failure_box(row, look), dotted(failure_texts(row))
+        case ManualActionCard():
+            return manual_action_box(row, look), card_title(row)
+        case UndoCard():
+            return undo_box(row, look), card_title(row)
+        case RunningCard():
+            return running_box(row, look), running_name(row)
+        case FoldedRow():
+            is_open = look.is_open("rewrites")
+            head = fold_head(
+                *("fold:rewrites", ToggleFold("rewrites"), row.text, row.change, "muted"), is_open=is_open
+            )
+            return Frame(head, (14, 0, 14, 0)), dotted((row.text, row.change))
+        case PreviewRow(card=card, status=status, continuations=others, can_compare=can_compare):
+            box = preview_box(card, look, status, others, can_compare=can_compare)
+            return box, " · ".join((tr("Handover as it would be now"), status))
+    raise TypeError(row)
+
+
+class HostItem(ListItem):
+    """A row that a widget fills; it is laid out anew each time, as its content comes and goes."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget.objectName())
+        self.widget = self._host = widget
+
+    @property
+    def accessible_name(self) -> str:
+        return self._host.accessibleName()
+
+    def layout(self, width: float) -> float:
+        self.width = width
+        self.height = self._arrange(width)
+        return self.height
+
+    def _arrange(self, width: float) -> float:
+        self._host.ensurePolished()
+        layout = self._host.layout()
+        assert layout is not None  # made with the widget
+        has_height = layout.hasHeightForWidth()
+        height = layout.totalHeightForWidth(round(width)) if has_height else layout.totalSizeHint().height()
+        self.hit_areas = []
+        for number, stop in enumerate(self._host.findChildren(QWidget)):
+            if stop.isVisibleTo(self._host) and stop.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                stop.setObjectName(stop.objectName() or f"stop:{number}")
+                place = QRectF(QPointF(stop.mapTo(self._host, QPointF())), stop.size())
+                self.hit_areas.append(HitArea(stop.objectName(), None, stop.accessibleName(), place))
+        return height
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Leave the painting to the widget."""
+
+
+class CardItem(BoxItem):
+    """A row with a card, and its part of the rail."""
+
+    def __init__(self, row: Row, look: CardLook, node: Node, theme: Theme) -> None:
+        card, name = _box_and_name(row, look)
+        box = Frame(card, (_CARD_X, _TOP_PX, 0, _TOP_PX)) if node else card
+        super().__init__(key_of(row), name, box, theme)
+        self.row, self.look, self.node = row, look, node
+        self.is_marked, self.ends = False, (False, False)
+        self._card = card
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        if self.look.is_later:
+            painter.setOpacity(_DIMMED)
+        if self.node:
+            self._paint_rail(painter)
+        if isinstance(self._card, Frame):
+            self._card.edge, self._card.edge_px = ("accent", 2) if self.is_marked else ("border", 1)
+        super().paint(painter, state)
+
+    @property
+    def node_y(self) -> float:
+        """Return where the middle of the first line is, in pixels."""
+        first = next((part for part in self.parts if part.spoken or isinstance(part, Button)), self.parts[0])
+        line = first.line_height() if isinstance(first, Words) else first.rect.height()
+        return first.rect.y() + line / 2
+
+    def _paint_rail(self, painter: QPainter) -> None:
+        small = self.node in ("sweep", "fold", "mark")
+        y, room = self.node_y, 7.0 if small else 10.0
+        painter.setPen(QPen(QColor(self._theme.border_strong), 2))
+        if not self.ends[0]:
+            painter.drawLine(QPointF(_RAIL_X, 0), QPointF(_RAIL_X, y - room))
+        if not self.ends[1]:
+            painter.drawLine(QPointF(_RAIL_X, y + room), QPointF(_RAIL_X, self.height))
+        color = QColor(self._node_color())
+        if small:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            painter.drawEllipse(QPointF(_RAIL_X, y), 3.5, 3.5)
+            return
+        painter.setPen(QPen(color, 2.5))
+        painter.setBrush(color if self.node == "live" else QColor(self._theme.canvas))
+        painter.drawEllipse(QPointF(_RAIL_X, y), 5.5, 5.5)
+
+    def _node_color(self) -> str:
+        theme = self._theme
+        colors: dict[Node, str] = {
+            "live": theme.accent,
+            "handover": theme.seg_handover,
+            "observations": theme.seg_observations,
+            "fold": theme.seg_fold,
+            "sweep": theme.seg_output,
+            "failure": theme.error,
+            "limit": theme.warn,
+        }
+        return colors.get(self.node, theme.scrollbar)
+
+
+def _node(row: Row, live: int) -> Node:
+    node: Node = "mark"
+    match row:
+        case RunningCard():
+            node = "live"
+        case PreviewRow() | QWidget():
+            node = ""
+        case HandoverCard():
+            node = "live" if row.seq == live else "mark" if row.is_undone else "handover"
+        case ObservationsCard() if not row.is_undone:
+            node = "observations"
+        case FoldCard() if not row.is_undone:
+            node = "fold"
+        case SweepCard() if not row.is_undone:
+            node = "sweep"
+        case FailureCard(is_limit=True):
+            node = "limit"
+        case FailureCard() | FormCard(has_failed=True):
+            node = "failure"
+        case FormCard():
+            node = "sweep"
+    return node
+
+
+def _is_live(card: HandoverCard) -> bool:
+    return not (card.is_undone or card.inside or card.replaced_by or card.is_checkpoint)
+
+
+class CardRows:
+    """The rows that the list shows, and their items: made when they come into sight, kept while they hold."""
+
+    def __init__(self) -> None:
+        self.theme = LIGHT
+        self.now_ms = 0
+        self.past_seq = self.marked_seq = 0  # the event that is looked at (0: now); the one led to
+        self.is_copied = False
+        self.rows: list[Row] = []
+        self._live = 0
+        self._toggled: dict[Hashable, frozenset[str]] = {}
+        self._places: dict[Hashable, int] = {}
+        self._items: dict[Hashable, ListItem] = {}
+
+    def set_rows(self, rows: Sequence[Row]) -> None:
+        self.rows = list(rows)
+        self._places = {key_of(row): at for at, row in enumerate(rows)}
+        handovers = (row for row in rows if isinstance(row, HandoverCard))
+        self._live = next((card.seq for card in handovers if _is_live(card)), 0)
+        for key in self._items.keys() - self._places.keys():
+            del self._items[key]
+
+    def is_open(self, key: Hashable, part: str) -> bool:
+        return part in self._toggled.get(key, ())
+
+    def toggle(self, key: Hashable, part: str) -> None:
+        self._toggled[key] = self._toggled.get(key, frozenset()) ^ {part}
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def key(self, index: int) -> Hashable:
+        return key_of(self.rows[index])
+
+    def index_of(self, key: Any) -> int | None:
+        return self._places.get(key)
+
+    def get(self, index: int) -> ListItem:
+        row = self.rows[index]
+        key, item = key_of(row), self._items.get(key_of(row))
+        if isinstance(row, QWidget):
+            if not (isinstance(item, HostItem) and item.widget is row):
+                item = self._items[key] = HostItem(row)
+            return item
+        seq = row.seq if isinstance(row, _CARDS) else 0
+        look = CardLook(
+            self.now_ms,
+            self._toggled.get(key, frozenset()),
+            is_later=0 < self.past_seq < seq,
+            is_copied=self.is_copied and isinstance(row, PreviewRow),
+        )
+        node = _node(row, self._live)
+        if not (isinstance(item, CardItem) and (item.row, item.look, item.node) == (row, look, node)):
+            item = self._items[key] = CardItem(row, look, node, self.theme)
+        before = self.rows[index - 1] if index else None
+        is_first = not isinstance(before, (RunningCard, FoldedRow, *_CARDS))
+        item.ends = (is_first, index == len(self.rows) - 1)
+        item.is_marked = bool(seq) and seq == self.marked_seq
+        return item
+
+    def gap(self, index: int) -> float:
+        """Return the room above what stands beside no rail, and above the first card below that."""
+        if index == 0:
+            return 18.0
+        is_alone = isinstance(self.rows[index], PreviewRow | QWidget)
+        return 10.0 if is_alone or isinstance(self.rows[index - 1], PreviewRow) else 0.0
+
+    def estimate(self, index: int) -> float:
+        row = self.rows[index]
+        item = self._items.get(key_of(row))
+        if item is not None and item.height:
+            return self.gap(index) + item.height
+        match row:
+            case HandoverCard() | PreviewRow() | QWidget():
+                return scaled(round(_HANDOVER_ESTIMATE))
+            case ObservationsCard() | FoldCard() | FailureCard() | RunningCard():
+                return scaled(round(_SUMMARY_ESTIMATE))
+        return scaled(round(_CARD_ESTIMATE))
+
+    def source_text(self, index: int) -> str:
+        return "\n".join(words.text for words in self.get(index).block_texts())
+
+    def column_width(self, room: int) -> float:
+        return max(120.0, min(scaled(COLUMN_WIDTH), room - 2 * _SIDE))
+
+    def clear(self) -> None:
+        """Make all items again when they are needed next."""
+        self._items.clear()
+
+    def is_plain(self, key: Any) -> bool:
+        item = self._items.get(key)
+        return isinstance(item, BoxItem) and not isinstance(item, CardItem)
+
+    def show_plain(self, index: int, error: Exception) -> ListItem:
+        if self.is_plain(self.key(index)):
+            raise error
+        row = self.rows[index]
+        title = card_title(row) if isinstance(row, _CARDS) else ""
+        item = BoxItem(key_of(row), title, Frame(Words(title), (_CARD_X, _TOP_PX, 0, _TOP_PX)), self.theme)
+        self._items[key_of(row)] = item
+        return item
+
+
+_CARDS = get_args(TimelineCard)
+
+
+class _CardInteractions(ListInteractions):
+    def __init__(self, view: CardList, rows: ListViewport, mouse: ListMouse, selection: Selection) -> None:
+        super().__init__(rows, mouse, selection)
+        self._view = view
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        match area.action:
+            case ToggleFold(part=part):
+                self._view.toggle(self._view.cards.key(index), part)
+            case OpenCardMenu():
+                menu = card_menu(self._view.cards.rows[index], self._view)
+                popup_below(menu, self._view.viewport(), self._rows.place_of(index, area))
+            case CopyPreview():
+                self._view.copy_preview()
+            case _:
+                super()._activate(index, area)
+
+
+class CardList(RowListView):
+    """The rows on screen; what is read stays where it is when they change."""
+
+    toggled = Signal()
+    """What stands between two handovers was opened or closed: there are other rows."""
+
+    def __init__(self, clock: ClockMs) -> None:
+        super().__init__(tr("Timeline"), tr("Cards"))
+        self._clock = clock
+        self.cards = CardRows()
+        self.cards.now_ms = clock()
+        self.rows = ListViewport(self.cards, self._area, self.verticalScrollBar(), _BOTTOM, follows_end=False)
+        selection = Selection(self.cards)
+        mouse = ListMouse(self.rows, selection, self.viewport())
+        self.use(self.rows, selection, mouse, _CardInteractions(self, self.rows, mouse, selection))
+        self._unmark_soon = QTimer(self, singleShot=True, interval=_MARK_MS)
+        self._unmark_soon.timeout.connect(lambda: self._mark(0))
+        self.show_style(LIGHT)
+
+    def show_rows(self, rows: Sequence[Row], keep: Hashable = None) -> None:
+        """Show these rows; the first whose top is in sight, or that of `keep`, stays where it is."""
+        layout = self.rows.scroll_layout
+        known = {key_of(row) for row in rows}
+        tops = {self.cards.key(row.row_index): row.y for row in layout.placed if row.y >= 0}
+        kept = [key for key in tops if key in known] if layout.position > 0 else []
+        if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
+            self._selection.clear()  # it is from row number to row number
+        self.cards.set_rows(rows)
+        layout.reset(map(self.cards.estimate, range(len(rows))))
+        key = keep if keep in tops else kept[0] if kept else None
+        index = self.cards.index_of(key) if key is not None else None
+        if index is not None:
+            layout.scroll_to_row(index, tops[key])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Lay out and paint again."""
+        self.rows.refresh()
+        self.rows.repaint()
+
+    def tint(self, theme: Theme) -> None:
+        super().tint(theme)
+        self.cards.theme = theme
+        self.cards.clear()
+        self.show_style(theme)
+        self.refresh()
+
+    def update_times(self) -> None:
+        self.cards.now_ms = self._clock()
+        self.refresh()
+
+    def toggle(self, key: Hashable, part: str) -> None:
+        """Open or close a part of a card, which stays where it is."""
+        self.cards.toggle(key, part)
+        index = self.cards.index_of(key)
+        if index is not None and isinstance(self.cards.rows[index], FoldedRow):
+            self.toggled.emit()
+        elif index is not None:
+            self.rows.relayout_in_place(index)
+            self.rows.repaint()
+
+    def look_at(self, seq: int) -> None:
+        """Show the cards pale, and without what they do, that came after an event; 0: none."""
+        self.cards.past_seq = seq
+        self.refresh()
+
+    def reveal(self, seq: int, *, at_top: bool = False) -> None:
+        """Bring the card of an event into sight, where it stands out for a moment, or to the top."""
+        index = self.cards.index_of(seq)
+        if index is None:
+            return
+        if at_top:
+            self.rows.show_row(index, 0.0)
+            return
+        item = self.rows.item(index)
+        whole = QRectF(0, 0, item.width, item.height)
+        self.rows.ensure_visible(index, HitArea("", None, "", whole))
+        self._mark(seq)
+        self._unmark_soon.start()
+
+    def _mark(self, seq: int) -> None:
+        self.cards.marked_seq = seq
+        self.refresh()
+
+    @property
+    def first_visible_seq(self) -> int:
+        """Return the event of the first card in sight; 0 at the top."""
+        if self.rows.scroll_layout.position <= 0:
+            return 0
+        shown = (self.cards.rows[row.row_index] for row in self.rows.scroll_layout.placed)
+        return next((row.seq for row in shown if isinstance(row, _CARDS)), 0)
+
+    def copy_preview(self) -> None:
+        """Copy the handover as it would be now, and say so for a moment in place of the button's words."""
+        preview = next((row for row in self.cards.rows if isinstance(row, PreviewRow)), None)
+        if preview is not None:
+            perform(self, CopyText(preview.card.markdown))
+            announce(self, tr("Copied"))
+            self._show_copied(True)
+            QTimer.singleShot(_COPIED_MS, self, lambda: self._show_copied(False))
+
+    def _show_copied(self, is_copied: bool) -> None:
+        self.cards.is_copied = is_copied
+        self.refresh()
+
+
+class HostedRow(QWidget):
+    """A widget that fills a row of the list; says when it needs another height."""
+
+    resized = Signal()
+
+    def __init__(self, name: str, title: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            QTimer.singleShot(0, self, self.resized.emit)
+        return super().event(event)
+
+
+def card_menu(row: Row, parent: QWidget) -> QMenu:
+    """Return the menu of a handover, or of the form of a large output."""
+    menu = EntryMenu(parent)
+    match row:
+        case HandoverCard(seq=seq):
+            is_live = not (row.is_undone or row.inside or row.replaced_by)
+            is_own, is_placed = not row.event.origin, not row.is_checkpoint
+            can_run_again = is_own and is_live and is_placed
+            menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
+            menu.add("compare", tr("Compare…"), CompareHandover(seq))
+            menu.add("edit", tr("Edit…"), EditHandover(seq), is_enabled=is_own)
+            menu.add("run-again", tr("Run again…"), RunHandoverAgain(seq), is_enabled=can_run_again)
+            menu.add("continue", tr("Start new session"), ContinueSession(seq))
+            menu.add("share", tr("Share document…"), ExportHandover(seq))
+        case FormCard():
+            for form in get_args(Form):
+                if form != row.form or row.is_changed or form == "compact":
+                    choice = ChooseForm(row.seq, form, row.instructions)
+                    menu.add(f"form:{form}", send_form_text(form), choice)
+    return menu

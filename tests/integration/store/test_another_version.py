@@ -1,0 +1,61 @@
+"""What a later version wrote, and this one does not know, is left as it is, and said; nothing is repaired."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import plyvel
+import pytest
+
+from helix_desktop.domain.errors import ContentDamaged, StoreUnreadable
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.store import Commit
+from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core.row_codec import RowType
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_content, make_summary
+
+
+def as_a_later_version_writes_it(folder: Path, key: bytes, old: str, new: str) -> bytes:
+    """Rename something in a row; return the row."""
+    db = plyvel.DB(str(folder / "db"), create_if_missing=False, compression=None)
+    body = msgspec.json.encode(row_codec.decode(key, db.get(key), RowType(object)))
+    assert old.encode() in body
+    row = row_codec.encode(key, msgspec.json.decode(body.replace(old.encode(), new.encode())))
+    db.put(key, row, sync=True)
+    db.close()
+    return row
+
+
+@pytest.mark.parametrize("what", ["an event", "a kind of content"])
+async def test_it_is_said_and_nothing_is_changed(tmp_path: Path, what: str) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
+    content = make_content(b"all of it", kind="record")
+    for session in ("known", "later"):
+        said = RecordedEvent(1, START_MS, UserSpoke("Hello.", 1))
+        await store.commit(Commit(session, [said], [content], summary=make_summary(session)))
+    await store.close()
+    key, old, new = (
+        (keys.event("later", 1), "user-spoke", "user-of-tomorrow")
+        if what == "an event"
+        else (keys.record(content.digest), "record", "record-of-tomorrow")
+    )
+    row = as_a_later_version_writes_it(tmp_path, key, f'"{old}"', f'"{new}"')
+    for _ in range(2):
+        store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
+        assert len(await store.events("known")) == 1
+        if what == "an event":
+            with pytest.raises(StoreUnreadable, match="another version of Helix Desktop") as caught:
+                await store.events("later")
+            assert "newest version" in str(caught.value.fix)
+        else:
+            with pytest.raises(ContentDamaged, match="record-of-tomorrow"):
+                await store.entry(content.digest)
+        assert any("not understood" in str(problem) for problem in (await store.health.check()).problems)
+        await store.close()
+    db = plyvel.DB(str(tmp_path / "db"), create_if_missing=False, compression=None)
+    assert db.get(key) == row
+    db.close()
+    assert not (tmp_path / "kept").exists()

@@ -1,0 +1,220 @@
+"""What survives: an imported session and an own one, replayed; the figures are those of the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
+
+from helix_desktop.cli.main import main
+from helix_desktop.ui.survival.page import SurvivalPage
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.ui.window.test_import_sessions import open_dialog, use_home, write
+
+pytestmark = pytest.mark.qt_loop
+CLAUDE = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
+PI = "5f0c0c5e-6c0f-4d2c-8a3e-0f6a1f1d7c11"
+
+
+def _claude(steps: int) -> list[dict[str, Any]]:
+    """A session of Claude Code that was compacted twice: commands, and what the user asked for."""
+    records: list[dict[str, Any]] = []
+
+    def add(role: str, content: object, **more: object) -> None:
+        number = len(records) + 1
+        message = {"role": role, "content": content, "model": "claude-opus-4-5", "id": f"m{number}"}
+        records.append({
+            "type": role, "uuid": str(number), "parentUuid": str(number - 1) if number > 1 else None,
+            "sessionId": CLAUDE, "cwd": "/home/ann/shop", "version": "2.1.5",
+            "timestamp": "2026-02-12T07:51:13Z", "message": message, **more,
+        })  # fmt: skip
+
+    add("user", "Never change src/legacy.py. Find what is slow.")
+    for number in range(steps):
+        command = f"grep -n handler_{number} src/part_{number}.py"
+        add(
+            "assistant",
+            [{"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}],
+        )
+        lines = "\n".join(f"{line}: handler_{number} waits for row {line}" for line in range(120))
+        add("user", [{"type": "tool_result", "tool_use_id": f"t{number}", "content": lines}])
+        if number in (steps // 2, steps - 2):
+            add("system", "", subtype="compact_boundary", compactMetadata={"preTokens": 155_528})
+            add("user", f"The agent read src/part_{number}.py.", isCompactSummary=True)
+    add("assistant", [{"type": "text", "text": "Part 7 is slow."}])
+    return records
+
+
+def _pi() -> list[dict[str, Any]]:
+    """A session of Pi that nobody compacted."""
+    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "make check"}}
+    messages: Sequence[dict[str, Any]] = (
+        {"role": "user", "content": [{"type": "text", "text": "Rename the table orders. Keep db/old.sql."}]},
+        {"role": "assistant", "content": [call], "model": "m"},
+        {"role": "toolResult", "toolCallId": "c1", "toolName": "bash",
+         "content": [{"type": "text", "text": "412 checks passed"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "412 checks passed."}], "model": "m"},
+    )  # fmt: skip
+    head = {
+        "type": "session",
+        "version": 3,
+        "id": PI,
+        "timestamp": "2026-03-01T09:00:00Z",
+        "cwd": "/home/ann/api",
+    }
+    return [head, *(
+        {"type": "message", "id": f"a{at}", "parentId": f"a{at - 1}" if at else None,
+         "timestamp": "2026-03-01T09:00:01Z", "message": message}
+        for at, message in enumerate(messages)
+    )]  # fmt: skip
+
+
+async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
+    """Import the only session, and go from the notice to what survives."""
+    use_home(rig, home)
+    dialog = await open_dialog(rig)
+    press(dialog, "search_computer")
+    await until(lambda: len(dialog.items()) == 1, "the session")
+    press(dialog, "check_all")
+    press(dialog, "import")
+    await until(lambda: "1 session imported." in rig.banner_text(), "the notice")
+    press(rig.window.notices, "show_survival")
+    page = rig.window.pages.survives
+    await until(page.report.isVisible, "the report")
+    return page
+
+
+async def _replayed(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert await asyncio.to_thread(main, ["replay", str(path), "--json"]) == 0
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    return dict(file)
+
+
+def _counts(file: dict[str, Any], moment: int) -> list[list[str]]:
+    compared = [*(one["facts"] for one in file["compactions"]), file["at_end"]][moment]
+    fields = ("total", "in_summary", "in_context", "one_call")
+    return [[str(kind[field]) for field in fields] for kind in compared]
+
+
+def _table(page: SurvivalPage) -> list[list[str]]:
+    rows = map(page.report.facts.topLevelItem, range(page.report.facts.topLevelItemCount()))
+    return [[row.text(column) for column in range(1, 5)] for row in rows if row is not None]
+
+
+async def test_an_imported_session_shows_what_the_command_line_says(
+    qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    path = write(home / f".claude/projects/-home-ann-shop/{CLAUDE}.jsonl", _claude(60))
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("shop")
+        page = await _import(rig, home)
+        file = await _replayed(path, capsys)
+        (survival,) = page._results.values()
+        figures = survival.figures
+        assert list(figures.managed_sizes) == file["managed_sizes"]
+        assert list(figures.unmanaged_sizes) == file["unmanaged_sizes"]
+        assert figures.managed.billed == file["managed"]["billed"]
+        assert figures.managed.billed * survival.price / 1_000_000 == pytest.approx(file["cost"])
+        assert page.report.stats[1][1].text() == f"≈ ${file['cost']:.2f}"
+
+        moments = page.findChild(QComboBox, "survival_moments")
+        assert isinstance(moments, QComboBox)
+        assert [moments.itemText(at) for at in range(moments.count())] == [
+            "Compaction 1", "Compaction 2", "End of session",
+        ]  # fmt: skip
+        for moment in range(3):
+            moments.setCurrentIndex(moment)
+            moments.activated.emit(moment)
+            assert _table(page) == _counts(file, moment)
+        total = sum(kind["total"] for kind in file["at_end"])
+        assert f"At the end, {total} facts count." in page.report.sentence.text()
+        assert "Claude Code compacted before request" in page.report.chart.accessibleName()
+
+        page.report.chart.compaction_clicked.emit(0)
+        assert page.report.sentence.text().startswith("At Claude Code’s first compaction, ")
+        rules = page.report.facts.topLevelItem(0)
+        assert rules is not None
+        rules.setExpanded(True)
+        items = [rules.child(at) for at in range(rules.childCount())]
+        assert any(item and "Never change src/legacy.py" in item.text(0) for item in items)
+
+        place = tmp_path / "survives.png"
+        monkeypatch.setattr(QFileDialog, "selectedFiles", lambda _: [str(place)])
+        press(page, "save_picture")
+        await until(lambda: bool(rig.window.findChildren(QFileDialog)), "the dialog")
+        rig.window.findChildren(QFileDialog)[0].accept()
+        await until(lambda: "survives.png saved." in rig.banner_text(), "the picture")
+        image = QImage(str(place))
+        assert image.width() == 2 * 1_080
+        assert image.height() > 2 * 600
+        assert image.pixelColor(2, 2).name() == rig.window.theme.canvas
+
+        QTest.keyClick(page, Qt.Key.Key_Escape)
+        assert rig.window.page() == "chat"
+        assert rig.window.last_page() == "chat"
+
+
+async def test_a_session_that_nobody_compacted_is_compared_at_its_end(
+    qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    path = write(home / ".pi/agent/sessions/--home-ann-api--/2026-03-01_x.jsonl", _pi())
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("api")
+        page = await _import(rig, home)
+        file = await _replayed(path, capsys)
+        assert _table(page) == _counts(file, -1)
+        assert page.report.facts.isColumnHidden(2)
+        assert not page.moments.isVisible()
+        assert "Helix keeps all of them in context." in page.report.sentence.text()
+
+
+async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, tmp_path: Path) -> None:
+    """It says what it needs, can be canceled, and never begins by itself again."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("own")
+        page = rig.window.pages.survives
+        rig.window.commands.show_survival.trigger()
+        assert rig.window.page() == "survives"
+        await until(lambda: "Nothing to replay yet" in page.empty.sentence, "what it needs")
+        rig.window.commands.show_chat.trigger()
+        await rig.run_turn("Never touch main.py.")
+
+        rig.window.commands.show_survival.trigger()
+        await until(lambda: "Replaying this session" in page.empty.sentence, "the job")
+        await until(lambda: len(rig.window.jobs.job_ids()) == 1, "its line")
+        page.empty.button.click()
+        await until(lambda: not rig.window.jobs.job_ids(), "its end")
+        assert page.empty.sentence == "Replay canceled. Nothing was changed."
+        page.empty.button.click()
+        await until(page.report.isVisible, "the report")
+        before = page.report.about.text()
+        assert not page.update_button.isVisible()
+
+        rig.window.commands.show_chat.trigger()
+        await rig.run_turn("And now?")
+        rig.window.commands.show_survival.trigger()
+        await until(page.update_button.isVisible, "that there is news")
+        assert page.report.about.text() == before
+        press(page, "update_survival")
+        await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the news")
+
+
+async def test_the_slash_command_opens_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("own")
+        editor = rig.window.pages.chat.composer.editor
+        editor.setFocus()
+        QTest.keyClicks(editor, "/survives")
+        QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: rig.window.page() == "survives", "the page")
