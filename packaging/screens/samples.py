@@ -113,7 +113,7 @@ class SampleScreens:
             await self._capture_dialog(f"dialog-{action}-row")
 
     async def _capture_handovers(self) -> None:
-        """Capture the dialogs that compare, edit and write a handover."""
+        """Capture the window of the handovers: what differs, to edit, and written again."""
         newest = max(self._conversation.session.transcript.rewrites.handovers)
         dialogs: dict[str, Intent] = {
             "compare": CompareHandover(newest),
@@ -128,13 +128,14 @@ class SampleScreens:
         await self._capture_dialog("dialog-run-again", self._write_again)
 
     async def _write_again(self) -> None:
-        """Let the demo model write the handover again, in the dialog that is open."""
-        presenter = self._controllers.rewrites.handover_presenter
-        if presenter is None:
+        """Let the demo model write the handover again, in the window that is open."""
+        window = self._controllers.rewrites.handover_window
+        if window is None:
             return
-        await self._screenshots.capture("dialog-run-again-choose", widget=presenter.dialog)
-        presenter.dialog.draft_button.click()
-        await wait_until(presenter.dialog.draft_page.isVisible)
+        await self._screenshots.capture("dialog-run-again-choose", widget=window)
+        await wait_until(window.write_button.isEnabled)
+        window.write_button.click()
+        await wait_until(lambda: window.draft is not None)
 
     async def _capture_dialog(self, name: str, prepare: Callable[[], Awaitable[None]] | None = None) -> None:
         dialog = await opened_dialog(self._window, name)

@@ -135,10 +135,10 @@ def compact(user: DesktopUser) -> None:
     send(user, "Fine", messages=12)
     send(user, "Now the report", messages=14)
     user.keys("ctrl+shift+k")
-    user.click("push button", "Write draft", inside="Compact conversation")
-    assert "Words about Technical Details. [e4]" in user.text_of("text", "Handover, as Markdown")
+    user.click("push button", "Write draft", inside="Handover")
+    assert "Words about Technical Details. [e4]" in user.text_of("text", "Technical Details")
     assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
-    user.click("push button", "Compact", inside="Compact conversation")
+    user.click("push button", "Compact", inside="Handover")
     user.see_no("dialog")
 
 
@@ -146,15 +146,16 @@ def edit_compare_and_put_back(user: DesktopUser) -> None:
     """Write a section anew, compare it with the original, and put back what it dropped."""
     user.keys("ctrl+3")
     user.click("push button", "Edit Handover 1")
-    user.click("text", "Technical Details", inside="Edit handover")
+    user.click("text", "Technical Details", inside="Handover")
     user.keys("ctrl+a")
     user.type("- All new! [e4]")
-    user.click("push button", "Save changes", inside="Edit handover")
-    user.click("push button", "Compare Handover 1, edited")
-    user.see("label", "1 dropped · 1 added · 19 unchanged", inside="Compare handovers")
+    user.click("push button", "Save changes", inside="Handover")
+    user.see("label", "1 dropped · 1 added · 19 unchanged", inside="Handover")
     user.click("push button", "Put back: Words about Technical Details.")
-    user.see("label", "1 added · 20 unchanged", inside="Compare handovers")
-    user.click("push button", "Close", inside="Compare handovers")
+    user.see("label", "1 added · 20 unchanged", inside="Handover")
+    user.click("push button", "Save changes", inside="Handover")
+    user.see("label", "Handover 1, edited (2)", inside="Handover")
+    user.click("push button", "Close", inside="Handover")
     user.see_no("dialog")
     texts = handover_texts(user)
     assert texts == [

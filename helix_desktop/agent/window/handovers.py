@@ -28,7 +28,6 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.handover_revision import (
     original_of,
     revised_handover,
-    sections_with,
     to_markdown,
 )
 from helix_desktop.context.summaries.summary_coverage import covered_facts
@@ -44,7 +43,6 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import (
-    Bullet,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -109,14 +107,6 @@ class HandoverRevisions:
             return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(event))]
 
         await self._runtime.session.record_decided(decide)
-
-    async def put_back(self, seq: int, title: str, bullet: Bullet) -> None:
-        """Add a sentence of another handover to a section of the active one, `seq`; the former text stays.
-
-        Raises CompactionRefused if another one is active by now, or if one is being written.
-        """
-        draft = await self.draft(seq)
-        await self.record(draft, sections_with(draft.handover, title, bullet, draft.valid_seqs))
 
     def tokens_as_sent(self, handover: HandoverMade) -> int:
         """Return the tokens of all that a handover puts in the context while it is active, by our count."""

@@ -14,6 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import ExcludedCover, LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover import (
+    NOTHING_RECORDED,
     UNSUPPORTED,
     CutPoint,
     comparable_sentence,
@@ -30,7 +31,7 @@ from helix_desktop.context.summaries.handover import (
     user_texts,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry
-from helix_desktop.context.summaries.sections import PREFERENCES, TITLES, HistoryExtract
+from helix_desktop.context.summaries.sections import TITLES, HistoryExtract
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -341,6 +342,21 @@ def from_fields(fields: Mapping[str, str], valid_seqs: frozenset[int]) -> tuple[
     return _parsed(texts, valid_seqs)
 
 
+def fields_to_markdown(fields: Mapping[str, str]) -> str:
+    return "\n\n".join(f"## {title}\n{text.strip()}".rstrip() for title, text in fields.items()) + "\n"
+
+
+def markdown_to_fields(text: str) -> dict[str, str]:
+    """Return the text below each heading; what stands before the first one, or below others, is kept, too."""
+    fields, title = {title: list[str]() for title in TITLES}, TITLES[0]
+    for line in text.splitlines():
+        known = section_title(parse_heading(line) or "")
+        title = known or title
+        if not known and line != NOTHING_RECORDED:
+            fields[title].append(line)
+    return {title: "\n".join(lines).strip("\n") for title, lines in fields.items()}
+
+
 def _add_line(sentences: list[str], line: str) -> None:
     """Add a line: another sentence, or more of the one before where it is indented."""
     if sentences and line[0].isspace() and not parse_bullet(line):
@@ -399,25 +415,6 @@ def revised_handover(seq: int, handover: HandoverMade, sections: tuple[Section, 
     )
 
 
-def sections_with(
-    handover: HandoverMade, title: str, bullet: Bullet, valid_seqs: Container[int]
-) -> tuple[Section, ...]:
-    """Return the sections of a handover with one more sentence at the end of the section `title`.
-
-    Of its sources those in `valid_seqs` stay. Sentences that were unsupported still say so: of a handover
-    that the user edited, nothing else would.
-    """
-    sections = editable_sections(handover)
-    sources = tuple(seq for seq in bullet.sources if seq in valid_seqs)
-    returned = Bullet(" ".join(bullet.text.split()), sources)
-    if all(section.title != title for section in sections):
-        sections = (*sections, Section(title))
-    return tuple(
-        Section(title, (*section.bullets, returned)) if section.title == title else section
-        for section in sections
-    )
-
-
 def editable_sections(handover: HandoverMade) -> tuple[Section, ...]:
     """Return the sections of a handover for editing, with unsupported sentences marked in the text."""
     return handover.sections if handover.edited else tuple(map(_with_marks, handover.sections))
@@ -442,19 +439,6 @@ def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
             _text("Merge its two sections."),
         )
     return title
-
-
-def with_preference(text: str, rule: Bullet) -> str:
-    """Return the text of the sections with an instruction at the end of the user's preferences."""
-    sources = ", ".join(f"e{seq}" for seq in rule.sources)
-    bullet = f"- {' '.join(rule.text.split())} [{sources}]"
-    title = f"## {PREFERENCES.title}"
-    head, heading, rest = text.partition(title)
-    if not heading:
-        return f"{text.rstrip()}\n\n{title}\n{bullet}\n"
-    section, following, others = rest.partition("\n## ")
-    end = f"\n\n## {others}" if following else "\n"
-    return f"{head}{heading}{section.rstrip()}\n{bullet}{end}"
 
 
 def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...]]:

@@ -95,6 +95,9 @@ class IntentHandlers:
             for kind in handled_intents(method):
                 self._handlers.setdefault(kind, []).append(getattr(handler, name))
 
+    def knows(self, intent: Intent) -> bool:
+        return type(intent) in self._handlers
+
     def perform(self, intent: Intent) -> None:
         """Do what an intent wants; what awaits is begun, and errors are shown where the user looks."""
         for handler in self._handlers.get(type(intent), ()):

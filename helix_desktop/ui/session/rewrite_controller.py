@@ -27,9 +27,8 @@ from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
-from helix_desktop.ui.handover.compare_dialog import CompareDialog
-from helix_desktop.ui.handover.edit_dialog import EditDialog
-from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
+from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.window import HandoverWindow, Place, StartSession
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
     Compact,
@@ -71,9 +70,7 @@ class RewriteController(QObject):
     def __init__(self, window: MainWindow, session: Session, start_session: StartSession) -> None:
         super().__init__(window)
         self._window, self._session, self._start_session = window, session, start_session
-        self.handover_presenter: HandoverPresenter | None = None
-        self.compare_dialog: CompareDialog | None = None
-        self.edit_dialog: EditDialog | None = None
+        self.handover_window: HandoverWindow | None = None
         window.intents.add(self)
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
@@ -115,66 +112,47 @@ class RewriteController(QObject):
 
     @handles(Compact)
     async def compact(self, focus: str) -> None:
-        """Open the dialog of a handover, once; with what it is to dwell on, as typed.
+        """Open the window of the handovers, once; with what a new one is to dwell on, as typed.
 
         Where only the newest turn could be summarized, the active handover is run again with a typed focus.
         """
         conversation = self._session.conversation
-        if self.handover_presenter is not None:
-            return
         active, rerun_seq = conversation.session.transcript.window.handover, 0
         if focus and active is not None and not active[1].origin:
             proposed = conversation.handovers.writer
             cuts = await proposed.cuts()
             is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
             rerun_seq = 0 if is_new and not proposed.frees_little() else active[0]
-        await self._run_handover(focus=focus, rerun_seq=rerun_seq)
+        await self._show_handover(rerun_seq or NOW, focus=focus, is_compaction=True)
 
     @handles(CompactUpTo)
     async def compact_up_to(self, seq: int) -> None:
-        """Open the same dialog with the range that ends at an event, or as near before it as can be.
+        """Open the same window with the range that ends at an event, or as near before it as can be.
 
         What the active handover covers already is summarized by running that one again.
         """
         active, rerun_seq = self._session.transcript.window.handover, 0
         if active is not None and not active[1].origin and seq <= active[1].upto:
             rerun_seq = active[0]
-        await self._run_handover(rerun_seq=rerun_seq, upto=seq)
+        await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
 
     @handles(WriteHandover)
     async def write_handover(self) -> None:
-        """Open the same dialog, also for a handover that a new session starts with."""
-        await self._run_handover(self._start_session)
+        await self._show_handover(NOW)
 
     @handles(RunHandoverAgain)
     async def run_again(self, seq: int) -> None:
-        """Open the dialog to write a handover again, with a focus or another range."""
-        await self._run_handover(rerun_seq=seq)
+        """Open the window to write a handover again, with a focus or another range."""
+        await self._show_handover(seq, is_compaction=True)
 
     @handles(CompareHandover)
     async def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
-        conversation = self._session.conversation
-        if self.compare_dialog is not None:
-            return
-        self.compare_dialog = CompareDialog(self._window)
-        try:
-            with self._reveal_new_handover(conversation):
-                await self.compare_dialog.run(conversation, self._session.start, seq)
-        finally:
-            self.compare_dialog = None
+        await self._show_handover(seq, "changes")
 
     @handles(EditHandover)
     async def edit(self, seq: int) -> None:
-        conversation = self._session.conversation
-        if self.edit_dialog is not None:
-            return
-        self.edit_dialog = EditDialog(self._window)
-        try:
-            with self._reveal_new_handover(conversation):
-                await self.edit_dialog.run(conversation, self._session.start, seq)
-        finally:
-            self.edit_dialog = None
+        await self._show_handover(seq)
 
     @handles(RetrySummary)
     def retry(self, kind: str) -> None:
@@ -186,26 +164,25 @@ class RewriteController(QObject):
         else:
             self._session.start(self._session.conversation.retry(), "retry")
 
-    async def _run_handover(
-        self, start_session: StartSession | None = None, focus: str = "", rerun_seq: int = 0, upto: int = 0
+    async def _show_handover(
+        self, seq: int, place: Place = "text", *, focus: str = "", upto: int = 0, is_compaction: bool = False
     ) -> None:
         conversation = self._session.conversation
-        if self.handover_presenter is not None:
+        if self.handover_window is not None:
             return
-        self.handover_presenter = HandoverPresenter(
-            conversation, self._session.actions, self._window, start_session, rerun_seq
-        )
-        self.handover_presenter.dialog.focus_input.setText(focus)
-        self._session.notices.end(REFUSED_COMPACTION)
+        window = HandoverWindow(self._window, conversation, self._session.actions, self._start_session)
+        self.handover_window = window
+        if is_compaction:
+            self._session.notices.end(REFUSED_COMPACTION)
         try:
             with self._reveal_new_handover(conversation):
-                await self.handover_presenter.run(upto)
+                await window.run(seq, place, focus=focus, upto=upto, is_compaction=is_compaction)
         finally:
-            self.handover_presenter = None
+            self.handover_window = None
 
     @contextmanager
     def _reveal_new_handover(self, conversation: Conversation) -> Iterator[None]:
-        """Bring the card of a handover that a dialog made into sight: it stands above the one it is of."""
+        """Bring the card of a handover that the window made into sight: it stands above the one it is of."""
         previous = conversation.session.transcript.window.handover
         yield
         active = conversation.session.transcript.window.handover

@@ -33,13 +33,6 @@ from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionD
 from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.handover.dialog import (
-    WHOLE_CONVERSATION,
-    DraftRow,
-    HandoverDialog,
-    HandoverRange,
-    SentDraft,
-)
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
@@ -59,12 +52,12 @@ from tests.support.galleries import (
     changes_samples,
     chat_gallery,
     diff_gallery,
+    handover_gallery,
     panes_gallery,
     providers_gallery,
     shell_gallery,
 )
 from tests.support.galleries import panes_samples as samples
-from tests.support.galleries.compare_gallery import compare_dialog, compared_sections, edit_dialog
 
 USUAL, SMALLEST, LARGE = (1280, 800), (720, 640), (1920, 1200)
 _WINDOW_SIZES = (USUAL, SMALLEST, LARGE)
@@ -338,15 +331,10 @@ def dialog_screens() -> Iterator[Screen]:
     guide.close()
     yield from _question_screens(window)
     yield from _store_screens(window)
-    for stage in ("choose", "writing", "draft", "draft for a new session", "draft again"):
-        yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
-    yield Screen("compared handovers", compare_dialog(window), _LEAST)
-    reason = half_longer("Items can be put back into the active handover only. Choose it under After.")
-    yield Screen("compared handovers, nothing active", compare_dialog(window, reason), _LEAST)
-    yield Screen("edited handover", edit_dialog(window), _LEAST)
-    yield Screen("edited handover, compared", edit_dialog(window, comparing=True), _LEAST)
-    reason = half_longer("This handover is undone: it isn't in the context. Redo it to edit it.")
-    yield Screen("edited handover, undone", edit_dialog(window, reason), _LEAST)
+    for stage in handover_gallery.STAGES:
+        yield Screen(
+            f"handover {stage}", handover_gallery.handover_window(window, stage, half_longer), _LEAST
+        )
 
 
 def _question_screens(window: QWidget) -> Iterator[Screen]:
@@ -403,32 +391,3 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     redaction.show_done([half_longer("Removed from 3 outputs and 2 messages.")])
     yield Screen("secret removed", redaction, _OWN)
     redaction.close()
-
-
-def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
-    dialog = HandoverDialog(window, "Handover 3" if stage.endswith("again") else "")
-    words = half_longer("As far as possible · 46 messages · 21.3k tokens in context")
-    dialog.show_ranges(
-        [HandoverRange(148, words), HandoverRange(96, words), HandoverRange(WHOLE_CONVERSATION, words)]
-    )
-    dialog.range_box.setCurrentIndex(2 if stage.endswith("session") else 0)
-    dialog.show_estimate(half_longer("About 12k tokens · $0.04"))
-    if stage == "writing":
-        dialog.show_writing("summarize", shell_gallery.SECTIONS[:400])
-    if stage.startswith("draft"):
-        note = half_longer("The summary model's window is too small.")
-        draft = DraftRow(
-            shell_gallery.SECTIONS,
-            104_200,
-            31_400,
-            half_longer("17 messages, 29 tool calls"),
-            SentDraft("rwe src/stream.py\n$ pytest", half_longer("The model gets 1.4k tokens")),
-            "gpt-oss:20b",
-            note,
-            13_400,
-        )
-        dialog.show_draft(replace(draft, is_whole=stage.endswith("session")))
-    if stage.endswith("again"):
-        dialog.draft_page.show_comparison(compared_sections())
-        dialog.show_problem(half_longer("The edited handover can't be read. Headings are missing."))
-    return dialog

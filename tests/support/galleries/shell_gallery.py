@@ -25,7 +25,6 @@ from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.handover.dialog import DraftRow, HandoverDialog, HandoverRange, SentDraft
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.permissions_page import RuleUsage
@@ -36,6 +35,7 @@ from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
+from tests.support.galleries.handover_gallery import STAGES, handover_window
 from tests.support.galleries.policy_gallery import fill_policy
 
 WIDE_PX = 1440
@@ -209,8 +209,8 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
         choices,
     )
     dialogs["text"] = TextInputDialog(window, "Rename workspace", "Invoices", "Rename")
-    for stage in ("choose", "writing", "draft"):
-        dialogs[f"handover-{stage}"] = _handover_dialog(window, stage)
+    for stage in STAGES:
+        dialogs[f"handover-{stage.replace(' ', '-')}"] = handover_window(window, stage)
     dialogs["more"] = window.top_bar.more.menu()
     dialogs["rail-menu"] = window.rail.menu_for("2")
     pages: tuple[SettingsPage, ...] = (
@@ -237,54 +237,6 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
         app.processEvents()
         widget.grab().save(str(output_dir / f"dialog-{name}-{mode}.png"))
         widget.close()
-
-
-def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
-    """Show the dialog of a manual handover at one of its stages."""
-    dialog = HandoverDialog(window)
-    dialog.tint(window.theme)
-    reaches = [
-        HandoverRange(148, "As far as possible · 46 messages · 21.3k tokens in context"),
-        HandoverRange(
-            96, "Up to “read_file src/helix/stream.…” (e96) · 31 messages · 14.2k tokens in context"
-        ),
-    ]
-    dialog.show_ranges(reaches)
-    if stage == "writing":
-        dialog.show_writing("summarize", SECTIONS[: len(SECTIONS) // 2])
-    if stage == "draft":
-        ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
-        sizes = "The model gets 1.4k tokens: sections 330, files, commands and errors 70, note and index 90"
-        sent = SentDraft(f"{SECTIONS}\n{ledger}", sizes)
-        note = "The summary model's window is too small; the live model was asked."
-        dialog.show_draft(
-            DraftRow(
-                SECTIONS, 104_200, 31_400, "17 messages, 29 tool calls", sent, "gpt-oss:20b", note, 13_400
-            )
-        )
-        dialog.show_problem("The edited handover can't be read. Headings are missing: TODO Items.")
-    return dialog
-
-
-SECTIONS = """## Project Background
-- A desktop agent that streams answers; the renderer lives in `src/helix/stream.py`. [e2, e9]
-
-## Technical Details
-- Finished blocks are frozen; only the open one is rebuilt, every 33 ms. [e12, e17]
-- `setMarkdown()` once per token cost 38 ms at 16 KB and grew with the length of the message. [e14]
-
-## Completed Work
-- Wrote `StreamFlush` and its tests; 42 pass. [e22, e24]
-
-## Current Issues
-- Highlighting inside an open fence still lexes the whole fence. [e37]
-
-## TODO Items
-- Measure at 500 tokens/s with `bench_stream.py`. [e41]
-
-## User Preferences
-- Keep `__slots__`. [e2]
-"""
 
 
 def _show_found_servers(window: MainWindow) -> None:

@@ -11,11 +11,13 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.handover.draft import WHOLE_CONVERSATION
 from helix_desktop.ui.kit.intents import OpenSession, TrashSession
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
 from tests.support.timeline_pane import card, find_card, has, pills, press
+from tests.support.window.handover_window import has_draft, opened_handovers
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -76,14 +78,13 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
 
         await _timeline(rig)
         press(timeline, "preview", "present-write")
-        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
-        by_hand = rig.wiring.rewrites.handover_presenter
-        assert by_hand is not None
-        await until(by_hand.dialog.isVisible, "the dialog on screen")
-        assert by_hand.dialog.windowTitle() == "Write handover"
-        by_hand.dialog.draft_button.click()
-        await until(lambda: by_hand.dialog.step == "draft", "the draft")
-        by_hand.dialog.commit_button.click()
+        window = await opened_handovers(rig)
+        await until(window.range_box.count, "its ranges")
+        window.range_box.setCurrentIndex(window.range_box.findData(WHOLE_CONVERSATION))
+        window.write_button.click()
+        await until(lambda: has_draft(window), "the draft")
+        assert window.use_button.text() == "Start session"
+        window.use_button.click()
         await until(lambda: rig.conversation.session.id not in (old, new), "the third session")
         origin = rig.conversation.session.transcript.origin
         assert origin is not None

@@ -24,8 +24,8 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.handover.compare_dialog import CompareDialog
-from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.handover.versions import FORMER_DRAFT, NOW
+from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.session.rewrite_controller import last_change
@@ -44,9 +44,19 @@ from tests.support.model_servers.chat_server import (
 from tests.support.part_files import part_files, read_part
 from tests.support.timeline_pane import find_card, has, pills, top
 from tests.support.timeline_pane import press as press_card
-from tests.support.window.buttons import find_buttons, press
+from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
-from tests.support.window.handover_dialog import BY_HAND, open_dialog_after_two_turns, open_handover_dialog
+from tests.support.window.handover_window import (
+    BY_HAND,
+    choose_version,
+    compare_with,
+    has_draft,
+    open_after_two_turns,
+    open_handovers,
+    opened_handovers,
+    section,
+    shown_text,
+)
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -83,7 +93,7 @@ class Summarizer:
 
 
 async def _closed(rig: WindowRig) -> None:
-    await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+    await until(lambda: rig.wiring.rewrites.handover_window is None, "the window closed")
 
 
 async def _undo(rig: WindowRig) -> None:
@@ -116,7 +126,7 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
     frames = rig.window.notices.findChildren(QFrame)
     assert [frame.property("level") for frame in frames if frame.property("role") == "notice"] == ["info"]
-    assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
+    assert not [dialog for dialog in rig.window.findChildren(HandoverWindow) if dialog.isVisible()]
     await rig.run_turn("Read everything")
     await until(lambda: rig.banner_text() == "", "no banner: what it asked for has been done")
     await _closed(rig)
@@ -126,80 +136,88 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     """Writing can be stopped and restarted. A draft that is not used counts in the session's usage."""
     go = asyncio.Event()
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
-    dialog = await open_handover_dialog(rig)
-    press(dialog, "write_draft")
-    await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
+    window = await open_handovers(rig)
+    press(window, "write_draft")
+    await until(lambda: "- Wor" in window.model_output.toPlainText(), "what has arrived")
     unstopped = rig.conversation.budget.spent.tokens
-    press(dialog, "cancel")
-    await until(lambda: dialog.step == "choose", "the choice again")
-    assert dialog.problem == ""
+    press(window, "stop")
+    await until(lambda: window.seq == NOW, "the choice again")
+    assert window.problem == ""
     (stopped,) = rig.events(HandoverDiscarded)
     assert stopped.estimated
     assert stopped.spent == rig.conversation.budget.spent.tokens - unstopped > 0
     model.summary = text_reply(SUMMARY)
-    press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft", "the draft")
+    press(window, "write_draft")
+    await until(lambda: has_draft(window), "the draft")
     before = rig.conversation.budget.spent.tokens
-    dialog.editor.setPlainText(dialog.editor.toPlainText() + "- One more.\n")
-    left = dialog.editor.toPlainText()
-    press(dialog, "cancel")
+    window.fields[0].editor.appendPlainText("- One more.")
+    left = shown_text(window)
+    press(window, "close")
     await _closed(rig)
     await until(lambda: rig.conversation.budget.spent.tokens > before, "what the draft took")
     paid = rig.conversation.budget.spent.tokens
-    dialog = await open_handover_dialog(rig)
-    await until(lambda: dialog.step == "draft", "the draft as it was left, without a request")
-    assert dialog.editor.toPlainText() == left
-    QTest.keyClick(dialog.editor, Qt.Key.Key_Escape)
+    window = await open_handovers(rig)
+    await until(lambda: has_draft(window), "the draft as it was left, without a request")
+    assert shown_text(window) == left
+    QTest.keyClick(window.fields[0].editor, Qt.Key.Key_Escape)
     await _closed(rig)
     assert rig.conversation.budget.spent.tokens == paid, "it is paid for once"
-    dialog = await open_handover_dialog(rig)
-    await until(lambda: dialog.step == "draft", "the draft again")
-    press(dialog, "write_draft")
-    await until(lambda: dialog.step == "writing", "another one")
-    press(dialog, "cancel")
-    await until(lambda: dialog.step == "draft", "the one before again")
+    window = await open_handovers(rig)
+    await until(lambda: has_draft(window), "the draft again")
+    press(window, "write_draft")
+    await until(lambda: window.is_writing, "another one")
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    await until(lambda: has_draft(window), "the one before again")
+    assert shown_text(window) == left
     go.set()
     model.summary = text_reply(SUMMARY.replace("about it", "about its parts"))
-    press(dialog, "write_draft")
-    await until(lambda: "about its parts" in dialog.editor.toPlainText(), "another one, not saved yet")
+    press(window, "write_draft")
+    await until(lambda: "about its parts" in shown_text(window), "another one, not saved yet")
     saved = rig.conversation.handovers.restore_draft(0, is_whole_possible=False)
     assert saved is not None
-    assert saved.text == left, "as after a crash, which nothing but the newer draft is lost in"
-    newer = dialog.editor.toPlainText()
-    dialog.reject()
+    assert "- One more." in saved.text, "as after a crash, which nothing but the newer draft is lost in"
+    _check_the_former_draft(window)
+    newer = shown_text(window)
+    window.reject()
     await _closed(rig)
-    dialog = await open_handover_dialog(rig)
-    await until(lambda: dialog.step == "draft", "the newer draft")
-    assert dialog.editor.toPlainText() == newer
-    dialog.reject()
+    window = await open_handovers(rig)
+    await until(lambda: has_draft(window), "the newer draft")
+    assert shown_text(window) == newer
+    window.reject()
     await _closed(rig)
     assert rig.events(HandoverMade) == []
     assert "compaction" not in rig.window.jobs.job_ids()
 
 
-def _shown_labels(dialog: HandoverDialog) -> list[str]:
-    return [words.text() for words in dialog.findChildren(QLabel) if words.isVisible()]
+def _check_the_former_draft(window: HandoverWindow) -> None:
+    """What was typed into a draft that was written again is not lost: it can be put back."""
+    assert window.comparison.other_box.currentData() == FORMER_DRAFT
+    button = next(part for part in window.comparison.buttons if "One more" in part.accessibleName())
+    button.click()
+    assert "- One more." in window.fields[0].text
+
+
+def _shown_labels(window: HandoverWindow) -> list[str]:
+    return [words.text() for words in window.findChildren(QLabel) if words.isVisible()]
 
 
 async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     """The user names a focus, changes the draft and hands over; undo brings everything back."""
     model.summary = text_reply(SUMMARY)
     model.prompts.clear()
-    dialog = await open_handover_dialog(rig)
+    dialog = await open_handovers(rig)
     before = rig.conversation.window.measure()[0]
     dialog.focus_input.setText("the fourth file")
     press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft" and model.prompts, "the draft")
+    await until(lambda: has_draft(dialog) and model.prompts, "the draft")
     counts = next(pill.text() for pill in dialog.findChildren(Pill) if "message" in pill.text())
     assert f" · {counts} · " in dialog.range_box.currentText()
     assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
     assert rig.events(HandoverMade) == []
     assert rig.conversation.window.measure()[0] == before
-    lines = dialog.editor.toPlainText().splitlines()
-    assert [line for line in lines if line.startswith("## ")] == [f"## {title}" for title in TITLES]
-    text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
-    dialog.editor.setPlainText(text)
+    assert {field.title for field in dialog.fields} == {*TITLES}
+    section(dialog, TITLES[0]).editor.setPlainText("- My own words. [e4]")
     press(dialog, "hand_over")
     await _closed(rig)
     (handover,) = rig.events(HandoverMade)
@@ -212,28 +230,31 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
     assert rig.conversation.window.measure()[0] == before
-    press(await open_handover_dialog(rig), "redo_handover")
+    press(await open_handovers(rig), "redo_handover")
     await until(lambda: rig.conversation.session.transcript.window.handover, "used again without a request")
     assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 1)
     await _undo(rig)
 
 
 async def _check_invalid_text(rig: WindowRig) -> None:
-    """A text that is no handover is reported in place, and can be changed back."""
+    """A text that says nothing is reported in place, and can be changed back."""
     count = len(rig.events(HandoverMade))
-    dialog = await open_handover_dialog(rig)
-    press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft", "the draft")
-    text = dialog.editor.toPlainText()
-    dialog.editor.setPlainText("## Something else\n- Words.")
-    press(dialog, "hand_over")
-    await until(lambda: dialog.problem, "the problem")
-    assert "isn't one of the headings" in dialog.problem
+    window = await open_handovers(rig)
+    press(window, "write_draft")
+    await until(lambda: has_draft(window), "the draft")
+    texts = [field.text for field in window.fields]
+    for field in window.fields:
+        field.editor.setPlainText("")
+    press(window, "hand_over")  # before it was checked
+    await until(lambda: window.problem, "the problem")
+    assert "It is empty" in window.problem
     assert len(rig.events(HandoverMade)) == count
-    await until(dialog.editor.hasFocus, "the keyboard in the text again")
-    dialog.editor.setPlainText(text)
-    await until(dialog.commit_button.isEnabled, "ready again")
-    press(dialog, "hand_over")
+    await until(window.fields[0].editor.hasFocus, "the keyboard in the text again")
+    await until(lambda: not window.use_button.isEnabled(), "nothing to use")
+    for field, text in zip(window.fields, texts, strict=True):
+        field.editor.setPlainText(text)
+    await until(window.use_button.isEnabled, "ready again")
+    press(window, "hand_over")
     await _closed(rig)
     (handover,) = rig.events(HandoverMade)[count:]
     assert not handover.edited
@@ -244,19 +265,19 @@ async def _check_short_summary(rig: WindowRig, model: Summarizer) -> None:
     thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in TITLES))
     model.summary = thin
     count = len(rig.events(HandoverMade))
-    dialog = await open_handover_dialog(rig)
+    dialog = await open_handovers(rig)
     press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft", "the draft")
+    await until(lambda: has_draft(dialog), "the draft")
     assert any("expected for this history" in words for words in _shown_labels(dialog))
-    assert dialog.editor.toPlainText().count("- Done. [e4]") == len(TITLES)
+    assert shown_text(dialog).count("- Done. [e4]") == len(TITLES)
     assert len(rig.events(HandoverMade)) == count
     model.summary = text_reply(SUMMARY)
     press(dialog, "write_draft")
-    await until(lambda: "words about it" in dialog.editor.toPlainText().lower(), "the longer draft")
+    await until(lambda: "words about it" in shown_text(dialog).lower(), "the longer draft")
     assert not any("expected for this history" in words for words in _shown_labels(dialog))
     model.summary = thin
     press(dialog, "write_draft")
-    await until(lambda: "- Done." in dialog.editor.toPlainText(), "the short draft")
+    await until(lambda: "- Done." in shown_text(dialog), "the short draft")
     press(dialog, "hand_over")
     await _closed(rig)
     (handover,) = rig.events(HandoverMade)[count:]
@@ -268,9 +289,9 @@ async def _check_without_a_model(rig: WindowRig, model: Summarizer) -> None:
     """A model that refuses leaves a draft made without it, and its record says so."""
     model.summary = api_error(400, "no summaries today")
     count = len(rig.events(HandoverMade))
-    dialog = await open_handover_dialog(rig)
+    dialog = await open_handovers(rig)
     press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft", "the draft")
+    await until(lambda: has_draft(dialog), "the draft")
     press(dialog, "hand_over")
     await _closed(rig)
     (handover,) = rig.events(HandoverMade)[count:]
@@ -281,28 +302,26 @@ async def _check_without_a_model(rig: WindowRig, model: Summarizer) -> None:
 async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     """What is chosen in the chat ends there; what a handover covers already is run again."""
     model.summary = text_reply(SUMMARY)
-    dialog = await open_handover_dialog(rig)
+    dialog = await open_handovers(rig)
     assert dialog.range_box.count() > 1
-    end = dialog.range_box.itemData(dialog.range_box.count() - 1)
+    end = dialog.range_box.itemData(dialog.range_box.count() - 2)  # the last one is for a new session
     dialog.reject()
     await _closed(rig)
     rig.perform(CompactUpTo(end))
-    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
-    assert rig.wiring.rewrites.handover_presenter is not None
-    dialog = rig.wiring.rewrites.handover_presenter.dialog
-    await until(dialog.isVisible, "its ranges")
+    dialog = await opened_handovers(rig)
     assert dialog.range_box.currentData() == end
     press(dialog, "write_draft")
-    await until(lambda: dialog.step == "draft", "the draft")
+    await until(lambda: has_draft(dialog), "the draft")
     press(dialog, "hand_over")
     await _closed(rig)
     assert rig.events(HandoverMade)[-1].upto == end
     first = rig.conversation.session.transcript.messages.items[0].seq
     rig.perform(CompactUpTo(first))  # covered already: that one again
-    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
-    dialog = rig.wiring.rewrites.handover_presenter.dialog
-    await until(dialog.isVisible, "its ranges")
-    assert "again" in dialog.windowTitle()
+    dialog = await opened_handovers(rig)
+    active = rig.conversation.session.transcript.window.handover
+    assert active is not None
+    assert dialog.seq == active[0]
+    assert dialog.write_button.text() == "Write again"
     dialog.reject()
     await _closed(rig)
 
@@ -318,7 +337,7 @@ async def test_a_recorded_handover_is_compared_run_again_and_edited(
     model = Summarizer()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         await _check_a_dropped_sentence(rig, server)
-        (await open_dialog_after_two_turns(rig, server, FILES)).reject()
+        (await open_after_two_turns(rig, server, FILES)).reject()
         await _closed(rig)
         handovers = rig.conversation.handovers
         await handovers.writer.commit(await handovers.writer.draft())
@@ -343,7 +362,7 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
 
 async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     """Two handovers are compared in the timeline; what the newer one dropped is put back, and undone."""
-    (await open_dialog_after_two_turns(rig, server, FILES, "dropped")).reject()
+    (await open_after_two_turns(rig, server, FILES, "dropped")).reject()
     await _closed(rig)
     handovers = rig.conversation.handovers
     await handovers.writer.commit(await handovers.writer.draft())
@@ -356,61 +375,50 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await handovers.writer.commit(draft, text)
     first, second = rig.conversation.session.transcript.rewrites.handovers
     rig.window.show_page("timeline")
-    timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
+    timeline = rig.views.timeline
     await until(lambda: find_card(timeline, second), "the card")
     press_card(timeline, second, "compare")
-    await until(lambda: rewrites.compare_dialog, "the comparison")
-    assert rewrites.compare_dialog is not None
-    dialog = rewrites.compare_dialog
-    assert (dialog.before_box.currentData(), dialog.after_box.currentData()) == (first, second)
-    _choose_pair(dialog, first, first)
-    assert dialog.reason.isHidden()
-    _choose_pair(dialog, second, first)
-    assert "active handover only" in dialog.reason.text()
-    assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
-    _choose_pair(dialog, first, second)
-    press(dialog, "put_back")
-    await until(dialog.undo_button.isVisible, "it is back")
+    window = await opened_handovers(rig)
+    comparison = window.comparison
+    assert (window.seq, comparison.other_box.currentData()) == (second, first)
+    assert comparison.other_box.hasFocus()
+    choose_version(window, first)
+    assert window.fields == []
+    compare_with(window, second)
+    assert not comparison.reason.isHidden()
+    assert comparison.buttons == []
+    press(window, "edit-action")  # that one
+    assert window.seq == second
+    for _ in range(2):
+        comparison.buttons[0].click()
+    assert comparison.buttons == []
+    assert section(window, TITLES[1]).text.splitlines() == ["- All new! [e4]", "- Words about it. [e4]"]
+    await until(window.save_button.isEnabled, "it can be saved")
+    press(window, "save")
+    await until(lambda: window.seq > second, "both are back")
     revised = rig.events(HandoverMade)[-1]
     assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
-    once = dialog.after_box.currentData()
-    press(dialog, "put_back")
-    await until(lambda: dialog.after_box.currentData() > once, "the other one is back, too")
-    assert dialog.after_box.currentText().startswith("Handover 2, edited (2)")
-    assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
-    press(dialog, "undo")
-    await until(lambda: dialog.after_box.currentData() == once, "the last one is undone")
-    assert dialog.notice.text() == "Undone. 1 item is still put back."
-    press(dialog, "undo")
-    await until(lambda: dialog.after_box.currentData() == second, "both are undone")
-    assert dialog.notice.text() == "Undone. The handover is as it was."
-    assert not dialog.undo_button.isVisible()
-    active = rig.conversation.session.transcript.window.handover
-    assert active is not None
-    assert active[0] == second
-    dialog.close()
+    assert window.title.text() == "Handover 2, edited"
+    window.close()
+    await _closed(rig)
+    rig.window.commands.undo_compaction.trigger()
+    transcript = rig.conversation.session.transcript
+    await until(lambda: transcript.window.handover and transcript.window.handover[0] == second, "undone")
     rig.window.show_page("chat")
-
-
-def _choose_pair(dialog: CompareDialog, before: int, after: int) -> None:
-    for box, seq in ((dialog.before_box, before), (dialog.after_box, after)):
-        box.setCurrentIndex(box.findData(seq))
-        box.activated.emit(box.currentIndex())
 
 
 async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) -> None:
     """What differs is shown before it takes the place of the first one; undo brings that one back."""
-    rewrites = rig.wiring.rewrites
     rig.type_message("/compact the fourth file")  # nothing new to summarize
-    await until(lambda: rewrites.handover_presenter, "the dialog")
-    assert rewrites.handover_presenter is not None
-    dialog = rewrites.handover_presenter.dialog
-    await until(lambda: dialog.estimate_label.text().endswith("box/small"), "price and model")
+    window = await opened_handovers(rig)
+    assert (window.seq, window.focus_input.text()) == (first, "the fourth file")
+    await until(lambda: window.estimate_label.text().endswith("box/small"), "price and model")
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
-    press(dialog, "write_draft")
-    await until(lambda: dialog.draft_page.is_comparing, "what differs")
-    assert dialog.draft_page.counts.text().startswith("1 dropped · 1 added")
-    press(dialog, "hand_over")
+    press(window, "write_draft")
+    await until(lambda: has_draft(window), "what differs")
+    assert window.title.text() == "Draft of Handover 1"
+    assert window.comparison.counts.text().startswith("1 dropped · 1 added")
+    press(window, "hand_over")
     await _closed(rig)
     again = rig.events(HandoverMade)[-1]
     assert (again.replaces, again.focus) == ((first,), "the fourth file")
@@ -426,34 +434,39 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
 
 async def _check_editing(rig: WindowRig, count: int) -> None:
     """Six fields are checked while typing, compared with the original, and saved."""
-    rewrites, transcript = rig.wiring.rewrites, rig.conversation.session.transcript
+    transcript = rig.conversation.session.transcript
     rig.window.show_page("timeline")
     await until(lambda: find_card(rig.views.timeline, count), "the card")
     press_card(rig.views.timeline, count, "edit")
-    await until(lambda: rewrites.edit_dialog and rewrites.edit_dialog.sections, "fields")
-    assert rewrites.edit_dialog is not None
-    dialog = rewrites.edit_dialog
-    assert [section.title for section in dialog.sections] == [*TITLES]
-    assert not dialog.save_button.isEnabled()
-    before, first = dialog.tokens.text(), dialog.sections[0].text
+    window = await opened_handovers(rig)
+    assert {field.title for field in window.fields} == {*TITLES}
+    assert window.fields[0].editor.hasFocus()
+    assert window.save_button.isHidden()
+    before, first = window.tokens.text(), window.fields[0].text
     assert "(" not in before
-    dialog.sections[0].editor.setPlainText("Other words, and a few more of them")
-    await until(lambda: dialog.tokens.text() != before, "counted")
-    dialog.sections[0].editor.setPlainText(first)
-    await until(lambda: dialog.tokens.text() == before, "as it was")
-    for section in dialog.sections:
-        section.editor.setPlainText("")
-    await until(lambda: "It is empty" in dialog.problem, "nothing to save")
-    press(dialog, "compare-original")
-    press(dialog.compared, "put_back")
-    assert dialog.sections[0].text == "- Words about it. [e4]"
-    press(dialog, "cancel")
-    dialog.sections[1].editor.setPlainText("My own words [e4]")
-    await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
+    window.fields[0].editor.setPlainText("Other words, and a few more of them")
+    await until(lambda: window.tokens.text() != before, "counted")
+    window.fields[0].editor.setPlainText(first)
+    await until(lambda: window.tokens.text() == before, "as it was")
+    for field in window.fields:
+        field.editor.setPlainText("")
+    await until(lambda: "It is empty" in window.problem, "nothing to save")
+    compare_with(window, count)
+    window.comparison.buttons[0].click()
+    assert "- Words about it. [e4]" in shown_text(window)
+    for field in window.fields:
+        field.editor.setPlainText("- Words about it. [e4]")
+    section(window, TITLES[1]).editor.setPlainText("My own words [e4]")
+    await until(lambda: window.tokens.text() != before and not window.problem, "checked again")
+    choose_version(window, NOW)
+    choose_version(window, count)
+    assert section(window, TITLES[1]).text == "My own words [e4]", "what was typed is there still"
     bar = rig.views.timeline.cards.verticalScrollBar()
     bar.setValue(bar.maximum())
-    press(dialog, "save")
-    await until(lambda: rewrites.edit_dialog is None, "saved")
+    press(window, "save")
+    await until(lambda: window.seq != count, "saved")
+    window.reject()
+    await _closed(rig)
     active = transcript.window.handover
     assert active is not None
     assert (active[1].revises, active[1].sections[1].bullets) == (count, (Bullet("My own words", (4,)),))
@@ -469,27 +482,27 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
 
 async def _check_editing_undone(rig: WindowRig) -> None:
     """An undone handover is read only until it is redone; changes are not thrown away unasked."""
-    rewrites, active = rig.wiring.rewrites, rig.conversation.session.transcript.window.handover
+    active = rig.conversation.session.transcript.window.handover
     assert active is not None
     await rig.conversation.window.undo(active[0])
     rig.perform(EditHandover(active[0]))
-    await until(lambda: rewrites.edit_dialog and rewrites.edit_dialog.isVisible(), "again")
-    assert rewrites.edit_dialog is not None
-    dialog = rewrites.edit_dialog
-    await until(lambda: "undone" in dialog.reason.text(), "why it cannot be edited")
-    assert dialog.sections[1].editor.isReadOnly()
-    undone = dialog.tokens.text()
-    press(dialog, "edit-action")
-    await until(lambda: not dialog.sections[1].editor.isReadOnly(), "redone, it can be edited")
+    window = await opened_handovers(rig)
+    assert window.fields == []
+    assert any("undone" in words for words in _shown_labels(window)), "why it cannot be edited"
+    undone = window.tokens.text()
+    press(window, "edit-action")
+    await until(lambda: window.fields, "redone, it can be edited")
     (item,) = (item for item in rig.conversation.window.items() if item.state == "summarized")
     tokens = format_token_count(item.tokens)
-    assert undone == dialog.tokens.text() == tokens
-    press(dialog, f"reset:{TITLES[1]}")
-    assert dialog.sections[1].text == "- Words about it. [e4]"
-    press(dialog, "cancel")
-    assert "aren't saved" in dialog.problem
-    press(dialog, "cancel")
-    await until(lambda: rewrites.edit_dialog is None, "closed")
+    assert undone == window.tokens.text() == tokens
+    press(window, f"reset:{TITLES[1]}")
+    assert section(window, TITLES[1]).text == "- Words about it. [e4]"
+    choose_version(window, NOW)
+    press(window, "close")
+    assert "aren't saved" in window.problem
+    assert window.seq == active[0], "what would be lost is on screen"
+    press(window, "close")
+    await _closed(rig)
 
 
 async def approve_notes(rig: WindowRig) -> None:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Reply,
@@ -26,7 +26,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.part_files import part_files, read_part
 from tests.support.window.buttons import press
-from tests.support.window.handover_dialog import open_dialog_after_two_turns, open_handover_dialog
+from tests.support.window.handover_window import has_draft, open_after_two_turns, open_handovers, shown_text
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -50,13 +50,12 @@ def reader(summary: Callable[[], Reply]) -> Callable[[dict[str, Any]], Reply]:
     return script
 
 
-def _note(dialog: HandoverDialog) -> str:
-    words = dialog.findChild(QLabel, "draft-range")
-    assert words is not None
-    return words.text() if words.isVisible() else ""
+def _note(dialog: HandoverWindow) -> str:
+    words = (part for part in dialog.findChildren(QLabel, "draft-range") if part.isVisible())
+    return next((part.text() for part in words), "")
 
 
-def _pills(dialog: HandoverDialog) -> list[str]:
+def _pills(dialog: HandoverWindow) -> list[str]:
     return [pill.text() for pill in dialog.findChildren(Pill) if pill.isVisible()]
 
 
@@ -64,40 +63,40 @@ async def test_a_draft_is_used_for_its_own_range_alone(qapp: QApplication, tmp_p
     """Another range makes the draft out of date: it can be written again, or its range chosen again."""
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await open_dialog_after_two_turns(rig, server, FILES)
-        first, last = 0, dialog.range_box.count() - 1
+        dialog = await open_after_two_turns(rig, server, FILES)
+        first, last = 0, dialog.range_box.count() - 2  # behind it the one for a new session
         assert last > first
         drafted = dialog.range_box.currentText()
         press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        assert (_note(dialog), dialog.commit_button.isEnabled()) == ("", True)
+        await until(lambda: has_draft(dialog), "the draft")
+        assert (_note(dialog), dialog.use_button.isEnabled()) == ("", True)
         pills = _pills(dialog)
 
         dialog.range_box.setCurrentIndex(last)
         assert drafted in _note(dialog), "it names the range that its figures are of"
         assert _pills(dialog) == pills
-        assert not dialog.commit_button.isEnabled()
-        assert "another range" in dialog.commit_button.toolTip()
+        assert not dialog.use_button.isEnabled()
+        assert "another range" in dialog.use_button.toolTip()
         press(dialog, "draft-range-back")
         assert (dialog.range_box.currentIndex(), _note(dialog)) == (first, "")
-        assert dialog.commit_button.isEnabled()
+        assert dialog.use_button.isEnabled()
 
         dialog.range_box.setCurrentIndex(last)
         replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
         QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "it is written again")
-        press(dialog, "cancel")
-        await until(lambda: dialog.step == "draft", "the former draft")
+        press(dialog, "stop")
+        await until(lambda: has_draft(dialog), "the former draft")
         assert drafted in _note(dialog)
         replies.append(text_reply(SUMMARY))
         press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft" and not _note(dialog), "the draft of the chosen range")
+        await until(lambda: has_draft(dialog) and not _note(dialog), "the draft of the chosen range")
         assert _pills(dialog) != pills
         end = dialog.range_box.currentData()
         press(dialog, "hand_over")
         await until(lambda: rig.events(HandoverMade), "compacted")
         assert rig.events(HandoverMade)[-1].upto == end
-        await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+        await until(lambda: rig.wiring.rewrites.handover_window is None, "the dialog closed")
         go.set()
 
 
@@ -107,18 +106,18 @@ async def test_the_former_draft_can_be_used_after_writing_again_was_stopped(
     """It stays on screen, and Compact takes it: it did nothing."""
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await open_dialog_after_two_turns(rig, server, FILES)
+        dialog = await open_after_two_turns(rig, server, FILES)
         press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
+        await until(lambda: has_draft(dialog), "the draft")
         replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
         press(dialog, "write_draft")
         await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "it is written again")
-        press(dialog, "cancel")
-        await until(lambda: dialog.step == "draft", "the former draft")
+        press(dialog, "stop")
+        await until(lambda: has_draft(dialog), "the former draft")
         press(dialog, "hand_over")
         await until(lambda: rig.events(HandoverMade), "compacted")
         assert "Words about it" in rig.events(HandoverMade)[-1].sections[0].bullets[0].text
-        await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+        await until(lambda: rig.wiring.rewrites.handover_window is None, "the dialog closed")
         go.set()
 
 
@@ -129,15 +128,15 @@ async def test_a_draft_is_there_again_after_a_restart(
     """As the user left it, by Escape or with the app, and paid for once; gone once its context is another."""
     async with ChatServer(reader(lambda: text_reply(SUMMARY))) as server:
         async with open_window(qapp, tmp_path) as rig:
-            dialog = await open_dialog_after_two_turns(rig, server, FILES)
+            dialog = await open_after_two_turns(rig, server, FILES)
             dialog.focus_input.setText("the parts")
             press(dialog, "write_draft")
-            await until(lambda: dialog.step == "draft", "the draft")
-            dialog.editor.setPlainText(f"{dialog.editor.toPlainText()}- One more.\n")
-            left, shown = dialog.editor.toPlainText(), (_pills(dialog), dialog.range_box.currentText())
+            await until(lambda: has_draft(dialog), "the draft")
+            dialog.fields[0].editor.appendPlainText("- One more.")
+            left, shown = shown_text(dialog), (_pills(dialog), dialog.range_box.currentText())
             if not is_left_open:
                 dialog.reject()
-                await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
+                await until(lambda: rig.wiring.rewrites.handover_window is None, "the dialog closed")
         sent = len(server.requests)
         for _ in range(2):
             async with open_window(qapp, tmp_path) as rig:
@@ -147,11 +146,11 @@ async def test_a_draft_is_there_again_after_a_restart(
                 assert drafted.draft is not None
                 assert drafted.spent > 0
                 dialog = await _reopened_draft(rig)
-                assert dialog.editor.toPlainText() == left
+                assert shown_text(dialog) == left
                 assert (_pills(dialog), dialog.range_box.currentText()) == shown
                 assert dialog.focus_input.text() == "the parts"
                 dialog.reject()
-                await until(lambda: rig.wiring.rewrites.handover_presenter is None, "closed unchanged")
+                await until(lambda: rig.wiring.rewrites.handover_window is None, "closed unchanged")
                 assert rig.conversation.budget.spent == spent
                 assert len(rig.events(HandoverDiscarded)) == 1, "nothing is recorded twice"
                 assert len(server.requests) == sent
@@ -164,12 +163,12 @@ async def test_a_draft_is_there_again_after_a_restart(
             assert rig.events(HandoverMade)[0].spent == 0
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            dialog = await open_handover_dialog(rig)
-            assert dialog.step == "choose", "its messages are compacted"
+            dialog = await open_handovers(rig)
+            assert dialog.draft is None, "its messages are compacted"
             dialog.reject()
 
 
-async def _reopened_draft(rig: WindowRig) -> HandoverDialog:
-    dialog = await open_handover_dialog(rig)
-    await until(lambda: dialog.step == "draft", "the draft without a request")
+async def _reopened_draft(rig: WindowRig) -> HandoverWindow:
+    dialog = await open_handovers(rig)
+    await until(lambda: has_draft(dialog), "the draft without a request")
     return dialog

@@ -13,11 +13,11 @@ from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, ObservationsMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.words.costs import cost_text
 from tests.support.model_servers.chat_server import ChatServer, Hang, Reply, StreamedReply, text_reply
 from tests.support.timeline_pane import find_card, pills
 from tests.support.timeline_pane import press as press_card
+from tests.support.window.handover_window import has_draft, opened_handovers
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -97,19 +97,16 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: "Write down facts about older messages?" in rig.banner_text(), "the question")
     click(rig, "spend-observations:refuse")
     rig.window.commands.compact_now.trigger()
-    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
-    by_hand = rig.wiring.rewrites.handover_presenter
-    assert by_hand is not None
-    dialog: HandoverDialog = by_hand.dialog
+    dialog = await opened_handovers(rig)
     await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")
     furthest = dialog.estimate_label.text()
     assert "tokens · price unknown" in furthest
-    dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
+    dialog.range_box.setCurrentIndex(dialog.range_box.count() - 2)  # the last one is for a new session
     price = dialog.estimate_label.text
     await until(lambda: price().startswith("Reads ≈ ") and price() != furthest, "the price of another end")
-    dialog.draft_button.click()
-    await until(lambda: dialog.step == "draft", "the draft")
-    dialog.commit_button.click()
+    dialog.write_button.click()
+    await until(lambda: has_draft(dialog), "the draft")
+    dialog.use_button.click()
     await until(lambda: rig.events(HandoverMade), "the handover")
 
 

@@ -22,8 +22,8 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.handover.compare_dialog import compared_pair, handover_before, handover_choices
-from helix_desktop.ui.handover.edit_dialog import edit_refusal
+from helix_desktop.ui.handover.versions import edit_refusal, recorded_versions, version_before
+from helix_desktop.ui.kit.intents import EditHandover
 from helix_desktop.words.handover_titles import handover_titles
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
@@ -385,13 +385,13 @@ async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_upd
     await run_turns(rig, 8)
     transcript = rig.conversation.session.transcript
     first, second = checkpoints(rig)
-    assert [choice.seq for choice in handover_choices(transcript)][1:3] == [second, first]
-    assert handover_before(transcript, second) == first
-    assert compared_pair(transcript, first, second, ()).summary == "No differences"
+    versions = recorded_versions(transcript, rig.conversation.session.log)
+    assert [(version.seq, version.state) for version in versions] == [(second, "Not sent"), (first, "")]
+    assert version_before(transcript, second) == first
     assert edit_refusal(transcript, second) is None
     refusal = edit_refusal(transcript, first)
     assert refusal is not None
-    assert (refusal.action, refusal.seq) == ("open", second)
+    assert refusal.intent == EditHandover(second)
 
 
 async def test_a_session_can_start_from_a_checkpoint() -> None:

@@ -11,6 +11,7 @@ from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.agent.window.handover_writer import HandoverDraft, HandoverScope
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
+from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields, to_fields
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
@@ -359,7 +360,11 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     await handovers.writer.commit(await handovers.writer.draft())
     ((seq, former),) = rig.conversation.session.transcript.rewrites.handovers.items()
     before, spent = window.measure()[0].request, former.spent
-    await handovers.revisions.put_back(seq, "TODO Items", Bullet("Call   Ann", (4, 99_999)))
+    draft = await handovers.revisions.draft(seq)
+    fields = to_fields(editable_sections(draft.handover))
+    fields["TODO Items"] += "\n- Call Ann [e4, e99999]"
+    sections = from_fields(fields, draft.valid_seqs)
+    await handovers.revisions.record(draft, sections)
     active = rig.conversation.session.transcript.window.handover
     assert active is not None
     assert (active[1].revises, active[1].edited, active[1].spent) == (seq, True, 0)
@@ -369,7 +374,7 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     assert fallback_rate(rig.conversation.session.log).summaries == 1
     assert spent > 0
     with pytest.raises(CompactionRefused, match="wasn't changed"):
-        await handovers.revisions.put_back(seq, "TODO Items", Bullet("Call Ann"))
+        await handovers.revisions.record(draft, sections)
     await window.undo(active[0])
     assert window.measure()[0].request == before
     await rig.assert_consistent()

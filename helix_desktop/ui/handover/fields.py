@@ -1,0 +1,255 @@
+"""The parts of the handover window that are edited or chosen: a section, a range, a version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import ceil
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QPainter,
+    QResizeEvent,
+    QStandardItem,
+    QStandardItemModel,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextDocument,
+)
+from PySide6.QtWidgets import QFrame, QListView, QWidget
+
+from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import ComboBox, TextArea
+from helix_desktop.ui.design.focus import paint_row_focus
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.mirror import draw_text
+from helix_desktop.ui.design.pill import Pill, paint_pill, tone_colors
+from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.fonts import scaled, sized, ui_font
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.handover.draft import HandoverRange
+from helix_desktop.ui.handover.versions import Version
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Handover")
+
+_FRAME_PX = 20  # of a field, above and below its lines
+_MARKUP = re.compile(r"`[^`]+`|\[e\d+(?:, e\d+)*\]|^- ")
+_MIN_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
+_LEAST_NAME_PX = 60
+_COUNTS_ROLE = _VERSION_ROLE = Qt.ItemDataRole.UserRole + 1
+_VERSION_PX, _EDGE_PX = 52, 12
+
+
+class _Colors(QSyntaxHighlighter):
+    """Code in its font, and the signs around sentences pale: what is read is the sentence."""
+
+    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+        super().__init__(document)
+        self.theme = theme
+
+    def highlightBlock(self, text: str) -> None:
+        for hit in _MARKUP.finditer(text):
+            form = QTextCharFormat()
+            if hit[0].startswith("`"):
+                form.setFont(ui_font(12, is_code=True))
+            else:
+                form.setForeground(QColor(self.theme.faint))
+            self.setFormat(hit.start(), hit.end() - hit.start(), form)
+
+
+class _WrappingField(TextArea):
+    """A field as high as its lines, which the page around it scrolls."""
+
+    wrapped = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if (
+            event.size().width() != event.oldSize().width()
+        ):  # its document then has other lines, and says nothing
+            self.wrapped.emit()
+
+
+class SectionField(Themed, QWidget):
+    """A title, whether its text differs from the original, and the sentences, one on each line."""
+
+    changed = Signal()
+
+    def __init__(self, title: str, text: str, original: str) -> None:
+        super().__init__()
+        self.title, self._original, self._shown_text = title, original, ""
+        self.editor = _WrappingField(text, words=title, placeholder=tr("Nothing recorded"))
+        self.editor.setObjectName(f"section:{title}")
+        self.editor.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._colors = _Colors(self.editor.document(), self._theme)
+        self.pill = Pill(tr("Edited"), "accent")
+        self.reset_button = PushButton(tr("Reset"), "link", "undo-2", px=14, name=f"reset:{title}")
+        self.reset_button.setToolTip(tr("Back to the text as it was first recorded"))
+        self.reset_button.setAccessibleName(tr("Reset {section}", section=title))
+        self.reset_button.clicked.connect(self._reset)
+        head = row(label(title, "strong"), self.pill, None, self.reset_button)
+        self.setLayout(column(head, self.editor, gap=4))
+        self.editor.textChanged.connect(self._on_text)
+        self.editor.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
+        self.editor.wrapped.connect(self._fit)
+        self.pill.hide()
+        self.reset_button.hide()
+        self._on_text()
+        self._fit()
+
+    @property
+    def text(self) -> str:
+        return self.editor.toPlainText()
+
+    def tint(self, theme: Theme) -> None:
+        super().tint(theme)
+        self._colors.theme = theme
+        self._colors.rehighlight()
+
+    def add_sentence(self, bullet: Bullet) -> None:
+        """Add a sentence at the end, as one step of the field's own undo."""
+        sources = ", ".join(f"e{seq}" for seq in bullet.sources)
+        line = f"- {' '.join(bullet.text.split())}" + (f" [{sources}]" if sources else "")
+        cursor = self.editor.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        cursor.insertText(f"\n{line}" if self.text.strip() else line)
+
+    def _reset(self) -> None:
+        cursor = self.editor.textCursor()  # keeps the field's own undo, which setPlainText would clear
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(self._original)
+        self.editor.setFocus()
+        announce(self, tr("{section} is as it was first recorded.", section=self.title))
+
+    def _on_text(self) -> None:
+        if self.text == self._shown_text:
+            return  # other colors
+        self._shown_text = self.text
+        differs = self.text.strip() != self._original.strip()
+        self.pill.setVisible(differs)
+        self.reset_button.setVisible(differs)
+        self.changed.emit()
+
+    def _fit(self) -> None:
+        layout, block, height = self.editor.document().documentLayout(), self.editor.document().begin(), 0.0
+        while block.isValid():
+            height += layout.blockBoundingRect(block).height()
+            block = block.next()
+        self.editor.setFixedHeight(ceil(height) + _FRAME_PX)
+
+
+class RangeBox(ComboBox):
+    """Shows the counts of a range whole: where room ends, its name is cut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(tr("Range"))
+        self.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(_MIN_CHARS)
+
+    def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
+        self.clear()
+        for place, handover_range in enumerate(ranges):
+            self.addItem(handover_range.text, handover_range.upto)
+            self.setItemData(place, handover_range.counts, _COUNTS_ROLE)
+
+    def showPopup(self) -> None:
+        view = self.view()
+        view.ensurePolished()  # its style has a frame
+        around_px = view.verticalScrollBar().sizeHint().width() + 2 * view.frameWidth()
+        view.setMinimumWidth(view.sizeHintForColumn(0) + around_px)
+        super().showPopup()
+
+    def fit(self, text: str, room: int) -> str:
+        """Return a range as it fits: a part of its name, all of its counts where there is room for them."""
+        counts = str(self.currentData(_COUNTS_ROLE) or "")
+        name_room = room - self.fontMetrics().horizontalAdvance(counts)
+        if name_room < scaled(_LEAST_NAME_PX):
+            return super().fit(text, room)
+        return super().fit(text.removesuffix(counts), name_room) + counts
+
+
+class VersionList(Themed, QListView):
+    """The versions, one on two lines each; arrows choose."""
+
+    chosen = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName(tr("Versions"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.items = QStandardItemModel(self)
+        self.setModel(self.items)
+        self.delegate = _VersionDelegate(self, _VERSION_PX)
+        self.setItemDelegate(self.delegate)
+        self.versions: Sequence[Version] = ()
+
+    def show_versions(self, versions: Sequence[Version], seq: int) -> None:
+        blocker = QSignalBlocker(self)  # rows that come and go are chosen by nobody
+        if versions != self.versions:
+            self.versions = versions
+            self.items.clear()
+            for version in versions:
+                item = QStandardItem(", ".join(filter(None, (version.title, version.state, version.note))))
+                item.setData(version, _VERSION_ROLE)
+                item.setToolTip(plain_tooltip("\n".join((version.title, version.note))))
+                self.items.appendRow(item)
+        place = next((at for at, version in enumerate(versions) if version.seq == seq), 0)
+        self.setCurrentIndex(self.items.index(place, 0))
+        blocker.unblock()
+
+    def currentChanged(
+        self, current: QModelIndex | QPersistentModelIndex, previous: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().currentChanged(current, previous)
+        version = current.data(_VERSION_ROLE)
+        if version is not None:
+            self.chosen.emit(version.seq)
+
+    def tint(self, theme: Theme) -> None:
+        super().tint(theme)
+        self.delegate.theme = theme
+        self.scheduleDelayedItemsLayout()
+
+
+class _VersionDelegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        version: Version = index.data(_VERSION_ROLE)
+        if self.view.hasFocus() and index == self.view.currentIndex():
+            paint_row_focus(painter, box, self.theme.accent, is_keyboard=True)
+        line = box.adjusted(_EDGE_PX, 6, -_EDGE_PX, -6)
+        upper = QRectF(line.x(), line.y(), line.width(), line.height() / 2)
+        room = upper.width()
+        font, pill = ui_font(11, 500), QRectF()
+        if version.state:
+            metrics = QFontMetricsF(font)
+            pill = QRectF(0, 0, metrics.horizontalAdvance(version.state) + 16, metrics.height() + 4)
+            room -= pill.width() + 8
+        title_font = sized(self.view.font(), 13, QFont.Weight.Medium)
+        metrics = QFontMetricsF(title_font)
+        title = metrics.elidedText(version.title, Qt.TextElideMode.ElideRight, room)
+        painter.setFont(title_font)
+        painter.setPen(QColor(self.theme.text))
+        draw_text(painter, upper, Qt.AlignmentFlag.AlignVCenter, title)
+        if version.state:
+            pill.moveCenter(upper.center())
+            pill.moveLeft(upper.x() + metrics.horizontalAdvance(title) + 8)
+            paint_pill(painter, pill, version.state, tone_colors(self.theme, "accent"), font)
+        painter.setFont(sized(self.view.font(), 12))
+        painter.setPen(QColor(self.theme.muted))
+        note = QFontMetricsF(painter.font()).elidedText(
+            version.note, Qt.TextElideMode.ElideRight, line.width()
+        )
+        draw_text(painter, upper.translated(0, upper.height()), Qt.AlignmentFlag.AlignVCenter, note)

@@ -1,0 +1,117 @@
+"""The versions that the window lists: their names and states, which can be edited, the one before. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import newest_checkpoint
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
+from helix_desktop.ui.timeline.card_data import PREVIEW
+from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.numbers import format_token_count
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.times import format_moment
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Handover")
+
+NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, PREVIEW, -2, -3
+"""Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""
+
+
+class Version(msgspec.Struct, frozen=True):
+    """One that can be read: its name, when it was written and its size, what the context has of it."""
+
+    seq: int
+    title: str
+    note: str = ""
+    state: str = ""
+
+
+class EditRefusal(msgspec.Struct, frozen=True):
+    """Why a handover cannot be edited now, and what can be done instead."""
+
+    reason: str
+    label: str = ""
+    intent: Intent | None = None
+
+
+def version_titles(transcript: Transcript) -> dict[int, str]:
+    return handover_titles(transcript.written_handovers, transcript.checkpoints)
+
+
+def recorded_versions(transcript: Transcript, log: Sequence[RecordedEvent]) -> list[Version]:
+    """Return the handovers and checkpoints on record, the newest first."""
+    handovers = transcript.written_handovers
+    return [
+        Version(
+            seq,
+            title,
+            " · ".join(
+                filter(None, (format_moment(log[seq - 1].at), format_token_count(handovers[seq].tokens)))
+            ),
+            _state(transcript, seq),
+        )
+        for seq, title in reversed(version_titles(transcript).items())
+    ]
+
+
+def _state(transcript: Transcript, seq: int) -> str:
+    active, newest = transcript.window.handover, newest_checkpoint(transcript)
+    if active is not None and active[0] == seq:
+        return translate(STATE_WORDS["in_window"].label)
+    if transcript.can_redo(seq):
+        return tr("Undone")
+    return tr("Not sent") if newest is not None and newest[0] == seq else ""
+
+
+def version_before(transcript: Transcript, seq: int) -> int:
+    """Return the handover that was made before one, or NOTHING; before others, the active one."""
+    if seq < NOTHING:
+        return transcript.window.handover[0] if transcript.window.handover else NOTHING
+    return max((other for other in transcript.written_handovers if other < seq), default=NOTHING)
+
+
+def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
+    """Return why a handover cannot be edited; None if it can: the active one, the newest checkpoint."""
+    active = transcript.window.handover
+    if seq == NOW:
+        return EditRefusal(tr("Made from the log, without a model. Write a draft to edit and use it."))
+    if seq in transcript.checkpoints:
+        return _checkpoint_refusal(transcript, seq)
+    if transcript.rewrites.handovers[seq].origin:
+        return EditRefusal(tr("This handover is of another session. Edit it there."))
+    if transcript.can_redo(seq):
+        reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
+        return EditRefusal(reason, tr("Redo"), Redo((seq,)))
+    if active is not None and active[0] != seq:
+        title = version_titles(transcript)[active[0]]
+        reason = tr(
+            "“{title}” replaces this one in the context, so only that one can be edited.", title=title
+        )
+        return EditRefusal(reason, tr("Edit that one"), EditHandover(active[0]))
+    return None
+
+
+def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
+    """Return why a checkpoint cannot be edited; None if the next handover begins with it."""
+    newest = newest_checkpoint(transcript) or transcript.window.handover
+    if newest is not None and newest[0] == seq:
+        return None
+    if newest is None:
+        return EditRefusal(tr("The messages of this prepared handover were replaced, so it can't be edited."))
+    title = version_titles(transcript)[newest[0]]
+    reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
+    return EditRefusal(reason, tr("Edit that one"), EditHandover(newest[0]))
+
+
+def rerun_seq(transcript: Transcript, seq: int) -> int | None:
+    """Return which handover writing would replace, 0 for none; None where nothing can be written."""
+    active = transcript.window.handover
+    if seq == NOW:
+        return 0
+    return seq if active is not None and active[0] == seq and not active[1].origin else None

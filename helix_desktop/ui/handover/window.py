@@ -1,0 +1,917 @@
+"""The window of a conversation's handovers: pick a version, read, edit, compare and write it, and use it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import CompactionProgress
+from helix_desktop.agent.window.handover_writer import (
+    WHOLE_SESSION,
+    CountedPart,
+    HandoverDraft,
+    HandoverScope,
+    RevisionDraft,
+)
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.handover_revision import (
+    HandoverPreview,
+    compare_handovers,
+    editable_sections,
+    fields_to_markdown,
+    from_fields,
+    listed_below,
+    markdown_to_fields,
+    original_of,
+    preview_handover,
+    to_fields,
+)
+from helix_desktop.context.summaries.sections import PREFERENCES
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.copied import show_copied
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.labels import SelectableText, label
+from helix_desktop.ui.design.layout.boxes import card, column, pane
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.themed import restyle
+from helix_desktop.ui.handover.comparison import CompareWith, PutBack
+from helix_desktop.ui.handover.draft import (
+    WHOLE_CONVERSATION,
+    HandoverRange,
+    OpenDraft,
+    draft_warnings,
+    handover_ranges,
+    nearest_range,
+    purpose_text,
+    sizes_as_sent,
+    sweep_note,
+    use_text,
+    whole_range,
+)
+from helix_desktop.ui.handover.fields import SectionField
+from helix_desktop.ui.handover.parts import WindowParts, warning_line
+from helix_desktop.ui.handover.versions import (
+    DRAFT,
+    FORMER_DRAFT,
+    NOTHING,
+    NOW,
+    EditRefusal,
+    Version,
+    edit_refusal,
+    recorded_versions,
+    rerun_seq,
+    version_before,
+    version_titles,
+)
+from helix_desktop.ui.kit.intents import (
+    ContinueSession,
+    CopyText,
+    EditHandover,
+    Intent,
+    IntentHandlers,
+    Redo,
+    handles,
+    perform,
+)
+from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import recorded_writer, writer_name
+from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
+from helix_desktop.words.rewrites import ordered_sections
+from helix_desktop.words.summary_coverage import missing_rules
+from helix_desktop.words.times import format_exact_duration, format_moment
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Handover")
+
+StartSession: TypeAlias = Callable[[HandoverMade], Coroutine[Any, Any, None]]
+"""Starts a session with a handover and shows it."""
+Place: TypeAlias = Literal["text", "changes"]
+
+_SENT_CHARS = 60_000  # of what the model gets that are shown
+
+
+class WriteDraft(Intent, frozen=True): ...  # of the chosen range, with the focus
+
+
+class StopWriting(Intent, frozen=True): ...
+
+
+class UseDraft(Intent, frozen=True): ...  # compact, replace a handover or start a session with it
+
+
+class SaveChanges(Intent, frozen=True): ...  # of the handover on screen
+
+
+class RangeOfDraft(Intent, frozen=True): ...  # choose it again
+
+
+class AddRule(Intent, frozen=True):  # that the text does not say
+    rule: Bullet
+
+
+class HandoverWindow(WindowParts):
+    """While it runs, the handovers of one conversation. What was typed stays for another look."""
+
+    def __init__(
+        self, parent: QWidget, conversation: Conversation, actions: AsyncActions, start_session: StartSession
+    ) -> None:
+        super().__init__(parent)
+        self._conversation, self._actions, self._start_session = conversation, actions, start_session
+        self._intents = IntentHandlers()
+        self._intents.async_actions = AsyncActions(
+            actions.scope,
+            lambda error: self.show_error(error) if self._is_open else actions.show_error(error),
+        )
+        self._intents.add(self)
+        self._start = self._intents.async_actions.start
+        self.seq, self._other, self._before_writing = NOW, NOTHING, NOW
+        self.draft: OpenDraft | None = None
+        self._former: tuple[Section, ...] = ()  # of the draft before, which was written again
+        self._preview: HandoverPreview | None = None  # not read since the log went on
+        self._revision: RevisionDraft | None = None
+        self._edits: dict[int, dict[str, str]] = {}
+        self._ranges: dict[int, list[HandoverRange]] = {}  # by the handover that is written again, 0 for none
+        self._range_scope: int | None = None  # whose ranges are offered
+        self._writing: asyncio.Task[None] | None = None
+        self._undone_seq = self._checks = 0
+        self._is_open = self._is_busy = False
+        self._is_valid = True
+        self._built: tuple[int, bool, Mapping[str, str]] | None = None  # what the fields show
+        self.fields: list[SectionField] = []
+        self._connect()
+
+    @property
+    def _transcript(self) -> Transcript:
+        return self._conversation.session.transcript
+
+    @property
+    def is_writing(self) -> bool:
+        return self._writing is not None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return True if the draft on screen covers another range than the chosen one."""
+        return self.draft is not None and self.seq == DRAFT and self._upto not in (self.draft.upto, None)
+
+    @property
+    def _upto(self) -> int | None:
+        upto: int | None = self.range_box.currentData()
+        return upto
+
+    @property
+    def _scope(self) -> int | None:
+        """Return which handover writing would replace, 0 for none; None where nothing can be written."""
+        if self.seq == DRAFT:
+            return self.draft.scope.rerun_seq if self.draft is not None else self._range_scope
+        return rerun_seq(self._transcript, self.seq)
+
+    # The run: what is open, and what becomes of it
+
+    async def run(
+        self, seq: int, place: Place, *, focus: str = "", upto: int = 0, is_compaction: bool = False
+    ) -> None:
+        """Show a version until the window is closed; what is being written then ends, and a draft is saved.
+
+        `place` has the keyboard at first. With `upto` the range ends at that event, or as near before it as
+        can be. For a compaction the draft that was saved comes first. Raises CompactionRefused where there is
+        nothing to compact.
+        """
+        scope, writer = rerun_seq(self._transcript, seq), self._conversation.handovers.writer
+        self.focus_input.setText(focus)
+        self.seq, self._is_open = seq, True
+        session, ends = self._conversation.session, list[Callable[[], None]]()
+        try:
+            if is_compaction:
+                cuts = await writer.cuts(upto, HandoverScope(scope or 0))
+                if not cuts:
+                    self.deleteLater()
+                    await writer.draft(scope=HandoverScope(scope or 0))  # says at once why there is nothing
+                self.show_ranges(scope or 0, self._named_ranges(cuts, scope or 0))
+                if upto:
+                    self.range_box.setCurrentIndex(nearest_range(cuts, upto))
+            await self._restore_draft()
+            if (is_compaction or (place == "text" and seq == NOW)) and self._goes_on_with_draft(scope, upto):
+                self.choose(DRAFT)
+            else:
+                self._other = self._former_of(seq)
+                self.refresh()
+            self._take_keyboard(place)
+            ends = [
+                session.on(CompactionProgress, self._show_progress),
+                session.on(HandoverMade | HandoverDiscarded | Undone | Redone, self._on_change),
+            ]
+            await exec_async(self)
+        finally:
+            self._is_open = False
+            for end in ends:
+                end()
+            self.stop_writing()
+            if (draft := self.draft) is not None:
+                text, rerun = draft.text(self._texts(DRAFT)), draft.scope.rerun_seq
+                await self._conversation.handovers.save_draft(draft.draft, text, rerun, draft.scope.is_whole)
+
+    def _take_keyboard(self, place: Place) -> None:
+        if place == "changes":
+            self.comparison.other_box.setFocus()
+        elif self.fields:
+            self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            (self.focus_input if self._scope is not None else self.versions).setFocus()
+
+    def _goes_on_with_draft(self, scope: int | None, upto: int) -> bool:
+        """Return True if the draft that was saved is one of what the user wants to write now."""
+        if self.draft is None or self.draft.scope.rerun_seq != scope:
+            return False
+        focus = self.focus_input.text()
+        is_offered = self._range_scope is None or self.range_box.findData(self.draft.upto) >= 0
+        return is_offered and focus in ("", self.draft.draft.event.focus) and upto in (0, self.draft.upto)
+
+    async def _restore_draft(self) -> None:
+        """Take up the draft that the user left, while its context is the same."""
+        handovers, active = self._conversation.handovers, self._transcript.window.handover
+        for rerun in (0, active[0] if active is not None else 0):
+            saved = handovers.restore_draft(rerun, is_whole_possible=True)
+            if saved is not None:
+                scope = WHOLE_SESSION if saved.is_whole else HandoverScope(rerun)
+                parts = await handovers.writer.parts_as_sent(saved.draft, saved.is_whole)
+                self.draft = OpenDraft(saved.draft, scope, tuple(parts))
+                if saved.text != saved.draft.text:
+                    self._edits[DRAFT] = markdown_to_fields(saved.text)
+                return
+
+    def perform(self, intent: Intent) -> None:
+        """Do what is done here; else close, as it shows what stands behind, unless changes would be lost."""
+        if self._intents.knows(intent):
+            self._intents.perform(intent)
+        elif isinstance(intent, CopyText) or self._confirm_discard():
+            if not isinstance(intent, CopyText):
+                self.accept()
+            perform(self.parentWidget(), intent)
+
+    def reject(self) -> None:
+        """Stop the writing first; drop changes of a handover only when asked for a second time."""
+        if self.is_writing:
+            self.stop_writing()
+        elif self._confirm_discard():
+            super().reject()
+
+    def _confirm_discard(self) -> bool:
+        """Return True if no change would be lost, or the user asked for it twice; drafts are saved."""
+        self._keep_edits()
+        changed = next((seq for seq in self._edits if seq != DRAFT), None)
+        if changed is None or self._is_warned:
+            return True
+        self.choose(changed)
+        self.show_problem(tr("Your changes aren't saved. Close again to discard them."))
+        self._is_warned = True
+        return False
+
+    def _on_change(self, event: HandoverMade | HandoverDiscarded | Undone | Redone) -> None:
+        if isinstance(event, HandoverDiscarded) and event.prepared is None:
+            return  # what it cost: no version is another one
+        self._preview = None
+        self._ranges.clear()
+        if self._range_scope is not None:
+            self._start(self._read_ranges(self._range_scope), "handover ranges")
+        self.refresh()
+
+    # Versions
+
+    @handles(EditHandover)
+    def choose(self, seq: int) -> None:
+        """Show a version, compared with the one before it."""
+        if seq != self.seq:
+            self._keep_edits()
+            self.show_problem()
+            self.seq, self._other, self._is_valid = seq, self._former_of(seq), True
+            self.refresh()
+            if seq == DRAFT and self.draft is not None:
+                self._choose_range(self.draft.upto)
+                self.focus_input.setText(self.focus_input.text() or self.draft.draft.event.focus)
+
+    @handles(CompareWith)
+    def compare_with(self, seq: int) -> None:
+        self._other = seq
+        self.refresh()
+
+    @handles(Redo)
+    async def redo(self, seqs: tuple[int, ...]) -> None:
+        """Let an undone handover hold again, and show it. Raises HelixError."""
+        await self._conversation.window.redo(*seqs)
+        self.choose(seqs[0])
+
+    def _former_of(self, seq: int) -> int:
+        if seq == DRAFT and self.draft is not None:
+            return FORMER_DRAFT if self._former else version_before(self._transcript, DRAFT)
+        return version_before(self._transcript, seq)
+
+    def refresh(self) -> None:
+        """Show the version as it is on record now, and what can be done with it."""
+        if self.seq > NOTHING and self.seq not in self._transcript.written_handovers:
+            self.seq = NOW
+        if NOW in (self.seq, self._other) and self._preview is None:
+            self._start(self._read_preview(), "preview handover")
+        self.versions.show_versions(self._versions(), self.seq)
+        is_written = self.seq == DRAFT and self.is_writing
+        self._pages.setCurrentIndex(int(is_written))
+        self.comparison.setVisible(not is_written)
+        self._show_scope()
+        self._show_fields()
+        self._show_head()
+        self._compare()
+        self._show_buttons()
+
+    def _versions(self) -> list[Version]:
+        counts = translate(self._preview.counts.text) if self._preview is not None else ""
+        now = Version(NOW, tr("Now"), " · ".join(filter(None, (tr("Without a model"), counts))))
+        listed = [now, *recorded_versions(self._transcript, self._conversation.session.log)]
+        if self.is_writing:
+            listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
+        elif self.draft is not None:
+            event = self.draft.draft.event
+            note = " · ".join(
+                (format_token_count(event.tokens), writer_name(recorded_writer(event.model), event.demo))
+            )
+            listed.insert(0, Version(DRAFT, self._title(DRAFT), note))
+        return listed
+
+    def _title(self, seq: int) -> str:
+        if seq == NOW:
+            return tr("Handover as it would be now")
+        titles = version_titles(self._transcript)
+        if seq != DRAFT:
+            return titles.get(seq, "")
+        former = titles.get(self.draft.scope.rerun_seq, "") if self.draft is not None else ""
+        return tr("Draft of {title}", title=former) if former else tr("Draft")
+
+    async def _read_preview(self) -> None:
+        """Make the handover as it would be now, in a thread: a long log takes longer than a frame."""
+        fork, window = self._transcript.fork(), self._conversation.window
+        preview = await asyncio.to_thread(preview_handover, fork, window.policy, window.frame.info.window)
+        if self._is_open:
+            self._preview = preview
+            self.refresh()
+
+    # Text
+
+    def _event(self, seq: int) -> HandoverMade | None:
+        if seq == DRAFT:
+            return self.draft.draft.event if self.draft is not None else None
+        return self._transcript.written_handovers.get(seq)
+
+    def _sections(self, seq: int) -> tuple[Section, ...]:
+        """Return the sections of a version as it was written."""
+        if seq == NOW:
+            return self._preview.sections if self._preview is not None else ()
+        if seq == FORMER_DRAFT:
+            return self._former
+        event = self._event(seq)
+        return editable_sections(event) if event is not None else ()
+
+    def _texts(self, seq: int) -> dict[str, str]:
+        """Return the text of each section of a version, with what the user changed."""
+        if self._built is not None and self._built[0] == seq and self.fields:
+            return {field.title: field.text for field in self.fields}
+        return self._edits.get(seq) or to_fields(self._sections(seq))
+
+    def _keep_edits(self) -> None:
+        """Keep what differs from the record, for when its version is chosen again."""
+        if self._built is not None and self.fields:
+            seq, _, recorded = self._built
+            texts = self._texts(seq)
+            self._edits.pop(seq, None)
+            if texts != recorded:
+                self._edits[seq] = texts
+
+    def _refusal(self) -> EditRefusal | None:
+        if self.seq == DRAFT:
+            return None
+        return edit_refusal(self._transcript, self.seq)
+
+    def _show_fields(self) -> None:
+        """Build the sections again where they are others than before: to edit, or to read."""
+        is_editable, sections = self._refusal() is None, self._sections(self.seq)
+        if self._built == (built := (self.seq, is_editable, to_fields(sections))):
+            return
+        self._keep_edits()
+        texts = self._edits.get(self.seq) or built[2]
+        self._built, self.fields = built, []
+        parts: list[QWidget] = []
+        is_edited = is_editable or self.seq in self._edits
+        for section in ordered_sections([Section(title) for title in texts]):
+            title, text = section.title, texts[section.title]
+            if is_edited:
+                field = SectionField(title, text, self._original().get(title, ""))
+                field.editor.setReadOnly(not is_editable)
+                field.changed.connect(self._on_typed)
+                self.fields.append(field)
+                parts.append(field)
+            else:
+                bullets = next((part.bullets for part in sections if part.title == title), ())
+                parts.append(_read_only(title, bullets, is_flagged=self._has_sources()))
+        self._fill(self._sections_column, parts)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus if is_edited else Qt.FocusPolicy.StrongFocus)
+        self._scroll.verticalScrollBar().setValue(0)
+        if self.seq in self._edits:
+            self._pause.start()  # their tokens are not on record
+
+    def _has_sources(self) -> bool:
+        event = self._event(self.seq)
+        return event is None or not event.origin
+
+    def _original(self) -> dict[str, str]:
+        """Return the text of each section as it was first recorded, or as the draft was written."""
+        handovers = self._transcript.written_handovers
+        if self.seq not in handovers:
+            return to_fields(self._sections(self.seq))
+        return to_fields(editable_sections(handovers[original_of(handovers, self.seq)]))
+
+    def _on_typed(self) -> None:
+        if self.problem:
+            self.show_problem()
+        self._show_buttons()
+        self._pause.start()
+
+    def _valid_seqs(self) -> frozenset[int]:
+        return frozenset(item.seq for item in self._transcript.messages.items)
+
+    def _compare(self) -> None:
+        """Show what differs from the other version; nothing typed leaves every sentence dropped."""
+        versions = [version for version in self._versions() if version.seq != self.seq]
+        if self.fields:
+            versions.insert(0, Version(self.seq, tr("{title}, unchanged", title=self._title(self.seq))))
+        if self._former:
+            versions.insert(0, Version(FORMER_DRAFT, tr("Draft before this one")))
+        self.comparison.show_choices([*versions, Version(NOTHING, tr("Nothing"))], self._other)
+        sections = self._sections(self.seq)
+        if self.fields:
+            sections = _sections_of(self._texts(self.seq), self._valid_seqs())
+        event, refusal = self._event(self.seq), self._refusal()
+        other = self._sections(self._other)
+        if self._other != self.seq and self._other in self._edits:
+            other = _sections_of(self._edits[self._other], self._valid_seqs())
+        below = listed_below(event) if event is not None else ()
+        compared = compare_handovers(other, sections, below)
+        self.comparison.show_sections(compared, can_put_back=refusal is None)
+
+    @handles(PutBack)
+    def put_back(self, title: str, bullet: Bullet) -> None:
+        """Add a sentence of the other version to its section."""
+        field = next((field for field in self.fields if field.title == title), self.fields[0])
+        field.add_sentence(bullet)
+        announce(self, tr("Put back into {section}.", section=field.title))
+        self._compare()
+
+    @handles(AddRule)
+    def add_rule(self, rule: Bullet) -> None:
+        next(field for field in self.fields if field.title == PREFERENCES.title).add_sentence(rule)
+        self._show_missing()
+
+    async def _check(self) -> None:
+        """Show what the text takes and leaves out now; an older check that ends later is dropped."""
+        if not self._is_open:
+            return
+        self._checks += 1
+        number, seq, texts = self._checks, self.seq, self._texts(self.seq)
+        try:
+            from_fields(texts, self._valid_seqs())
+        except InvalidInput as error:
+            self.show_error(error)
+            self._is_valid = False
+        else:
+            self._is_valid = True
+        self._compare()
+        self._show_buttons()
+        self._show_missing()
+        event = self._event(seq)
+        if seq < NOTHING or event is None or not self._is_valid:
+            return
+        revision = await self._revision_of(seq)
+        if texts != to_fields(self._sections(seq)):
+            sections = from_fields(texts, revision.valid_seqs)
+            event = await self._conversation.handovers.revisions.check(revision, sections)
+        if self._is_open and (number, seq) == (self._checks, self.seq):
+            self._show_tokens(event)
+
+    async def _revision_of(self, seq: int) -> RevisionDraft:
+        if self._revision is None or self._revision.seq != seq:
+            self._revision = await self._conversation.handovers.revisions.draft(seq)
+        return self._revision
+
+    @handles(SaveChanges)
+    async def save(self) -> None:
+        """Record the handover again with what the user changed, and show that. Raises HelixError."""
+        if self._is_busy:
+            return
+        self._set_busy(True)
+        seq, texts, before = self.seq, self._texts(self.seq), self._transcript.written_handovers
+        try:
+            revision = await self._revision_of(seq)
+            sections = from_fields(texts, revision.valid_seqs)
+            await self._conversation.handovers.revisions.record(revision, sections)
+        finally:
+            self._set_busy(False)
+        self._keep_edits()
+        self._built = None
+        self._edits.pop(seq, None)
+        self.choose(max(self._transcript.written_handovers.keys() - before.keys(), default=self.seq))
+        announce(self, tr("Saved as {title}.", title=self._title(self.seq)))
+
+    # Writing
+
+    def _named_ranges(self, cuts: Sequence[Any], rerun: int) -> list[HandoverRange]:
+        ranges = list(handover_ranges(cuts, self._transcript, is_same_first=bool(rerun)))
+        return ranges if rerun else [*ranges, whole_range(self._transcript.messages.counts())]
+
+    def _show_scope(self) -> None:
+        """Offer the ranges of what would be written from here."""
+        scope = self._scope
+        if scope is not None and scope != self._range_scope and not self.is_writing:
+            if scope in self._ranges:
+                self.show_ranges(scope, self._ranges[scope])
+            else:
+                self._range_scope = scope
+                self.range_box.show_ranges(())
+                self._start(self._read_ranges(scope), "handover ranges")
+
+    def _choose_range(self, upto: int) -> None:
+        self.range_box.setCurrentIndex(max(0, self.range_box.findData(upto)))
+
+    async def _read_ranges(self, scope: int) -> None:
+        upto = self._upto or (self.draft.upto if self.draft is not None and self.seq == DRAFT else 0)
+        try:
+            cuts = await self._conversation.handovers.writer.cuts(max(0, upto), HandoverScope(scope))
+        except HelixError:
+            cuts = []  # what there is to say stands where the price does
+        if self._is_open and scope == self._range_scope:
+            self.show_ranges(scope, self._named_ranges(cuts, scope))
+            if upto:
+                self._choose_range(upto)
+
+    def show_ranges(self, scope: int, ranges: list[HandoverRange]) -> None:
+        self._ranges[scope], self._range_scope = ranges, scope
+        self.range_box.show_ranges(ranges)
+
+    def _on_range_changed(self) -> None:
+        upto = self._upto
+        if upto is None:
+            return
+        self._show_undone(upto)
+        self.estimate_label.setText(tr("Counting tokens…"))
+        self._start(self._show_estimate(upto), "estimate-handover")
+        self._show_head()
+        self._show_buttons()
+
+    def _show_undone(self, upto: int) -> None:
+        """Offer the newest undone handover of the same messages, which takes no request."""
+        session, handovers = self._conversation.session, self._transcript.rewrites.handovers
+        undone = (
+            seq
+            for seq in sorted(handovers, reverse=True)
+            if handovers[seq].upto == upto and not handovers[seq].origin and self._transcript.can_redo(seq)
+        )
+        self._undone_seq = 0 if self._range_scope else next(undone, 0)
+        at = format_moment(session.log[self._undone_seq - 1].at) if self._undone_seq else ""
+        self.redo_button.setText(tr("Use the text of {time}: no request", time=at) if at else "")
+
+    async def _show_estimate(self, upto: int) -> None:
+        writer, scope = self._conversation.handovers.writer, self._scope_of(upto)
+        try:
+            estimate = await writer.estimate(upto, scope)
+            text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
+            frees_little = writer.frees_little(upto, scope)
+        except HelixError as error:
+            text, frees_little = translate(error.what), False
+        if self._is_open and upto == self._upto:
+            self.estimate_label.setText(text)
+            words = tr("This range may free little, or less than the handover takes.")
+            self._gain.setText(words if frees_little else "")
+            self._gain.setVisible(frees_little and self.seq == NOW)
+
+    def _scope_of(self, upto: int) -> HandoverScope:
+        return WHOLE_SESSION if upto == WHOLE_CONVERSATION else HandoverScope(self._range_scope or 0)
+
+    @handles(WriteDraft)
+    def write(self) -> None:
+        upto = self._upto
+        if self.is_writing or upto is None:
+            return
+        self._keep_edits()
+        self.show_problem()
+        focus, scope = self.focus_input.text().strip(), self._scope_of(upto)
+        self._before_writing, self.seq = self.seq, DRAFT
+        self._writing_since_s = time.monotonic()
+        self.model_output.clear()
+        self._writing = self._start(self._write(focus, upto, scope), "draft-handover")
+        self._writing.add_done_callback(self._on_written)
+        self.show_phase("read")
+        self._seconds.start()
+        self.refresh()
+        self.stop_button.setFocus()
+
+    async def _write(self, focus: str, upto: int, scope: HandoverScope) -> None:
+        writer = self._conversation.handovers.writer
+        try:
+            draft = await writer.draft(focus, upto, scope)  # until then the former one can still be used
+            if self.draft is not None:
+                self.keep_former_draft()
+                await writer.discard(self.draft.draft)
+            parts = await writer.parts_as_sent(draft, scope.is_whole)
+            self._writing = None  # what is shown now can be clicked at once
+            self.show_draft(draft, parts, scope)
+        except HelixError as error:
+            self._end_writing()
+            self.show_error(error)
+
+    def keep_former_draft(self) -> None:
+        """Keep the text of the draft that is written again, to compare with and to put back from."""
+        self._former = _sections_of(self._texts(DRAFT), self._valid_seqs())
+
+    def show_draft(self, draft: HandoverDraft, parts: Sequence[CountedPart], scope: HandoverScope) -> None:
+        """Hold a draft that was written, and show it unless the user reads another version."""
+        self._edits.pop(DRAFT, None)
+        self.draft = OpenDraft(draft, scope, tuple(parts))
+        self._seconds.stop()
+        if self.seq == DRAFT:
+            self._built, self._other = None, self._former_of(DRAFT)
+        self.refresh()
+        announce(self, tr("The draft is written."))
+        if self.seq == DRAFT:
+            self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @handles(StopWriting)
+    def stop_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+
+    def _on_written(self, task: asyncio.Task[None]) -> None:
+        if self._writing is task and self._is_open:
+            self._end_writing()
+
+    def _end_writing(self) -> None:
+        """Go back to the draft before, or to where it was written from."""
+        self._writing = None
+        self._seconds.stop()
+        if self.seq == DRAFT:
+            self.seq = DRAFT if self.draft is not None else self._before_writing
+            self._other = self._former_of(self.seq)
+        has_keyboard = self.stop_button.hasFocus()
+        self.refresh()
+        if has_keyboard:
+            self.write_button.setFocus()
+
+    def _show_progress(self, update: CompactionProgress) -> None:
+        if self.is_writing and update.phase != "idle":
+            self.show_phase(update.phase, update.text)
+
+    @handles(RangeOfDraft)
+    def choose_range_of_draft(self) -> None:
+        if self.draft is not None:
+            self._choose_range(self.draft.upto)
+
+    @handles(UseDraft)
+    async def use_draft(self) -> None:
+        """Compact with the draft, replace a handover, or start a session with it. Raises HelixError."""
+        draft, writer = self.draft, self._conversation.handovers.writer
+        if draft is None or self._is_busy:
+            return
+        self._set_busy(True)
+        text = draft.text(self._texts(DRAFT))
+        try:
+            if draft.scope.is_whole:
+                edited = await writer.apply_edits(draft.draft, text)
+                self._actions.start(self._start_session(edited), "new session")
+            else:
+                await writer.commit(draft.draft, text)
+        except HelixError:
+            if self.fields:
+                self.fields[0].editor.setFocus()  # the button lost the keyboard while it was off
+            raise
+        finally:
+            self._set_busy(False)
+        self.draft = None
+        self.accept()
+
+    def _set_busy(self, is_busy: bool) -> None:
+        """Let nothing be pressed twice while something is recorded."""
+        self._is_busy = is_busy
+        self._show_buttons()
+
+    # What stands around the text
+
+    def _show_head(self) -> None:
+        """Show what the version is called, what is said of it, and what can be done instead of editing it."""
+        event, refusal, draft = self._event(self.seq), self._refusal(), self.draft
+        self.title.setText(self._title(self.seq) or tr("Draft"))
+        warnings: list[str] = []
+        notes: list[str] = []
+        if self.seq == DRAFT and draft is not None:
+            warnings, former = draft_warnings(draft), version_titles(self._transcript)
+            notes = [
+                purpose_text(draft.scope, former.get(draft.scope.rerun_seq, "")),
+                sweep_note(draft.draft.sweep_savings),
+                translate(draft.draft.event.fallback),
+            ]
+        elif refusal is not None:
+            notes = [refusal.reason]
+        lines: list[QWidget] = []
+        if self.is_outdated and draft is not None:
+            drafted = self.range_box.itemText(self.range_box.findData(draft.upto))
+            text = tr("This draft and its figures are for another range: {range}.", range=drafted)
+            back = PushButton(tr("Back to its range"), "link", name="draft-range-back")
+            back.clicked.connect(lambda: self.perform(RangeOfDraft()))
+            lines.append(ResponsiveRow(warning_line(text, "draft-range"), [back]))
+        lines += [warning_line(text, "draft-warning") for text in warnings]
+        for text in filter(None, notes):
+            words = label(text, "muted", wrap=True)
+            words.setObjectName("version-note")
+            lines.append(words)
+        if refusal is not None and (intent := refusal.intent) is not None:
+            action = PushButton(refusal.label, "link", name="edit-action")
+            action.clicked.connect(lambda: self.perform(intent))
+            lines.append(ResponsiveRow(lines.pop(), [action]))
+        self._fill(self._notes, lines)
+        self._show_pills(event)
+        self._show_below(event)
+        self._show_missing()
+
+    def _show_pills(self, event: HandoverMade | None) -> None:
+        pills: list[Pill] = []
+        if event is not None:
+            self.tokens = Pill("", "accent", "gauge")
+            self.tokens.setToolTip(
+                tr("What the handover takes in the context, with your own messages that it quotes")
+            )
+            self._show_tokens(event)
+            counts = translate(handover_counts(self._transcript, event).text)
+            writer = writer_name(recorded_writer(event.model), event.demo)
+            pills = [
+                self.tokens,
+                Pill(counts, icon_name="message-square"),
+                Pill(writer, "warn" if event.fallback else "neutral", "bot"),
+            ]
+            if event.duration_ms:
+                pills.append(Pill(format_exact_duration(event.duration_ms), icon_name="clock"))
+        elif self._preview is not None:
+            pills = [Pill(translate(self._preview.counts.text), icon_name="message-square")]
+        self._fill(self._pills, [FlowBox(pills)] if pills else [])
+
+    def _show_tokens(self, event: HandoverMade) -> None:
+        """Show what a handover takes: a draft of the context, a recorded one with the edits so far."""
+        if self.seq == DRAFT:
+            is_whole = self.draft is not None and self.draft.scope.is_whole
+            text = (
+                format_token_count(event.tokens)
+                if is_whole
+                else format_token_change(event.before, event.after)
+            )
+        else:
+            recorded = self._transcript.written_handovers[self.seq]
+            sent = self._conversation.handovers.revisions.tokens_as_sent(recorded)
+            change = event.tokens - recorded.tokens if event.sections != recorded.sections else 0
+            text = format_token_count(sent + change)
+            if change:
+                difference = format_token_difference(change)
+                text = tr("{tokens} ({change})", tokens=text, change=difference)
+        self.tokens.set_text(text)
+
+    def _show_below(self, event: HandoverMade | None) -> None:
+        """Fold below the sections what else the model gets."""
+        draft, source = self.draft if self.seq == DRAFT else None, event or self._preview
+        parts: list[QWidget] = []
+        if draft is not None:
+            head = DisclosureHead(tr("What the model gets"), sizes_as_sent(draft.parts), "muted")
+            parts = [
+                Disclosure(head, lambda: SelectableText(self._text_as_sent(draft), 12, "muted", mono=True))
+            ]
+        elif source is not None and source.ledger:
+            ledger, lines = source.ledger, source.ledger.count("\n") + 1
+            head = DisclosureHead(
+                tr("Files, commands and errors"), tr.plural(lines, "%n line", "%n lines"), "muted"
+            )
+            parts = [Disclosure(head, lambda: SelectableText(ledger, 12, "muted", mono=True))]
+        self._fill(self._below, parts)
+
+    def _text_as_sent(self, draft: OpenDraft) -> str:
+        text = "\n".join(part.text for part, _ in draft.parts)
+        return text.replace(draft.draft.text, draft.text(self._texts(DRAFT)), 1)[:_SENT_CHARS]
+
+    def _show_missing(self) -> None:
+        """Quote the instructions and decisions that the text does not say, with buttons that add them."""
+        event, texts = self._event(self.seq), "\n".join(self._texts(self.seq).values())
+        lines = list[QWidget]()
+        for rule in missing_rules(event.coverage) if event is not None and self.fields else ():
+            if " ".join(rule.text.split()) not in texts:
+                words = tr("Not in the text: “{rule}”", rule=escape_invisible(rule.text))
+                add = PushButton(tr("Add"), name=f"add-rule:{rule.sources[0]}")
+                add.clicked.connect(lambda _=False, missing=rule: self.perform(AddRule(missing)))
+                lines.append(ResponsiveRow(warning_line(words, "missing-rule"), [add]))
+        self._fill(self._missing, lines)
+
+    def _show_buttons(self) -> None:
+        draft = self.draft if self.seq == DRAFT else None
+        is_recorded, can_write = self.seq > NOTHING, self._scope is not None
+        writing = self.seq == DRAFT and self.is_writing
+        is_changed = (
+            is_recorded and bool(self.fields) and self._texts(self.seq) != to_fields(self._sections(self.seq))
+        )
+        is_usable = draft is not None and not writing
+        can_redo = self.seq == NOW and bool(self.redo_button.text())
+        self._write_row.setVisible(can_write and not writing)
+        self.stop_button.setVisible(writing)
+        self.write_button.setVisible(can_write and not writing)
+        self.write_button.setEnabled(not (self.is_writing or self._is_busy or self._upto is None))
+        self.write_button.setText(tr("Write draft") if self.seq == NOW else tr("Write again"))
+        self.estimate_label.setVisible(can_write and not writing)
+        self._gain.setVisible(bool(self._gain.text()) and self.seq == NOW)
+        self.redo_button.setVisible(can_redo)
+        self.save_button.setVisible(is_changed)
+        self.save_button.setEnabled(self._is_valid and not self._is_busy and self._refusal() is None)
+        self.use_button.setVisible(is_usable)
+        self.use_button.setEnabled(is_usable and self._is_valid and not (self.is_outdated or self._is_busy))
+        self.use_button.setToolTip(
+            tr("The draft covers another range. Write it again, or go back to its range.")
+            if self.is_outdated
+            else tr("Ctrl+Enter", "keys")
+        )
+        if draft is not None:
+            self.use_button.setText(use_text(draft.scope))
+        self.session_button.setVisible(self.seq == NOW or is_recorded)
+        primary = self._primary()
+        for button in (*self._used_first, self.write_button, self.session_button):
+            restyle(button, "kind", "primary" if button is primary else "")
+
+    def _primary(self) -> PushButton | None:
+        """Return the button of what is most likely wanted; there is none while a draft is written."""
+        last = self.session_button if self.seq > NOTHING else self.write_button
+        buttons = (*self._used_first, last)
+        return next((button for button in buttons if not button.isHidden() and button.isEnabled()), None)
+
+    def _press_primary(self) -> None:
+        button = self._primary()
+        if button is not None and button.isVisible():
+            button.click()
+
+    def _connect(self) -> None:
+        intents: dict[PushButton, Intent] = {
+            self.stop_button: StopWriting(),
+            self.write_button: WriteDraft(),
+            self.save_button: SaveChanges(),
+            self.use_button: UseDraft(),
+        }
+        for button, intent in intents.items():
+            button.clicked.connect(lambda _=False, wanted=intent: self.perform(wanted))
+        self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
+        self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
+        self.close_button.clicked.connect(self.reject)
+        self.copy_button.clicked.connect(self._copy)
+        self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
+        self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
+        self.range_box.currentIndexChanged.connect(lambda _: self._on_range_changed())
+        self.focus_input.returnPressed.connect(self.write_button.click)
+        self._pause.timeout.connect(lambda: self._start(self._check(), "check-edited-handover"))
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            QShortcut(QKeySequence(keys), self, self._press_primary)
+
+    async def _redo_and_close(self) -> None:
+        await self._conversation.window.redo(self._undone_seq)
+        self.accept()
+
+    def _copy(self) -> None:
+        self.perform(CopyText(fields_to_markdown(self._texts(self.seq))))
+        show_copied(self.copy_button)
+
+
+def _sections_of(texts: Mapping[str, str], valid_seqs: frozenset[int]) -> tuple[Section, ...]:
+    """Return the sections that texts say; none if they say nothing."""
+    try:
+        return from_fields(texts, valid_seqs)
+    except InvalidInput:
+        return ()
+
+
+def _read_only(title: str, bullets: Sequence[Bullet], *, is_flagged: bool) -> QWidget:
+    body = column(margins=(10, 7, 10, 7), gap=3)
+    for bullet in bullets:
+        body.addWidget(BulletView(bullet, is_flagged=is_flagged))
+    if not bullets:
+        body.addWidget(label(tr("Nothing recorded"), "faint"))
+    return pane(column(label(title, "strong"), card(body, "well"), gap=4))

@@ -1,0 +1,156 @@
+"""The window of the handovers in its stages, over a session with an edited and an undone one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, TypeAlias, cast
+
+from msgspec.structs import replace
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.window.handover_writer import CountedPart, HandoverDraft, HandoverScope
+from helix_desktop.context.summaries.handover import HandoverPart, available_cuts
+from helix_desktop.context.summaries.handover_revision import to_markdown
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section, SummaryCoverage
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.handover.draft import WHOLE_CONVERSATION, HandoverRange
+from helix_desktop.ui.handover.versions import DRAFT
+from helix_desktop.ui.handover.window import HandoverWindow
+from tests.support.histories import build_history
+
+Stage: TypeAlias = Literal[
+    "now", "writing", "draft", "draft for a new session", "draft again", "edited", "replaced", "undone"
+]
+STAGES: tuple[Stage, ...] = (
+    "now", "writing", "draft", "draft for a new session", "draft again", "edited", "replaced", "undone",
+)  # fmt: skip
+
+_FIRST = (
+    Section("Project Background", (Bullet("The chat renders Markdown while it streams.", (4,)),)),
+    Section(
+        "Technical Details",
+        (
+            Bullet("`stream.py` parses the whole message again for every token: 18 ms at 40 KB.", (12, 31)),
+            Bullet("The cache key is the block's SHA-256, `9f3a1c04`, in /home/mara/code/helix/" + "x" * 90),
+            Bullet("Tests run with pytest -q -n 3.", (44,)),
+        ),
+    ),
+    Section("Current Issues", (Bullet("Scrolling stalls in messages above 300 KB.", (52,)),)),
+)
+_SECOND = (
+    Section("Project Background", (Bullet("The chat renders Markdown while it streams.", (4,)),)),
+    Section(
+        "Technical Details",
+        (Bullet("`stream.py` parses the whole message again for every block: 2 ms at 40 KB.", (12, 88)),),
+    ),
+    Section("Completed Work", (Bullet("Scrolling stalls in messages above 300 KB.", (52,)),)),
+    Section("TODO Items", (Bullet("Measure the renderer with images.", (91,)),)),
+)
+RULE = Bullet("Never push to main without a review.", (7,))
+_MISSING = (SummaryCoverage("instructions", 2, 3, (RULE,)),)
+
+
+class _Ended:
+    """A task that has come to its end."""
+
+    def add_done_callback(self, callback: Callable[[_Ended], object]) -> None:
+        callback(self)
+
+    def cancel(self) -> None: ...
+
+
+class _IdleScope(TaskScope):
+    """Starts nothing: what the window shows stays as it is."""
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        coroutine.close()
+        return cast("asyncio.Task[Any]", _Ended())
+
+
+class SampleConversation:
+    """What the window reads of a conversation: the events on record, and the tokens of a handover."""
+
+    def __init__(self) -> None:
+        simulator = build_history(9)
+        first = simulator.handover_at(available_cuts(simulator.transcript, 0)[0])
+        first = replace(first, sections=_FIRST, tokens=1_900, model="local/gpt-oss:20b", duration_ms=13_400)
+        (made,) = simulator.record(first)
+        edited = replace(
+            first, sections=_SECOND, edited=True, revises=made.seq, former=made.seq, coverage=_MISSING
+        )
+        (self.revised, self.undone) = simulator.record(edited, replace(edited, revises=0, former=0))
+        simulator.record(Undone(self.undone.seq))
+        self.first, self.event = made, first
+        self.transcript, self.log = simulator.transcript, simulator.log
+        self.session = self.handovers = self.revisions = self
+
+    @staticmethod
+    def tokens_as_sent(handover: HandoverMade) -> int:
+        return handover.tokens + 212
+
+
+def sample_draft(
+    event: HandoverMade, sections: tuple[Section, ...] = _SECOND, doubt: str = ""
+) -> tuple[HandoverDraft, list[CountedPart]]:
+    """Return a draft that would make room, and the parts that are sent of it."""
+    event = replace(
+        event, sections=sections, before=104_200, after=31_400, coverage=_MISSING, focus="",
+        fallback="The summary model's window is too small; the live model was asked.",
+    )  # fmt: skip
+    text = to_markdown(sections)
+    (cut,) = available_cuts(build_history(9).transcript, 0)[:1]
+    parts = [
+        CountedPart(HandoverPart("sections", text), 330),
+        CountedPart(HandoverPart("ledger", "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0)"), 70),
+    ]
+    draft = HandoverDraft(
+        replace(cut, upto=event.upto), text, event, verbatim(doubt) if doubt else "", 31_400
+    )
+    return draft, parts
+
+
+def handover_window(
+    parent: QWidget, stage: Stage, words: Callable[[str], str] = str, sample: SampleConversation | None = None
+) -> HandoverWindow:
+    """Return the window at a stage; `words` changes the texts that come with the sample."""
+    sample = sample or SampleConversation()
+
+    async def start_session(_: HandoverMade) -> None: ...
+
+    actions = AsyncActions(_IdleScope(), lambda _: None)
+    window = HandoverWindow(parent, cast("Conversation", sample), actions, start_session)
+    window.show_ranges(0, _ranges(sample.event.upto, words))
+    window.estimate_label.setText(words("Reads ≈ 9.1k tokens · price unknown · gpt-oss:20b"))
+    active = sample.revised.seq
+    match stage:
+        case "edited" | "undone" | "replaced":
+            window.choose(
+                {"edited": active, "undone": sample.undone.seq, "replaced": sample.first.seq}[stage]
+            )
+        case "writing":
+            window.write()
+            window.show_phase("summarize", to_markdown(_SECOND))
+        case "draft" | "draft for a new session" | "draft again":
+            draft, parts = sample_draft(sample.event, doubt=words("It is shorter than expected."))
+            scope = HandoverScope(active if stage.endswith("again") else 0, stage.endswith("session"))
+            window.show_ranges(scope.rerun_seq, _ranges(sample.event.upto, words))
+            window.show_draft(draft, parts, scope)
+            window.choose(DRAFT)
+        case _:
+            window.refresh()
+    if stage in ("draft again", "edited"):
+        window.fields[0].editor.appendPlainText("- A sentence more.")
+        what, why = words("The edited handover can't be read."), words("It is empty.")
+        window.show_error(InvalidInput(verbatim(what), verbatim(why)))
+    return window
+
+
+def _ranges(upto: int, words: Callable[[str], str]) -> list[HandoverRange]:
+    text = words("As far as possible · 46 messages · 21.3k tokens in context")
+    return [HandoverRange(upto, text), HandoverRange(3, text), HandoverRange(WHOLE_CONVERSATION, text)]
