@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from pathlib import Path
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
+from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.actions import ControlTurn
@@ -207,6 +209,10 @@ async def test_a_full_disk_is_reported_until_saving_works_and_its_call_is_over(
 async def _check_an_error_of_saving(rig: WindowRig) -> None:
     """It is red until the next event is saved, then it says since when."""
     await rig.run_turn("Hello")
+    store, hello = rig.workspace.store, PassageQuery(("hello",), limit=1)
+    # What finds no room for its index gives back the room that it has.
+    while (await store.search("hello", limit=1)).unindexed or (await store.find_passages(hello)).unindexed:
+        await asyncio.sleep(0.01)
     fill_disk(rig.folder / "ballast")
     # More than what is left of the store's last page on disk, also when it is compressed.
     rig.composer.set_text("Not saved " + random.Random(1).randbytes(8_192).hex())
