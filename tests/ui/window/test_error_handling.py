@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from pathlib import Path
@@ -212,7 +211,7 @@ async def _check_an_error_of_saving(rig: WindowRig) -> None:
     store, hello = rig.workspace.store, PassageQuery(("hello",), limit=1)
     # What finds no room for its index gives back the room that it has.
     while (await store.search("hello", limit=1)).unindexed or (await store.find_passages(hello)).unindexed:
-        await asyncio.sleep(0.01)
+        pass
     fill_disk(rig.folder / "ballast")
     # More than what is left of the store's last page on disk, also when it is compressed.
     rig.composer.set_text("Not saved " + random.Random(1).randbytes(8_192).hex())
