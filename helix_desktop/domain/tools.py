@@ -273,7 +273,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
     changed: paths and texts. `links` are paths that a command writes, with the paths in the workspace where
     links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
-    `asked_part` is the part of a command that may do more than read, where all others only do that.
+    `asked_part` is the part of a command that may do more than read, where all others only read.
     `is_reading`: the command only reads, and whoever allows it, it runs so that it can do nothing else.
     `effect` says in a line what it may do (empty: `summary` does), `lasting_refusal` why it is allowed once
     only, if so. `variables` are those that it sets and because of which the rule `uncovering_rule` does not

@@ -118,7 +118,7 @@ def _serve(connection: Connection) -> None:
             reply: _Measured | _Failed = _Measured(_measure(connection))
         except (EOFError, OSError):
             raise
-        except Exception as error:  # noqa: BLE001 - told to the user
+        except Exception as error:  # noqa: BLE001 - shown to the user
             reply = _Failed(f"{type(error).__name__}: {error}")
         _send(connection, reply)
 

@@ -860,7 +860,7 @@ class HandoverWindow(WindowParts):
             restyle(button, "kind", "primary" if button is primary else "")
 
     def _primary(self) -> PushButton | None:
-        """Return the button of what is most likely wanted; there is none while a draft is written."""
+        """Return the button of what most users want next; there is none while a draft is written."""
         last = self.session_button if self.seq > NOTHING else self.write_button
         buttons = (*self._used_first, last)
         return next((button for button in buttons if not button.isHidden() and button.isEnabled()), None)
@@ -878,7 +878,7 @@ class HandoverWindow(WindowParts):
             self.use_button: UseDraft(),
         }
         for button, intent in intents.items():
-            button.clicked.connect(lambda _=False, wanted=intent: self.perform(wanted))
+            button.clicked.connect(lambda _=False, intent=intent: self.perform(intent))
         self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
         self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
         self.close_button.clicked.connect(self.reject)

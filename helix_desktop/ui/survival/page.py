@@ -17,8 +17,9 @@ from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.foreign import SessionImported
-from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
 from helix_desktop.replay.measure_process import measure_session
+from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.dialogs import pick_save_file
@@ -151,10 +152,6 @@ class SurvivalPage(Themed, QWidget):
             if key == self._key:
                 self._show_empty("stopped", error_text(error), tr("Try again"))
             return
-        except asyncio.CancelledError:
-            if key == self._key and self._state == "busy":
-                self._show_stopped()
-            raise
         if figures is None:
             if key == self._key:
                 self._show_stopped()
@@ -263,9 +260,13 @@ def _imported(conversation: Conversation) -> SessionImported | None:
 def _write(path: Path, image: QImage) -> None:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    QImageWriter(buffer, b"png").write(image)
+    writer = QImageWriter(buffer, b"png")
+    if not writer.write(image):
+        raise HelixError(text("Couldn't save {file}.", file=path), verbatim(writer.errorString()))
     try:
-        path.write_bytes(buffer.data().data())
+        new = path.with_name(path.name + ".new")
+        new.write_bytes(buffer.data().data())
+        replace_file(new, path)
     except OSError as error:
         raise HelixError(
             text("Couldn't save {file}.", file=path), system_reason(error), text("Choose another folder.")

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
-from PySide6.QtWidgets import QFrame, QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHeaderView,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QTreeWidgetItemIterator,
+    QWidget,
+)
 
 from helix_desktop import APP_NAME
 from helix_desktop.context.policy import ContextPolicy
@@ -33,7 +40,7 @@ tr = Translator("What survives")
 text = TextContext("What survives")
 
 _PICTURE_PX, _PICTURE_RATIO = 1_080, 2  # of a saved picture: its width, and pixels per pixel of that
-_COLUMN_PX, _FACT_CHARS = 64, 300
+_COLUMN_PX, _FACT_CHARS, _MAX_FACTS = 64, 300, 500
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 _KINDS: dict[FactKind, TranslatableText] = {
@@ -91,16 +98,16 @@ class Survival(msgspec.Struct, frozen=True):
             lost = tr("At the end, {total} facts count.", total=all_facts)
         elif request == self.figures.compactions[0].request:
             lost = tr(
-                "At {agent}’s first compaction, {kept} of {total} facts survived.",
+                "{agent}’s first summary names {kept} of {total} facts.",
                 agent=self.agent,
                 kept=survived,
                 total=all_facts,
             )
         else:
             lost = tr(
-                "At {agent}’s {name}, {kept} of {total} facts survived.",
+                "{name}: {agent}’s summary names {kept} of {total} facts.",
+                name=name,
                 agent=self.agent,
-                name=name.lower(),
                 kept=survived,
                 total=all_facts,
             )
@@ -177,6 +184,8 @@ class Survival(msgspec.Struct, frozen=True):
         if self.figures.faults.not_made:
             count = self.figures.faults.not_made
             notes.append(tr.plural(count, "%n request doesn't fit.", "%n requests don't fit."))
+        if self.figures.compactions:
+            notes.append(tr("What {agent} kept beside its summaries isn't counted.", agent=self.agent))
         if any(not one.facts for one in self.figures.compactions):
             notes.append(tr("Some summaries of {agent} aren't readable.", agent=self.agent))
         return " ".join(notes)
@@ -193,13 +202,15 @@ class FactTable(Themed, QTreeWidget):
         self.setUniformRowHeights(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._items: list[QTreeWidgetItem] = []
+        self._agent = ""
+        self._kinds: Sequence[ComparedFacts] = ()
+        self.itemExpanded.connect(self._add_facts)
 
     def show_facts(self, facts: Sequence[ComparedFacts], agent: str) -> None:
         """Show other facts; `agent` has a summary that is compared (empty: none)."""
         self.clear()
-        self._items.clear()
-        kept = tr("{agent} kept", agent=agent)
+        self._agent, self._kinds = agent, facts
+        kept = tr("{agent}’s summary", agent=agent)
         in_helix = [tr("Helix: {place}", place=translate(place).lower()) for place in _PLACES.values()]
         titles = (tr("Fact"), tr("Total"), kept, *in_helix)
         self.setHeaderLabels(titles)
@@ -210,29 +221,37 @@ class FactTable(Themed, QTreeWidget):
             item = QTreeWidgetItem([translate(_KINDS[kind.kind]), *map(format_integer, cells)])
             named = [f"{title}: {count}" for title, count in zip(titles[1:], cells, strict=True)]
             item.setData(0, Qt.ItemDataRole.AccessibleTextRole, dotted((item.text(0), *named)))
-            children = [_fact_item(fact, agent) for fact in kind.items]
-            item.addChildren(children)
+            item.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.ShowIndicator)
             self.addTopLevelItem(item)
-            self._items += [item, *children]
-        self._place_columns()
-        self.tint(self._theme)
-
-    def _place_columns(self) -> None:
         head = self.header()
         head.setStretchLastSection(False)
         head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for place in range(1, self.columnCount()):
-            for item in (self.headerItem(), *self._items):
-                item.setTextAlignment(place, _RIGHT)
+            self.headerItem().setTextAlignment(place, _RIGHT)
             self.setColumnWidth(place, max(scaled(_COLUMN_PX), head.sectionSizeHint(place)))
+        self.tint(self._theme)
+
+    def _add_facts(self, item: QTreeWidgetItem) -> None:
+        """Fill a kind that is opened for the first time."""
+        if item.childCount():
+            return
+        facts = self._kinds[self.indexOfTopLevelItem(item)].items
+        item.addChildren([_fact_item(fact, self._agent) for fact in facts[:_MAX_FACTS]])
+        if (rest := len(facts) - _MAX_FACTS) > 0:
+            words = tr.plural(rest, "%n older one isn't listed", "%n older ones aren't listed")
+            item.addChild(QTreeWidgetItem([words]))
+        self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
         super().tint(theme)
         colors = {_SUMMARY: theme.muted, 3: theme.ok, 4: theme.accent_text, 5: theme.error}
-        for item in self._items:
+        every = QTreeWidgetItemIterator(self)
+        while item := every.value():
+            every += 1
             for place in range(1, self.columnCount()):
                 is_zero = item.text(place) == "0"
+                item.setTextAlignment(place, _RIGHT)
                 item.setForeground(place, QColor(theme.faint if is_zero else colors.get(place, theme.text)))
 
     def fit(self) -> None:
@@ -248,7 +267,11 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     item.setToolTip(0, plain_tooltip(words))
     item.setText(_SUMMARY, "✓" if fact.in_summary else "–")
     item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")
-    kept = tr("{agent} kept it", agent=agent) if fact.in_summary else tr("{agent} lost it", agent=agent)
+    kept = (
+        tr("In {agent}’s summary", agent=agent)
+        if fact.in_summary
+        else tr("Not in {agent}’s summary", agent=agent)
+    )
     read = dotted((words, kept if agent else "", translate(_PLACES[fact.place])))
     item.setData(0, Qt.ItemDataRole.AccessibleTextRole, read)
     return item
