@@ -906,7 +906,7 @@ class HandoverWindow(WindowParts):
     def _copy(self) -> None:
         text, source = fields_to_markdown(self._texts(self.seq)), self._event(self.seq) or self._preview
         if source is not None and source.ledger:
-            text += f"\n\n## {tr('Files, commands and errors')}\n\n```\n{source.ledger}\n```\n"
+            text += f"\n## {tr('Files, commands and errors')}\n\n```\n{source.ledger}\n```\n"
         self.perform(CopyText(text))
         show_copied(self.copy_button)
 
