@@ -23,9 +23,9 @@ from helix_desktop.ui.kit.intents import (
     Intent,
     RedoLast,
     RunHandoverAgain,
+    ShowHandovers,
     UndoLast,
 )
-from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
 from screens.states import opened_dialog
 
@@ -117,7 +117,7 @@ class SampleScreens:
         newest = max(self._conversation.session.transcript.rewrites.handovers)
         dialogs: dict[str, Intent] = {
             "compare": CompareHandover(newest),
-            "compare-present": CompareHandover(PREVIEW),
+            "handover-now": ShowHandovers(),
             "edit": EditHandover(newest),
             "compact": Compact(),
         }

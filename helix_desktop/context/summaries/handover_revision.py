@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import ExcludedCover, LogItem, SummaryBlock
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.handover import (
     NOTHING_RECORDED,
@@ -42,7 +41,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Undone
+from helix_desktop.domain.events.rewrite import HandoverTrigger, Undone
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     Bullet,
@@ -69,54 +68,28 @@ class HandoverPreview(msgspec.Struct, frozen=True):
     coverage: tuple[SummaryCoverage, ...]
 
 
-class HandoverPreviewWriter:
-    """Writes the preview of one session again and again, without reading any message twice.
-
-    A first call reads the whole history (about 20 ms for 1,000 events: use a thread), later ones what came
-    since. It may run beside the session, one call at a time: it reads messages only. What the user excluded
-    is left out; another exclusion reads all again.
-    """
-
-    def __init__(self) -> None:
-        self._reset()
-
-    def _reset(self) -> None:
-        self._extract = HistoryExtract()
-        self._facts = CoveredFacts(self._extract.ledger)
-        self._count = 0
-        self._last: LogItem | None = None
-        self._hidden: tuple[dict[int, Excluded], tuple[ExcludedCover, ...]] = ({}, ())
-        self._reverts: Mapping[str, FileRevert] = {}
-
-    def write(self, transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
-        items, excluded = transcript.messages.items, transcript.rewrites.excluded
-        end = len(items)
-        hidden = excluded, transcript.rewrites.excluded_covers
-        is_shorter = self._count > end or (self._count and items[self._count - 1] is not self._last)
-        reverts = transcript.reverted_files.by_path
-        if is_shorter or hidden != self._hidden or reverts != self._reverts:
-            self._reset()  # a repeated step removed messages, others are excluded, or files were reverted
-            self._hidden, self._reverts = hidden, dict(reverts)
-        for item in transcript.window.without_excluded(items[self._count : end]):
-            self._extract.add(item)
-            self._facts.add(item)
-        self._extract.ledger.mark_reverted(reverts)
-        self._count, self._last = end, items[end - 1] if end else None
-        checkpoint = newest_checkpoint(transcript)
-        sections = self._extract.sections(checkpoint[1] if checkpoint else previous_handover(transcript))
-        ledger = self._extract.ledger.text(policy.ledger_tokens)
-        text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
-        upto = self._last.seq if self._last else 0
-        todo_list = transcript.todo_list_between(0, upto)
-        quoted = user_text_seqs(transcript, upto, 0, policy.user_text_tokens, window_size)
-        max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
-        coverage = check_summary_coverage(self._facts, text, max_chars, quoted, todo_list)
-        return HandoverPreview(upto, transcript.messages.counts(upto=upto), sections, ledger, coverage)
-
-
 def preview_handover(transcript: Transcript, policy: ContextPolicy, window_size: int) -> HandoverPreview:
-    """Return the handover of the whole history as it would be now, without a model."""
-    return HandoverPreviewWriter().write(transcript, policy, window_size)
+    """Return the handover of the whole history as it would be now, without a model.
+
+    It reads all messages but those that the user excluded, about 20 ms for 1,000 events: use a fork and a
+    thread.
+    """
+    items = transcript.messages.items
+    extract = HistoryExtract()
+    facts = CoveredFacts(extract.ledger)
+    for item in transcript.window.without_excluded(items):
+        extract.add(item)
+        facts.add(item)
+    extract.ledger.mark_reverted(transcript.reverted_files.by_path)
+    checkpoint = newest_checkpoint(transcript)
+    sections = extract.sections(checkpoint[1] if checkpoint else previous_handover(transcript))
+    ledger = extract.ledger.text(policy.ledger_tokens)
+    text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
+    upto = items[-1].seq if items else 0
+    todo_list = transcript.todo_list_between(0, upto)
+    quoted = user_text_seqs(transcript, upto, 0, policy.user_text_tokens, window_size)
+    coverage = check_summary_coverage(facts, text, policy.ledger_tokens * CHARS_PER_TOKEN, quoted, todo_list)
+    return HandoverPreview(upto, transcript.messages.counts(upto=upto), sections, ledger, coverage)
 
 
 _text = TextContext("Context")

@@ -58,7 +58,7 @@ class WindowParts(Themed, SizedDialog):
         self.versions, self.comparison = VersionList(), Comparison()
         self.title = label("", "title", wrap=True)
         self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy")
-        self.copy_button.setToolTip(tr("Copy the sections as Markdown"))
+        self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
         self._pills, self._notes = column(gap=0), column(gap=6)
         self._sections_column, self._missing, self._below = column(gap=12), column(gap=6), column(gap=4)
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()

@@ -74,6 +74,7 @@ from helix_desktop.ui.handover.versions import (
     NOW,
     EditRefusal,
     Version,
+    context_text,
     edit_refusal,
     recorded_versions,
     rerun_seq,
@@ -95,7 +96,7 @@ from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.rewrites import ordered_sections
-from helix_desktop.words.summary_coverage import missing_rules
+from helix_desktop.words.summary_coverage import missing_rules, missing_rules_text
 from helix_desktop.words.times import format_exact_duration, format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -732,6 +733,13 @@ class HandoverWindow(WindowParts):
             ]
         elif refusal is not None:
             notes = [refusal.reason]
+            if self.seq == NOW and self._preview is not None:
+                window, gauge = self._conversation.window.measure()
+                messages = self._transcript.messages
+                left_out = messages.full_total_tokens - sum(window.entry_tokens)
+                is_managed = self._conversation.window.policy.enabled
+                notes.insert(0, context_text(gauge, left_out, is_managed=is_managed))
+                notes.append(missing_rules_text(self._preview.coverage).text)
         lines: list[QWidget] = []
         if self.is_outdated and draft is not None:
             drafted = self.range_box.itemText(self.range_box.findData(draft.upto))
@@ -896,7 +904,10 @@ class HandoverWindow(WindowParts):
         self.accept()
 
     def _copy(self) -> None:
-        self.perform(CopyText(fields_to_markdown(self._texts(self.seq))))
+        text, source = fields_to_markdown(self._texts(self.seq)), self._event(self.seq) or self._preview
+        if source is not None and source.ledger:
+            text += f"\n## {tr('Files, commands and errors')}\n\n```\n{source.ledger}\n```\n"
+        self.perform(CopyText(text))
         show_copied(self.copy_button)
 
 

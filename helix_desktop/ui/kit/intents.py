@@ -278,7 +278,7 @@ class Redo(Intent, frozen=True):  # lets undone rewrites hold again
 class RetrySummary(Intent, frozen=True):  # what failed
     kind: Literal["handover", "observations", "turn"]
 class CancelCompaction(Intent, frozen=True): ...  # the one that runs
-class WriteHandover(Intent, frozen=True): ...  # a draft, to compact with or to begin a session with
+class ShowHandovers(Intent, frozen=True): ...  # their window, at the one as it would be now
 class CompareHandover(Intent, frozen=True):  # with others, by its event
     seq: int
 class EditHandover(Intent, frozen=True):

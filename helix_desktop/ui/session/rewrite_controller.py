@@ -29,6 +29,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place, StartSession
+from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
     Compact,
@@ -40,10 +41,10 @@ from helix_desktop.ui.kit.intents import (
     RedoLast,
     RetrySummary,
     RunHandoverAgain,
+    ShowHandovers,
     ShowInTimeline,
     Undo,
     UndoLast,
-    WriteHandover,
     handles,
 )
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
@@ -72,6 +73,8 @@ class RewriteController(QObject):
         self._window, self._session, self._start_session = window, session, start_session
         self.handover_window: HandoverWindow | None = None
         window.intents.add(self)
+        tip = tr("Read, edit, compare and write handovers, or start a session from one")
+        keep_tip(window.commands.compact_now, tip, window.pages.timeline.handovers_button.setToolTip)
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
         session.on(HoldSet, self._on_hold_set)
@@ -136,8 +139,8 @@ class RewriteController(QObject):
             rerun_seq = active[0]
         await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
 
-    @handles(WriteHandover)
-    async def write_handover(self) -> None:
+    @handles(ShowHandovers)
+    async def show_handovers(self) -> None:
         await self._show_handover(NOW)
 
     @handles(RunHandoverAgain)

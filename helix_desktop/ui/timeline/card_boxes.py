@@ -87,20 +87,15 @@ class OpenCardMenu(NamedTuple):
     """Open the menu of a card."""
 
 
-class CopyPreview(NamedTuple):
-    """Copy the handover as it would be now."""
-
-
 class CardLook(NamedTuple):
     """How a card looks now: what is open in it beside what is so by itself, and whether it can be used.
 
-    One that is `later` than the step that is looked at has no actions; `is_copied`: a moment ago.
+    One that is `later` than the step that is looked at has no actions.
     """
 
     now_ms: int
     toggled: frozenset[str] = frozenset()
     is_later: bool = False
-    is_copied: bool = False
 
     def is_open(self, part: str, *, at_first: bool = False) -> bool:
         return at_first != (part in self.toggled)

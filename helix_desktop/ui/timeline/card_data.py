@@ -16,7 +16,7 @@ from helix_desktop.domain.events.rewrite import (
     PlacementReason,
     SweepReason,
 )
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
@@ -30,8 +30,6 @@ PointKind: TypeAlias = Literal[
 Group: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
 """What the filter shows alone: `handovers` with checkpoints, `compacted` all that replaced messages, `cached`
 with large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
-PREVIEW = -1
-"""Stands for the handover as it would be now where others stand as their events."""
 GROUPS: tuple[Group, ...] = get_args(Group)
 Attempt: TypeAlias = Literal["handover", "observations"]
 Retry: TypeAlias = Literal["handover", "observations", "turn"]
@@ -246,19 +244,6 @@ class RunningCard(msgspec.Struct, frozen=True):
     usage_text: str = ""
 
 
-class PreviewCard(msgspec.Struct, frozen=True):
-    """The handover of the whole conversation as it would be now, made without a model and not stored.
-
-    `missing` says what of the `messages` it does not name, all as text; `markdown` is all of it.
-    """
-
-    messages: str
-    sections: tuple[Section, ...]
-    ledger: str = ""
-    missing: MissingText = NOTHING_MISSING
-    markdown: str = ""
-
-
 class Continuation(msgspec.Struct, frozen=True):
     """A session that continues this one, and its title."""
 
@@ -290,9 +275,7 @@ class TimelineState(msgspec.Struct, frozen=True):
     """All of it: cards newest first, points oldest first, tokens of the window.
 
     `is_estimated`: the provider has not reported `used`.
-    `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
-    the context would have in addition without any rewrite, counted as `used`; `preview` is None without
-    messages.
+    `is_managed` is False while the policy is off: nothing is compacted by itself.
     `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
     """
 
@@ -303,8 +286,6 @@ class TimelineState(msgspec.Struct, frozen=True):
     trigger: CompactionTrigger = _UNKNOWN
     running: RunningCard | None = None
     is_managed: bool = True
-    saved: int = 0
-    preview: PreviewCard | None = None
     continuations: tuple[Continuation, ...] = ()
     fallbacks: FallbackRate = NO_SUMMARIES
     steps: tuple[Step, ...] = ()

@@ -1,4 +1,4 @@
-"""The rows of the timeline: chart, preview, filter, what runs, and the cards beside their rail."""
+"""The rows of the timeline: chart, filter, what runs, and the cards beside their rail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -22,12 +21,10 @@ from helix_desktop.ui.kit.intents import (
     ChooseForm,
     CompareHandover,
     ContinueSession,
-    CopyText,
     EditHandover,
     ExportHandover,
     RunHandoverAgain,
     ShowEvent,
-    perform,
 )
 from helix_desktop.ui.rows.interactions import ListInteractions
 from helix_desktop.ui.rows.item import BoxItem, ListItem
@@ -37,7 +34,6 @@ from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_boxes import (
     CardLook,
-    CopyPreview,
     OpenCardMenu,
     ToggleFold,
     failure_box,
@@ -63,7 +59,6 @@ from helix_desktop.ui.timeline.card_data import (
     ManualActionCard,
     ObservationsCard,
     PlacedCard,
-    PreviewCard,
     RunningCard,
     SweepCard,
     TimelineCard,
@@ -72,13 +67,14 @@ from helix_desktop.ui.timeline.card_data import (
     send_form_text,
 )
 from helix_desktop.ui.timeline.summary_boxes import (
+    continued_box,
+    continued_text,
     fold_box,
     fold_name,
     handover_box,
     handover_name,
     observations_box,
     observations_name,
-    preview_box,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_change
@@ -93,20 +89,16 @@ _DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
 _SIDE, _BOTTOM = 22, 20  # pixels beside the column, below the last card
 _MARK_MS = 2_500  # in which a card that something led to stands out
-_COPIED_MS = 1_500
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
 _CARD_ESTIMATE, _SUMMARY_ESTIMATE, _HANDOVER_ESTIMATE = 48.0, 84.0, 160.0  # pixels at 100 %
 
 Node: TypeAlias = Literal["", "live", "handover", "observations", "fold", "sweep", "failure", "limit", "mark"]
 
 
-class PreviewRow(msgspec.Struct, frozen=True):
-    """The handover as it would be now, how full the context is, and the sessions that go on from here."""
+class ContinuedRow(msgspec.Struct, frozen=True):
+    """The sessions that go on from here."""
 
-    card: PreviewCard
-    status: str
-    continuations: tuple[Continuation, ...]
-    can_compare: bool
+    sessions: tuple[Continuation, ...]
 
 
 class FoldedRow(msgspec.Struct, frozen=True):
@@ -131,13 +123,13 @@ class FoldedRow(msgspec.Struct, frozen=True):
 
 _SIZED = (SweepCard, FoldCard, PlacedCard)
 _REWRITES = (*_SIZED, ObservationsCard)
-Row: TypeAlias = QWidget | PreviewRow | RunningCard | FoldedRow | TimelineCard
+Row: TypeAlias = QWidget | ContinuedRow | RunningCard | FoldedRow | TimelineCard
 
 
 def key_of(row: Row) -> Hashable:
     match row:
-        case PreviewRow():
-            return "preview"
+        case ContinuedRow():
+            return "continued"
         case RunningCard():
             return "running"
         case FoldedRow(cards=cards):
@@ -194,9 +186,8 @@ def _box_and_name(row: Row, look: CardLook) -> tuple[Box, str]:
                 *("fold:rewrites", ToggleFold("rewrites"), row.text, row.change, "muted"), is_open=is_open
             )
             return Frame(head, (14, 0, 14, 0)), dotted((row.text, row.change))
-        case PreviewRow(card=card, status=status, continuations=others, can_compare=can_compare):
-            box = preview_box(card, look, status, others, can_compare=can_compare)
-            return box, " · ".join((tr("Handover as it would be now"), status))
+        case ContinuedRow(sessions=sessions):
+            return continued_box(sessions), dotted(continued_text(other) for other in sessions)
     raise TypeError(row)
 
 
@@ -298,7 +289,7 @@ def _node(row: Row, live: int) -> Node:
     match row:
         case RunningCard():
             node = "live"
-        case PreviewRow() | QWidget():
+        case ContinuedRow() | QWidget():
             node = ""
         case HandoverCard():
             node = "live" if row.seq == live else "mark" if row.is_undone else "handover"
@@ -328,7 +319,6 @@ class CardRows:
         self.theme = LIGHT
         self.now_ms = 0
         self.past_seq = self.marked_seq = 0  # the event that is looked at (0: now); the one led to
-        self.is_copied = False
         self.rows: list[Row] = []
         self._live = 0
         self._toggled: dict[Hashable, frozenset[str]] = {}
@@ -366,12 +356,7 @@ class CardRows:
                 item = self._items[key] = HostItem(row)
             return item
         seq = row.seq if isinstance(row, _CARDS) else 0
-        look = CardLook(
-            self.now_ms,
-            self._toggled.get(key, frozenset()),
-            is_later=0 < self.past_seq < seq,
-            is_copied=self.is_copied and isinstance(row, PreviewRow),
-        )
+        look = CardLook(self.now_ms, self._toggled.get(key, frozenset()), is_later=0 < self.past_seq < seq)
         node = _node(row, self._live)
         if not (isinstance(item, CardItem) and (item.row, item.look, item.node) == (row, look, node)):
             item = self._items[key] = CardItem(row, look, node, self.theme)
@@ -385,8 +370,9 @@ class CardRows:
         """Return the room above what stands beside no rail, and above the first card below that."""
         if index == 0:
             return 18.0
-        is_alone = isinstance(self.rows[index], PreviewRow | QWidget)
-        return 10.0 if is_alone or isinstance(self.rows[index - 1], PreviewRow) else 0.0
+        if isinstance(self.rows[index], ContinuedRow | QWidget):
+            return 10.0
+        return 6.0 if isinstance(self.rows[index - 1], ContinuedRow | QWidget) else 0.0
 
     def estimate(self, index: int) -> float:
         row = self.rows[index]
@@ -394,7 +380,7 @@ class CardRows:
         if item is not None and item.height:
             return self.gap(index) + item.height
         match row:
-            case HandoverCard() | PreviewRow() | QWidget():
+            case HandoverCard() | QWidget():
                 return scaled(round(_HANDOVER_ESTIMATE))
             case ObservationsCard() | FoldCard() | FailureCard() | RunningCard():
                 return scaled(round(_SUMMARY_ESTIMATE))
@@ -439,8 +425,6 @@ class _CardInteractions(ListInteractions):
             case OpenCardMenu():
                 menu = card_menu(self._view.cards.rows[index], self._view)
                 popup_below(menu, self._view.viewport(), self._rows.place_of(index, area))
-            case CopyPreview():
-                self._view.copy_preview()
             case _:
                 super()._activate(index, area)
 
@@ -536,19 +520,6 @@ class CardList(RowListView):
             return 0
         shown = (self.cards.rows[row.row_index] for row in self.rows.scroll_layout.placed)
         return next((row.seq for row in shown if isinstance(row, _CARDS)), 0)
-
-    def copy_preview(self) -> None:
-        """Copy the handover as it would be now, and say so for a moment in place of the button's words."""
-        preview = next((row for row in self.cards.rows if isinstance(row, PreviewRow)), None)
-        if preview is not None:
-            perform(self, CopyText(preview.card.markdown))
-            announce(self, tr("Copied"))
-            self._show_copied(True)
-            QTimer.singleShot(_COPIED_MS, self, lambda: self._show_copied(False))
-
-    def _show_copied(self, is_copied: bool) -> None:
-        self.cards.is_copied = is_copied
-        self.refresh()
 
 
 class HostedRow(QWidget):

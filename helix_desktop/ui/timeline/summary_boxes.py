@@ -1,4 +1,4 @@
-"""What stands for messages, as boxes: handovers, the one as it would be now, observations, notes."""
+"""What stands for messages, as boxes: handovers, observations, notes."""
 
 from __future__ import annotations
 
@@ -26,20 +26,16 @@ from helix_desktop.ui.kit.boxes import (
     Words,
     chip,
     link,
-    push_button,
     rule,
 )
 from helix_desktop.ui.kit.intents import (
     CompareHandover,
-    ContinueSession,
     EditHandover,
     OpenSession,
     ShowEvent,
-    WriteHandover,
 )
 from helix_desktop.ui.timeline.card_boxes import (
     CardLook,
-    CopyPreview,
     OpenCardMenu,
     bullet_row,
     code_frame,
@@ -60,12 +56,10 @@ from helix_desktop.ui.timeline.card_boxes import (
     undone_pill,
 )
 from helix_desktop.ui.timeline.card_data import (
-    PREVIEW,
     Continuation,
     FoldCard,
     HandoverCard,
     ObservationsCard,
-    PreviewCard,
     card_title,
 )
 from helix_desktop.words.costs import cost_text
@@ -80,7 +74,6 @@ from helix_desktop.words.rewrite_explanations import (
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,
-    gist_bullets,
     gist_sections,
     ordered_sections,
     revision_size_text,
@@ -264,64 +257,13 @@ def _quotes_fold(quotes: Sequence[str], look: CardLook, color: str) -> Box:
     return fold(look, "quotes", tr("Your messages there, word for word"), note, color, build)
 
 
-def preview_box(
-    card: PreviewCard,
-    look: CardLook,
-    status: str,
-    continuations: Sequence[Continuation],
-    *,
-    can_compare: bool,
-) -> Box:
-    """Return the handover as it would be now: the gist at once, all of it on demand."""
-    bullets = gist_bullets(card.sections)
-    content: list[Box] = [
-        Words(tr("Handover as it would be now"), 14, weight=600),
-        Words(status, 13, "muted"),
-        rule(),
-    ]
-    if bullets and not look.is_open("details"):
-        content.append(Column([bullet_row(bullet) for bullet in bullets]))
-    content += coverage_folds(card.missing, look)
-    tip = tr("Made from the log. Nothing is saved or sent.")
-    messages = Pill(card.messages, icon="message-square")
-    content.append(Flow([messages, Pill(tr("Without a model"), icon="list", tip=tip)]))
-    buttons = [
-        push_button(
-            *("present-write", WriteHandover(), tr("Write with a model…"), "pencil"),
-            tip=tr("Write a draft, read and edit it, then compact or start a session"),
-        ),
-        push_button(
-            *("present-session", ContinueSession(0), tr("Start new session"), "plus"),
-            tip=tr("Start a session whose context begins with this handover"),
-        ),
-    ]
-    if can_compare:
-        tip = tr("What the active handover says otherwise")
-        buttons.append(
-            push_button("present-compare", CompareHandover(PREVIEW), tr("Compare…"), "git-compare", tip=tip)
-        )
-    words = tr("Copied") if look.is_copied else tr("Copy")
-    tip = tr("Copy the whole handover as Markdown")
-    buttons.append(push_button("present-copy", CopyPreview(), words, "copy", tip=tip))
-    content.append(Flow(buttons))
-    if continuations:
-        names = ((other, ellipsize_title(other.title, _MAX_TITLE_CHARS)) for other in continuations)
-        content.append(
-            Flow(
-                [
-                    _session_chip(tr("Continued in “{title}”", title=title), other.session_id)
-                    for other, title in names
-                ]
-            )
-        )
+def continued_text(other: Continuation) -> str:
+    return tr("Continued in “{title}”", title=ellipsize_title(other.title, _MAX_TITLE_CHARS))
 
-    def details() -> list[Box]:
-        sections = ordered_sections(card.sections)
-        parts = [_section_fold(section, look, "text", is_flagged=True) for section in sections]
-        return [*parts, *([ledger_fold(card.ledger, look, "text")] if card.ledger else [])]
 
-    content.append(fold(look, "details", tr("Full handover"), "", "muted", details))
-    return framed(content, (16, 11, 12, 12), 7)
+def continued_box(sessions: Sequence[Continuation]) -> Box:
+    """Return links to the sessions that go on from here."""
+    return Flow([_session_chip(continued_text(other), other.session_id) for other in sessions])
 
 
 _VITAL, _MINOR = 1, 3  # the usual one between them is not named

@@ -14,18 +14,10 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import Step, read_steps
-from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.handover_revision import (
-    HandoverPreview,
-    HandoverPreviewWriter,
-    to_markdown,
-)
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
@@ -43,6 +35,7 @@ from helix_desktop.ui.kit.intents import (
     LookAtStep,
     RedoLast,
     ShowEvent,
+    ShowHandovers,
     ShowInTimeline,
     UndoLast,
     handles,
@@ -52,13 +45,8 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
     Continuation,
-    FoldCard,
     Group,
-    HandoverCard,
-    PlacedCard,
-    PreviewCard,
     RunningCard,
-    SweepCard,
     TimelineCard,
     TimelineState,
     card_group_text,
@@ -70,24 +58,20 @@ from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_curr
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import (
     CardList,
+    ContinuedRow,
     FoldedRow,
     HostedRow,
-    PreviewRow,
     Row,
     fold_rewrites,
     key_of,
 )
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import (
-    format_token_count,
     format_tokens,
-    format_whole_percent,
 )
-from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.steps import about_tokens, looking_at_text
-from helix_desktop.words.summary_coverage import missing_rules_text
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
@@ -116,7 +100,7 @@ class TimelineFilterBar(HostedRow):
             self._buttons[group] = button
         self._buttons[None].setChecked(True)
         self._flow = FlowBox(list(self._buttons.values()))
-        self.setLayout(column(self._flow, margins=(0, 0, 0, 6)))
+        self.setLayout(column(self._flow))
         self.hide()
 
     def choose(self, group: Group | None) -> None:
@@ -138,54 +122,6 @@ class TimelineFilterBar(HostedRow):
         return self.group is None or self.group in card_groups(card)
 
 
-def preview_status_text(state: TimelineState) -> str:
-    """Return how full the context is, what keeps it there, and when it is compacted."""
-    used = _share(state, state.used, is_estimated=state.is_estimated)
-    sentences = [_what_keeps(state, used)]
-    full = state.used + state.saved
-    if state.saved and state.window:
-        sentences.append(_in_full(state, full))
-    sentences.append(preview_trigger_text(state.trigger, state.is_managed))
-    return translate(join_sentences(*sentences))
-
-
-def _in_full(state: TimelineState, full: int) -> str:
-    """Return what every message in full would take: a share of the context window, or more than all of it."""
-    if full <= state.window:
-        return tr(
-            "With every message whole, it would be {share}.", share=_share(state, full, is_estimated=True)
-        )
-    return tr(
-        "All messages would take ≈ {tokens}; the context window has room for {window}.",
-        tokens=format_token_count(full),
-        window=format_tokens(state.window),
-    )
-
-
-def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
-    """Return tokens as a share of the context window, which says so where it is an estimate."""
-    return format_whole_percent(tokens / state.window if state.window else 0, is_estimated=is_estimated)
-
-
-def _what_keeps(state: TimelineState, used: str) -> str:
-    handovers = [card for card in state.cards if isinstance(card, HandoverCard)]
-    if any(not (card.event.origin or card.is_checkpoint) for card in handovers):  # or undone
-        return tr("The context is {used} full.", used=used)
-    changed = [card for card in state.cards if isinstance(card, PlacedCard | FoldCard | SweepCard)]
-    holding = [card for card in changed if not card.is_undone]
-    if changed and not holding:
-        return tr("Everything was undone. The context is {used} full.", used=used)
-    is_compacted = any(isinstance(card, PlacedCard | FoldCard) for card in holding)
-    match is_compacted, any(isinstance(card, SweepCard) for card in holding):
-        case True, True:
-            return tr("No handover yet: compaction and caching keep the context at {used}.", used=used)
-        case True, False:
-            return tr("No handover yet: compaction keeps the context at {used}.", used=used)
-        case False, True:
-            return tr("No handover yet: caching keeps the context at {used}.", used=used)
-    return tr("Nothing was compacted yet. The context is {used} full.", used=used)
-
-
 class Timeline(Themed, QWidget):
     scrolled = Signal()
     _session: Session
@@ -197,10 +133,6 @@ class Timeline(Themed, QWidget):
         self._workspace_id = ""  # that the fallbacks were counted in
         self._conversation: Conversation | None = None  # whose cards are shown
         self._fallback_rate = NO_SUMMARIES
-        self._writer: tuple[Conversation, HandoverPreviewWriter] | None = None
-        self._present_lock = asyncio.Lock()
-        self._preview: PreviewCard | None = None
-        self._present_for: tuple[str, int, ContextPolicy, int] | None = None  # what it was written for
         self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
@@ -209,7 +141,7 @@ class Timeline(Themed, QWidget):
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
             "history",
-            tr("The handover of this conversation, and what leaves its context, appear here."),
+            tr("Handovers of this conversation, and what leaves its context, appear here."),
             tr("Write a message"),
         )
         self.cards = CardList(clock)
@@ -254,10 +186,7 @@ class Timeline(Themed, QWidget):
     def _show_rows(self, keep: Hashable = None) -> None:
         state = self._state
         rows: list[Row] = [self._usage]
-        if state.preview is not None:
-            can_compare = any(isinstance(card, HandoverCard) for card in state.cards)
-            status = preview_status_text(state)
-            rows.append(PreviewRow(state.preview, status, state.continuations, can_compare))
+        rows += [ContinuedRow(state.continuations)] if state.continuations else []
         rows += [self.filter_bar] if self.filter_bar.is_needed else []
         rows += [state.running] if state.running is not None else []
         cards = [card for card in state.cards if self.filter_bar.matches(card)]
@@ -270,7 +199,7 @@ class Timeline(Themed, QWidget):
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
         self._state = replace(self._state, running=card)
-        bare = card is None and not self._state.cards and self._state.preview is None
+        bare = card is None and not (self._state.cards or self._state.points)
         had_focus = self.cards.hasFocus() or self.empty.button.hasFocus()
         self.empty.setVisible(bare and self._is_known)
         self.cards.setVisible(not bare)
@@ -309,8 +238,13 @@ class Timeline(Themed, QWidget):
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        card.body.addWidget(ResponsiveRow(numbers, [self._topic, self.now_button]))
+        self.handovers_button = PushButton(tr("Handover…"), "link", name="handovers")
+        self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
+        actions = [self._topic, self.now_button, self.handovers_button]
+        card.body.addWidget(ResponsiveRow(numbers, actions))
         card.body.addWidget(self.chart)
+        self._no_cards = SelectableText(tr("Nothing was cached or compacted yet."), 12, "muted")
+        card.body.addWidget(self._no_cards)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
         card.body.addWidget(self._fallbacks)
@@ -335,6 +269,7 @@ class Timeline(Themed, QWidget):
         self._show_usage()
         self.chart.set_points(state.points, state.window, state.trigger.share if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
+        self._no_cards.setVisible(not state.cards)
         self.show_fallbacks(state.fallbacks)
 
     def show_past(self, step: Step | None) -> None:
@@ -351,6 +286,7 @@ class Timeline(Themed, QWidget):
         """Show how full the context is, or what the step that is looked at sent."""
         state, step = self._state, self._past_step
         self._topic.setVisible(step is None)
+        self.handovers_button.setVisible(step is None)
         self.now_button.setVisible(step is not None)
         if step is not None:
             self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
@@ -399,7 +335,7 @@ class Timeline(Themed, QWidget):
         self._last_begun += 1
         number = self._last_begun
         transcript = conversation.session.transcript
-        log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
+        log, (_, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.messages.items[-1].seq if transcript.messages.items else 0
         at_ms = log[-1].at if log else 0
         if self._is_loaded:  # what follows may take a second on a busy machine
@@ -410,13 +346,11 @@ class Timeline(Themed, QWidget):
         cards = await asyncio.to_thread(build_cards, log, transcript, sent, points)
         points = with_current_usage(points, last, gauge, at_ms)
         steps = await asyncio.to_thread(read_steps, log)
-        preview = await self._preview_card(conversation)
         continuations = await self._continuations(workspace, conversation.session.id)
         if not self._session.shows(conversation) or number < self._last_shown:
             return
         self._last_shown = number
         policy = conversation.window.policy
-        left_out = max(0, transcript.messages.full_total_tokens - sum(window.entry_tokens))
         self.set_state(
             TimelineState(
                 cards,
@@ -426,8 +360,6 @@ class Timeline(Themed, QWidget):
                 gauge.trigger,
                 self._state.running,
                 policy.enabled,
-                round(left_out * gauge.ratio),
-                preview,
                 continuations,
                 self._fallback_rate,
                 steps,
@@ -458,22 +390,6 @@ class Timeline(Themed, QWidget):
             )
         return ()
 
-    async def _preview_card(self, conversation: Conversation) -> PreviewCard | None:
-        """Return the handover as it would be now; written again only where the log went on."""
-        transcript, policy = conversation.session.transcript, conversation.window.policy
-        window_size = conversation.window.frame.info.window
-        async with self._present_lock:
-            if self._writer is None or self._writer[0] is not conversation:
-                self._writer = conversation, HandoverPreviewWriter()
-            made_for = (conversation.session.id, transcript.last_seq, policy, window_size)
-            if made_for != self._present_for:
-                writer = self._writer[1]
-                self._preview = await asyncio.to_thread(
-                    build_preview_card, writer, transcript.fork(), policy, window_size
-                )
-                self._present_for = made_for
-            return self._preview
-
     @handles(ShowInTimeline)
     def reveal_soon(self, seq: int, is_handover: bool = False) -> None:
         """Show the card of an event; one that is not made yet, as soon as it is."""
@@ -503,26 +419,3 @@ class Timeline(Themed, QWidget):
 def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:
     """Return the tokens of the handover in the next request, by its event, as the inspector lists them."""
     return {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}
-
-
-def build_preview_card(
-    writer: HandoverPreviewWriter, transcript: Transcript, policy: ContextPolicy, window_size: int
-) -> PreviewCard | None:
-    """Return the card; None without messages. Its time grows with the log: call it in a thread."""
-    if not transcript.messages.items:
-        return None
-    preview = writer.write(transcript, policy, window_size)
-    return PreviewCard(
-        translate(preview.counts.text),
-        preview.sections,
-        preview.ledger,
-        missing=missing_rules_text(preview.coverage),
-        markdown=_markdown(preview),
-    )
-
-
-def _markdown(preview: HandoverPreview) -> str:
-    parts = [f"# {tr('Handover')}", to_markdown(preview.sections)]
-    if preview.ledger:
-        parts += [f"## {tr('Files, commands and errors')}", f"```\n{preview.ledger}\n```"]
-    return "\n\n".join(part.strip() for part in parts) + "\n"

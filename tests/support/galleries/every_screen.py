@@ -127,7 +127,6 @@ def pane_screens() -> Iterator[Screen]:
     for name, state in states:
         pane = panes_gallery.make_timeline(LIGHT, state, 804, 2_700)
         panes_gallery.unfold(pane)
-        pane.cards.toggle("preview", "details")
         yield Screen(name, pane, ((804, 2_700), (460, 3_600)))
     for name, window_state in (
         ("inspector", samples.inspector_state()),

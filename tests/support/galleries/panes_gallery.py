@@ -251,10 +251,8 @@ async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def timeline_quiet(scope: TaskScope, theme: Theme) -> QWidget:
-    """Notes keep the context small; the whole handover as it would be now."""
-    pane = make_timeline(theme, samples.quiet_timeline_state(), 804, 2_400)
-    pane.cards.toggle("preview", "details")
-    return pane
+    """Notes keep the context small; two sessions go on from here."""
+    return make_timeline(theme, samples.quiet_timeline_state(), 804, 1_200)
 
 
 async def timeline_past(scope: TaskScope, theme: Theme) -> QWidget:

@@ -55,7 +55,6 @@ from helix_desktop.ui.timeline.card_data import (
     ObservationsCard,
     PlacedCard,
     PointKind,
-    PreviewCard,
     SweepCard,
     TimelineCard,
     TimelineState,
@@ -293,17 +292,6 @@ def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     return handover_card(number, seq, False, **(values | changes))
 
 
-def preview_card() -> PreviewCard:
-    """The handover as it would be now, with what it does not name."""
-    return PreviewCard(
-        "8 messages, 88 tool calls",
-        _SECTIONS,
-        "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
-        MissingText("Not in it, but can be recalled:", (("Files", "docs/DESIGN.md · tests/test_stream.py"),)),
-        "# Handover",
-    )
-
-
 def quiet_timeline_state() -> TimelineState:
     """Return a session that notes keep small: no handover of its own, two sessions around it."""
     origin = handover_card(
@@ -317,11 +305,10 @@ def quiet_timeline_state() -> TimelineState:
     second = checkpoint_card(2, 431, checkpoint=first.title)
     sweep = SweepCard(120, NOW_MS - 90_000_000, 6, 9_900, 7_600)
     cards = (fold_card(462), second, sweep, first, origin)
-    preview = replace(preview_card(), missing=NOTHING_MISSING)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(
-        cards, usage_points(), 3_360, 24_000, saved=11_200, preview=preview, continuations=after,
+        cards, usage_points(), 3_360, 24_000, continuations=after,
         fallbacks=rate,
     )  # fmt: skip
 
@@ -345,7 +332,7 @@ def timeline_state() -> TimelineState:
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 9_900, 7_600),
     )  # fmt: skip
-    return TimelineState(cards, usage_points(), 14_600, 24_000, preview=preview_card(), steps=steps())
+    return TimelineState(cards, usage_points(), 14_600, 24_000, steps=steps())
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from PySide6.QtWidgets import QLabel
+
 from helix_desktop.ui.handover.fields import SectionField
 from helix_desktop.ui.handover.versions import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
@@ -40,6 +42,11 @@ async def open_after_two_turns(
     await rig.run_turn("Read everything")
     await rig.run_turn("And now?")
     return await open_handovers(rig)
+
+
+def notes(window: HandoverWindow) -> list[str]:
+    """Return what the window says of the version on screen."""
+    return [note.text() for note in window.findChildren(QLabel, "version-note") if note.isVisible()]
 
 
 def has_draft(window: HandoverWindow) -> bool:

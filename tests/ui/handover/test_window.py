@@ -331,6 +331,19 @@ def test_what_shows_something_behind_the_window_closes_it(window: HandoverWindow
     assert started == ContinueSession(0)
 
 
+@at("edited")
+def test_a_copy_has_the_files_and_commands_too(
+    window: HandoverWindow, opener: Opener, sample: SampleConversation
+) -> None:
+    press(window, "copy")
+    (copied,) = opener.intents
+    assert isinstance(copied, CopyText)
+    assert copied.text.startswith("## ")
+    assert "A sentence more." in copied.text
+    assert sample.event.ledger
+    assert copied.text.endswith(f"```\n{sample.event.ledger}\n```\n")
+
+
 def test_an_error_says_why_in_its_level(window: HandoverWindow) -> None:
     window.show_error(InvalidInput(verbatim("It can't be read.")))
     assert window.problem == "It can't be read."

@@ -12,12 +12,14 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.draft import WHOLE_CONVERSATION
+from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import OpenSession, TrashSession
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
-from tests.support.timeline_pane import card, find_card, has, pills, press
-from tests.support.window.handover_window import has_draft, opened_handovers
+from tests.support.timeline_pane import find_card, pills, press
+from tests.support.window.handover_window import has_draft, notes, opened_handovers
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -33,10 +35,16 @@ def script(request: dict[str, Any]) -> Reply:
     return StreamedReply(Text("It is 8080."), usage=TokenCounts(4_000, 5))
 
 
-async def _timeline(rig: WindowRig) -> None:
-    """Show the timeline with the handover as it would be now."""
+async def _open_handovers(rig: WindowRig) -> HandoverWindow:
+    """Open the window from the timeline, with the handover as it would be now."""
     rig.window.show_page("timeline")
-    await until(lambda: find_card(rig.views.timeline, "preview"), "the handover as it would be now")
+    button = rig.views.timeline.handovers_button
+    await until(button.isVisible, "the timeline")
+    assert button.toolTip().endswith("(Ctrl+Shift+K)")
+    button.click()
+    window = await opened_handovers(rig)
+    await until(lambda: notes(window), "the preview")
+    return window
 
 
 async def test_a_session_starts_from_the_timeline_and_both_are_linked(
@@ -48,11 +56,12 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await rig.use_server(server)
         await rig.run_turn("Which port?")
         old = rig.conversation.session.id
-        await _timeline(rig)
         requests = len(server.bodies)
         timeline = rig.views.timeline
-        assert "Nothing was compacted yet" in card(timeline, "preview").accessible_name
-        press(timeline, "preview", "present-session")
+        window = await _open_handovers(rig)
+        assert window.seq == NOW
+        await until(lambda: "% full. At 85 %, a handover" in notes(window)[0], "how full the context is")
+        window.session_button.click()
         await until(lambda: rig.conversation.session.id != old, "the new session")
         assert len(server.bodies) == requests
         new = rig.conversation.session.id
@@ -64,21 +73,19 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert first.startswith("[Conversation History Summary]")
         assert "user: Which port?\nagent: It is 8080." in first
 
-        await _timeline(rig)
+        rig.window.show_page("timeline")
         await until(lambda: find_card(timeline, 2), "the card of the origin")
         press(timeline, 2, "fold:details")
         assert "2 messages compacted" in pills(timeline, 2)
         await _check_its_tokens(rig)
         press(timeline, 2, f"session:{old}")
         await until(lambda: rig.app_window.shown_session.session_id == old, "the first session again")
-        await _timeline(rig)
-        await until(lambda: has(timeline, "preview", f"session:{new}"), "the way on")
-        press(timeline, "preview", f"session:{new}")
+        rig.window.show_page("timeline")
+        await until(lambda: find_card(timeline, "continued"), "the way on")
+        press(timeline, "continued", f"session:{new}")
         await until(lambda: rig.app_window.shown_session.session_id == new, "the second session again")
 
-        await _timeline(rig)
-        press(timeline, "preview", "present-write")
-        window = await opened_handovers(rig)
+        window = await _open_handovers(rig)
         await until(window.range_box.count, "its ranges")
         window.range_box.setCurrentIndex(window.range_box.findData(WHOLE_CONVERSATION))
         window.write_button.click()

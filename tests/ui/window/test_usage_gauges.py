@@ -22,7 +22,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.kit.intents import Undo
+from helix_desktop.ui.kit.intents import ShowHandovers, Undo
 from helix_desktop.words.numbers import format_tokens
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
@@ -35,6 +35,7 @@ from tests.support.model_servers.chat_server import (
 from tests.support.part_files import part_files, reads_all
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY
 from tests.support.timeline_pane import find_card
+from tests.support.window.handover_window import notes, opened_handovers
 from tests.support.window.usage_checks import (
     check_cache_totals,
     check_gauge_accuracy,
@@ -298,13 +299,14 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
         assert 0.6 < whole.ratio < 0.8
         output = rig.last_output("read_file")
         (seq,) = [entry.seq for entry in rig.conversation.session.log if entry.event is output]
-        rig.window.show_page("timeline")
         await rig.conversation.window.cache_now(seq)
+        rig.window.show_page("timeline")
+        rig.window.perform(ShowHandovers())
+        window = await opened_handovers(rig)
         share = round(100 * whole.used / whole.window)
         words = f"With every message whole, it would be ≈ {share} %."
-        await until(
-            lambda: (now := find_card(rig.views.timeline, "preview")) and words in now.accessible_name, words
-        )
+        await until(lambda: words in " ".join(notes(window)), words)
+        window.reject()
 
 
 async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplication, tmp_path: Path) -> None:
