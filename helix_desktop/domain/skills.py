@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.files.mention import format_mention
 from helix_desktop.domain.slash_command import PromptFile, PromptScope, run_by_others, split_front_matter
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
-from helix_desktop.domain.unicode_safety import is_hidden
+from helix_desktop.domain.unicode_safety import first_hidden
 
 text = TextContext("Skills")
 
@@ -81,7 +81,7 @@ def parse_skill(data: bytes, name: str, path: str, scope: PromptScope) -> Skill:
     except UnicodeDecodeError as error:
         raise InvalidInput(text("SKILL.md isn't UTF-8 text.")) from error
     for number, line in enumerate(content.split("\n"), 1):
-        if hidden := "" if line.isprintable() else next(filter(is_hidden, line), ""):
+        if hidden := first_hidden(line):
             sign = f"U+{ord(hidden):04X}"
             raise InvalidInput(
                 text("Line {line} has a character that can't be seen: {sign}.", line=number, sign=sign),

@@ -262,6 +262,6 @@ def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:
     jail_type = PosixJail if has_descriptors else WindowsJail
     home = Path.home()
     jail = jail_type(root, protected, startup_files(home))
-    if home.is_relative_to(root):  # then the user's skills are the workspace's
+    if home == root:  # then the user's skills are the workspace's
         return jail
     return SkillJail(jail, home, lambda folder: jail_type(folder, protected))

@@ -34,6 +34,8 @@ class AutoRunKind(msgspec.Struct, frozen=True):
 _GIT_PROGRAMS = _text("programs that git runs on commits")
 _EDITOR_SETTINGS = _text("settings that an editor applies")
 _OTHER_AGENT = _text("hooks and servers of another agent; not used by Helix")
+_OTHER_AGENT_SKILLS = _text("hooks and servers of another agent; Helix uses only its skills")
+_SKILLS = _text("skills that the agent follows")
 _SERVERS = _text("servers that other agents start; not used by Helix")
 _JOBS = _text("jobs that run where the project is pushed")
 _PACKAGE_MANAGER = _text("settings that a package manager follows")
@@ -75,7 +77,8 @@ AUTO_RUN_KINDS = (
     AutoRunKind("mcp.json", _SERVERS, in_trust=False),
     AutoRunKind(".cursor/mcp.json", _SERVERS, waits=True),
     AutoRunKind(".cursor", _OTHER_AGENT, waits=True, in_trust=False, is_folder=True),
-    AutoRunKind(".claude", _OTHER_AGENT, waits=True, is_folder=True),
+    AutoRunKind(".agents", _SKILLS, waits=True, in_trust=False, is_folder=True),
+    AutoRunKind(".claude", _OTHER_AGENT_SKILLS, waits=True, is_folder=True),
     AutoRunKind(".gemini", _OTHER_AGENT, waits=True, is_folder=True),
     AutoRunKind(".codex", _OTHER_AGENT, waits=True, is_folder=True),
     AutoRunKind(".windsurf", _OTHER_AGENT, waits=True, is_folder=True),

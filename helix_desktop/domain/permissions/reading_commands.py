@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.domain.files.names import holds_secrets
 from helix_desktop.domain.permissions.reading_programs import (
     BUILTINS,
+    SHELL_CHANGERS,
     Operand,
     ReadingProgram,
     ValueKind,
@@ -220,6 +221,8 @@ def asked_part(
         return None
     texts = [" | ".join(simple.source for simple in pipeline) for pipeline in pipelines]
     for at, text in enumerate(texts):
+        if any(map(_changes_shell, pipelines[at])):  # then the others may do more than read
+            continue
         others = " && ".join((*texts[:at], *texts[at + 1 :]))
         if reading_use(others, folder, root, programs) is not None:
             folders = [
@@ -229,6 +232,12 @@ def asked_part(
             ]
             return AskedPart(" && ".join((*folders, text)), others)
     return None
+
+
+def _changes_shell(simple: SimpleCommand) -> bool:
+    """Return True for a command that sets only variables, or changes what others run, or where."""
+    program = next((word.text for word in simple.words if not _ASSIGNMENT.match(word.text)), "")
+    return not program or program in SHELL_CHANGERS
 
 
 def reads_only_its_input(simple: SimpleCommand, programs: Mapping[str, Sequence[ReadingProgram]]) -> bool:

@@ -188,6 +188,13 @@ follows links that it finds, or goes on for ever (`tail -f`).
 
 BUILTINS = frozenset({"cd", "echo", "false", "pwd", "true", "type"})
 """Programs of the list that are part of the shell."""
+SHELL_CHANGERS = frozenset({
+    "!", ".", "alias", "bind", "builtin", "cd", "chdir", "command", "complete", "coproc", "declare", "enable",
+    "eval", "exec", "export", "fc", "getopts", "hash", "jobs", "let", "local", "mapfile", "popd", "printf",
+    "pushd", "read", "readarray", "readonly", "set", "shopt", "source", "time", "trap", "typeset", "ulimit",
+    "umask", "unalias", "unset", "wait",
+})  # fmt: skip
+"""Words with which a shell changes what later commands run, or where, or which run such a word."""
 
 _NAMED_ONLY = BUILTINS | {
     "ls", "cat", "head", "tail", "nl", "tac", "wc", "stat", "file", "du", "df", "tree", "find", "sed", "cut",

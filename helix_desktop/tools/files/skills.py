@@ -131,7 +131,7 @@ def read_skills(jail: Jail, is_trusted: bool) -> SkillCatalog:
     unusable: list[UnusableFile] = []
     scopes: tuple[tuple[PromptScope, Sequence[str]], ...] = (
         ("workspace", WORKSPACE_FOLDERS if is_trusted else ()),
-        ("user", USER_FOLDERS),
+        ("user", USER_FOLDERS if isinstance(jail, SkillJail) else ()),  # for others ~ is a folder's name
     )
     for scope, folder in ((scope, folder) for scope, folders in scopes for folder in folders):
         for real_path, found in _read_folder(jail, folder, scope):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.permissions.auto_run import auto_run_kind
 from helix_desktop.domain.permissions.command_match import (
     certainly_matches,
     parse_simple_command,
@@ -400,11 +401,18 @@ def test_a_denied_folder_is_denied_however_it_is_spelled() -> None:
 
 
 def test_auto_mode_asks_before_changing_what_other_programs_obey() -> None:
-    for path in (".envrc", ".vscode/settings.json", "web/.npmrc", ".GitHub/workflows/x.yml", "../a.py"):
+    skill = ".agents/skills/x/SKILL.md"
+    for path in (".envrc", ".vscode/settings.json", "web/.npmrc", ".GitHub/workflows/x.yml", "../a", skill):
         assert evaluate([], edit(path), "auto").effect == "ask"
     assert evaluate([], edit("src/a.py"), "auto").effect == "allow"
     assert evaluate([], command("rm -r x", confined=False), "auto").effect == "ask"
     assert evaluate([], command("make x"), "auto").effect == "allow"
+    kinds = map(auto_run_kind, (skill, f"web/{skill}", ".claude/skills/x/SKILL.md"))
+    assert [kind and (f"{kind.effect}", kind.waits) for kind in kinds] == [
+        ("skills that the agent follows", True),
+        ("skills that the agent follows", True),
+        ("hooks and servers of another agent; Helix uses only its skills", True),
+    ]
 
 
 def test_a_host_rule_is_for_that_host() -> None:

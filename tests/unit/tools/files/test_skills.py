@@ -86,6 +86,15 @@ def test_a_workspace_that_is_the_home_folder_has_each_skill_once(folders: Folder
     assert (catalog.hidden, catalog.unusable) == ((), ())
 
 
+def test_a_folder_that_is_named_as_the_users_home_is_has_no_skills_of_the_user(folders: Folders) -> None:
+    """Where the workspace is the home folder, or one above it; there the user's own skills are found."""
+    folders.write("docx", folders.home)
+    for root, found in ((folders.home, []), (folders.home.parent, ["~/.agents/skills/docx/SKILL.md"])):
+        folders.write("planted", root / "~")
+        skills = read_skills(open_jail(root), False).skills
+        assert [skill.path for skill in skills.values()] == found
+
+
 def test_broken_ones_are_named_and_the_others_are_used(folders: Folders) -> None:
     """Ten megabytes, a wrong name, no text; none of them keeps the next one away."""
     folders.write("huge", body="x" * (10 * 1024 * 1024))
