@@ -17,7 +17,7 @@ from helix_desktop.ui.design.fields import TextField
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
@@ -97,8 +97,7 @@ class WindowParts(Themed, SizedDialog):
             self._pills, self._notes, self._sections_column, self._missing, self._below,
             label(legend, "faint", wrap=True), None, margins=(24, 0, 18, 12), gap=10,
         ))  # fmt: skip
-        self._scroll = VerticalScrollArea(page)
-        self._scroll.setAccessibleName(tr("Sections"))
+        self._scroll = ListScrollArea(page, tr("Sections"))
         writing = pane(column(self.phase_steps, self.model_output, margins=(24, 0, 24, 12), stretch=1))
         self._pages = PageArea()
         self._pages.addWidget(self._scroll)

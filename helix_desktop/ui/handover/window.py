@@ -429,7 +429,6 @@ class HandoverWindow(WindowParts):
                 bullets = next((part.bullets for part in sections if part.title == title), ())
                 parts.append(_read_only(title, bullets, is_flagged=self._has_sources()))
         self._fill(self._sections_column, parts)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus if is_edited else Qt.FocusPolicy.StrongFocus)
         self._scroll.verticalScrollBar().setValue(0)
         if self.seq in self._edits:
             self._pause.start()  # their tokens are not on record
