@@ -137,8 +137,8 @@ class LedgerFile(msgspec.Struct, frozen=True):
 
     @property
     def skill(self) -> str:
-        """Return which skill was read, if it is the file of one; empty for other files."""
-        return skill_named(self.path) if self.is_file else ""
+        """Return the path if it is the file of a skill; empty for other files."""
+        return self.path if self.is_file and skill_named(self.path) else ""
 
     @property
     def is_reverted(self) -> bool:
@@ -195,7 +195,7 @@ class AttachedContent(msgspec.Struct, frozen=True):
 
     @property
     def skill(self) -> str:
-        return skill_named(self.label)
+        return self.label if skill_named(self.label) else ""
 
     @property
     def line(self) -> str:

@@ -54,6 +54,13 @@ def test_the_ledger_respects_its_cap(simulator: SessionSimulator, cap: int) -> N
     assert all(line.startswith(firsts) for line in lines)  # no line break of a command begins a line
 
 
+def test_skills_of_the_same_name_stand_there_each() -> None:
+    own, shared = (f"{home}.agents/skills/deploy/SKILL.md" for home in ("~/", ""))
+    simulator = session_with(*(answer("read_file", path) for path in (own, shared)))
+    lines = build_ledger(simulator.transcript.messages.items).text(300).splitlines()
+    assert [line.split()[:2] for line in lines] == [["skill", shared], ["skill", own]]
+
+
 def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None:
     """They come after both, and each kind has its share; what was left out is counted."""
     simulator = session_with(
