@@ -9,7 +9,7 @@ import plyvel
 import pytest
 
 from helix_desktop.domain.errors import ContentDamaged, StoreUnreadable
-from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.core import keys, row_codec
@@ -59,3 +59,28 @@ async def test_it_is_said_and_nothing_is_changed(tmp_path: Path, what: str) -> N
     assert db.get(key) == row
     db.close()
     assert not (tmp_path / "kept").exists()
+
+
+async def test_its_draft_is_not_replaced_and_what_it_may_name_stays(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
+    content = make_content(b"all of it")
+    await store.commit(Commit("later", contents=[content], summary=make_summary("later")))
+    await store.save_draft(
+        "later", "typed", [Attachment(content.digest, "a.txt", "all of it", 3, len(content.data))]
+    )
+    await store.close()
+    key = keys.draft("later")
+    row = as_a_later_version_writes_it(tmp_path, key, '"typed"', '{"markdown":"typed"}')
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
+    for refused in (
+        store.save_draft("later", "t"),
+        store.save_partial_outputs("later", ()),
+        store.retention.collect([content.digest], grace_ms=0),
+    ):
+        with pytest.raises(StoreUnreadable, match="another version of Helix Desktop"):
+            await refused
+    assert not (await store.retention.trash()).entries
+    await store.close()
+    db = plyvel.DB(str(tmp_path / "db"), create_if_missing=False, compression=None)
+    assert db.get(key) == row
+    db.close()
