@@ -200,7 +200,7 @@ def _described(source: Source) -> Iterator[FoundSession]:
 def _describe(source: Source) -> FoundSession | None:
     path, about, title, first = source.path, About(), "", ""
     reader, read, is_talk = source.reader(), 0, False
-    for record in source.records():
+    for record in source.records(2 * _HEAD_BYTES):  # blank lines count too
         read += len(record.raw)
         for item in read_record(reader, record):
             match item:
@@ -247,7 +247,7 @@ def _newest_title(source: Source) -> str:
         if source.path.suffix in (".gz", ".zst"):
             return ""
         file.seek(max(0, source.path.stat().st_size - _TAIL_BYTES))
-        for raw in file.read().splitlines()[1:]:
+        for raw in file.read(_TAIL_BYTES).splitlines()[1:]:
             record = decode_object(raw) if b"itle" in raw else None
             for item in reader.read(record, raw) if record is not None else ():
                 title = item.text if isinstance(item, Title) else title

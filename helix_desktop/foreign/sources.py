@@ -44,7 +44,8 @@ HISTORY_NAMES = ("api_conversation_history.json", "claude_messages.json")
 MAX_LINE_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_LIST_BYTES = 1024 * 1024 * 1024  # of a history that is one JSON document
+_MAX_BYTES = 1024 * 1024 * 1024  # of a JSON document; of the lines of a file, plus _MAX_RATIO times its size
+_MAX_RATIO = 1000  # of compression
 
 UNPACKING_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 """What reading a compressed file raises that is cut off or damaged."""
@@ -77,24 +78,25 @@ class Source(msgspec.Struct, frozen=True):
             case "cline" | "roo-code" as agent:
                 return ClineReader(agent)
 
-    def records(self) -> Iterator[Record]:
+    def records(self, max_bytes: int = 0) -> Iterator[Record]:
         """Yield the records. A half-written last one is left out. Raises OSError, sqlite3.Error.
 
+        Of a file with lines at most `max_bytes` are read; 0: all.
         What stands beside the messages of a task is rewritten all the time, and has no number of its own.
         """
         number = 0
         if self.kind == "history":
             yield Record(0, encode({"type": "task", "entry": task_facts(self.path)}))
-        for number, raw in enumerate(self._raw_records(), 1):
+        for number, raw in enumerate(self._raw_records(max_bytes), 1):
             yield Record(number, raw)
         if self.kind == "history":
             for raw in _beside(self.path):
                 yield Record(number, raw)
 
-    def _raw_records(self) -> Iterator[bytes]:
+    def _raw_records(self, max_bytes: int) -> Iterator[bytes]:
         match self.kind:
             case "lines":
-                return _lines(self.path)
+                return _lines(self.path, max_bytes)
             case "history":
                 return _history(self.path)
             case "files":
@@ -129,33 +131,30 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
             yield file
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Path, max_bytes: int) -> Iterator[bytes]:
     """Yield the lines of a file that are not blank; not the last one while it is only half written."""
+    left, is_rest = max_bytes or _MAX_BYTES + _MAX_RATIO * path.stat().st_size, False
     with open_plain(path) as file:
-        while True:
+        while left > 0:
             try:
-                raw = file.readline(MAX_LINE_BYTES)
+                raw = file.readline(min(MAX_LINE_BYTES, left))
             except UNPACKING_ERRORS:
                 return  # the compressed file is cut off
             if not raw:
                 return
-            if not raw.endswith(b"\n"):
-                if len(raw) == MAX_LINE_BYTES:
-                    _skip_line(file)
-                elif decode_object(raw) is None:
+            left -= len(raw)
+            is_cut = not raw.endswith(b"\n")
+            if not is_rest:
+                if is_cut and len(raw) < MAX_LINE_BYTES and decode_object(raw) is None:
                     return
-            if raw.strip():
-                yield raw.rstrip(b"\r\n")
-
-
-def _skip_line(file: BinaryIO) -> None:
-    while (raw := file.readline(_CHUNK_BYTES)) and not raw.endswith(b"\n"):
-        pass
+                if raw.strip():
+                    yield raw.rstrip(b"\r\n")
+            is_rest = is_cut  # of a line that is too long
 
 
 def _history(path: Path) -> Iterator[bytes]:
     """Yield the messages of a task of Cline or Roo Code; Cline's older ones have the times of its screen."""
-    messages = _entries(path.read_bytes() if path.stat().st_size <= _LIST_BYTES else b"")
+    messages = _entries(path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b"")
     times = _screen_times(path.parent / "ui_messages.json", len(messages))
     for message, ts in zip(messages, times, strict=True):
         is_dated = not isinstance(message, dict) or "ts" in message or not ts

@@ -27,6 +27,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords, SessionImported
 from helix_desktop.domain.events.session import SessionBranched, SessionRenamed
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.foreign import sources
 from helix_desktop.foreign.discovery import AgentFolders, FoundSession
 from helix_desktop.services.foreign_conversion import POLICY
 from helix_desktop.services.foreign_import import ForeignImport, ForeignSessions
@@ -582,6 +583,28 @@ async def test_a_packed_rollout_of_codex(rig: Rig) -> None:
     assert (found.id, found.title) == ("c1", "Go.")
     path.with_suffix(".jsonl.zst").write_bytes(packed[:-6])  # half written
     assert len((await rig.run([found])).sessions) == 1
+
+
+async def test_blank_lines_in_a_packed_file_are_not_read_without_end(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = ({"role": "user", "content": text} for text in ("Go.", "Stop."))
+    path = rig.home / "talk.jsonl.zst"
+    path.parent.mkdir()
+
+    def write(*lines: Line) -> None:
+        blank = b"\n" * 2_000_000
+        path.write_bytes(zstandard.compress(blank.join(json.dumps(line).encode() + b"\n" for line in lines)))
+
+    write({"role": "system", "content": "Be brief."}, last)
+    with pytest.raises(HelixError, match="No sessions found"):
+        await rig.foreign.find([path])
+    write(first, last)
+    (found,) = await rig.foreign.find([path])
+    assert len(list(found.source.records())) == 2
+    monkeypatch.setattr(sources, "_MAX_BYTES", 1_000_000)
+    assert path.stat().st_size < 1_000
+    assert [json.loads(record.raw) for record in found.source.records()] == [first]
 
 
 async def test_chat_messages_by_their_path(rig: Rig) -> None:
