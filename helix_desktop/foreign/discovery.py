@@ -33,6 +33,7 @@ from helix_desktop.foreign.sources import (
     Source,
     open_database,
     open_plain,
+    read_document,
     recognize,
     session_row,
 )
@@ -305,7 +306,7 @@ def _opencode(data: Path) -> Iterator[FoundSession]:
         *_files(data, "project/*/storage/session/*/*.json"),
     ]:
         with suppress(OSError):
-            if (info := decode_object(path.read_bytes())) is not None:
+            if (info := decode_object(read_document(path))) is not None:
                 source = Source("opencode", path.parent.parent.parent, "files", path.stem)
                 sessions[path.stem] = info, source, path.stat().st_size
     for database in _files(data, "opencode*.db"):

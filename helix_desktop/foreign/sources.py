@@ -15,6 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -152,9 +153,14 @@ def _lines(path: Path, max_bytes: int) -> Iterator[bytes]:
             is_rest = is_cut  # of a line that is too long
 
 
+def read_document(path: Path) -> bytes:
+    """Return the bytes of a JSON document; none if it is too large. Raises OSError."""
+    return path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b""
+
+
 def _history(path: Path) -> Iterator[bytes]:
     """Yield the messages of a task of Cline or Roo Code; Cline's older ones have the times of its screen."""
-    messages = _entries(path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b"")
+    messages = _entries(read_document(path))
     times = _screen_times(path.parent / "ui_messages.json", len(messages))
     for message, ts in zip(messages, times, strict=True):
         is_dated = not isinstance(message, dict) or "ts" in message or not ts
@@ -165,11 +171,17 @@ def _screen_times(path: Path, count: int) -> list[object]:
     """Return when each message was on screen, as far as it is known; 0 for others."""
     times: list[object] = [0] * count
     with suppress(OSError):
-        for entry in map(as_dict, _entries(path.read_bytes())):
+        for entry in map(as_dict, _entries(read_document(path))):
             index = entry.get("conversationHistoryIndex")
             if isinstance(index, int) and -1 <= index < count - 1:  # of the message before
                 times[index + 1] = times[index + 1] or entry.get("ts")
     return times
+
+
+@lru_cache(maxsize=1)
+def _listed_tasks(history: Path, mtime_ns: int) -> dict[str, dict[str, Any]]:
+    """Return the tasks in Cline's list of them by id; `mtime_ns` is when that was changed. Raises OSError."""
+    return {as_text(entry.get("id")): entry for entry in map(as_dict, _entries(read_document(history)))}
 
 
 def task_facts(path: Path) -> dict[str, str]:
@@ -178,8 +190,8 @@ def task_facts(path: Path) -> dict[str, str]:
     facts = _read_object(folder / "history_item.json") or _read_object(folder / f"{folder.name}.json")
     if not facts:
         with suppress(OSError):
-            listed = _entries((folder.parent.parent / "state" / "taskHistory.json").read_bytes())
-            facts = next((entry for entry in map(as_dict, listed) if entry.get("id") == folder.name), {})
+            history = folder.parent.parent / "state" / "taskHistory.json"
+            facts = _listed_tasks(history, history.stat().st_mtime_ns).get(folder.name, {})
     names = ("workspace", "cwdOnTaskInitialization", "cwd", "workspace_root")
     cwd = next(filter(None, (as_text(facts.get(name)) for name in names)), "")
     with suppress(OSError):
@@ -188,8 +200,8 @@ def task_facts(path: Path) -> dict[str, str]:
                 start = file.read(_CHUNK_BYTES).decode("utf-8", "replace")
             found = re.search(r"Current (?:Working|Workspace) Directory \((.{1,400}?)\)", start)
             cwd = found[1].replace("\\\\", "\\") if found else ""
-    history = as_list(_read_object(folder / "task_metadata.json").get("environment_history"))
-    version = as_text(as_dict(history[-1] if history else None).get("cline_version"))
+    environments = as_list(_read_object(folder / "task_metadata.json").get("environment_history"))
+    version = as_text(as_dict(environments[-1] if environments else None).get("cline_version"))
     title = as_text(as_dict(facts.get("metadata")).get("title"))
     return {"id": folder.name, "folder": cwd, "title": title, "version": version}
 
@@ -198,7 +210,7 @@ def _beside(path: Path) -> Iterator[bytes]:
     """Yield what stands beside the messages of a task, in its folder and around them in their file."""
     for name, kind in (("ui_messages.json", "ui-message"), ("context_history.json", "context-history")):
         with suppress(OSError):
-            for entry in _entries((path.parent / name).read_bytes()):
+            for entry in _entries(read_document(path.parent / name)):
                 yield encode({"type": kind, "entry": entry})
     names = ("task_metadata", "history_item", path.parent.name)
     beside = [("-".join(name.split("_")), _read_object(path.parent / f"{name}.json")) for name in names[:2]]
@@ -251,7 +263,7 @@ def _messages(
 
 def _read_object(path: Path) -> dict[str, Any]:
     with suppress(OSError):
-        return decode_object(path.read_bytes()) or {}
+        return decode_object(read_document(path)) or {}
     return {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -583,6 +584,34 @@ async def test_a_packed_rollout_of_codex(rig: Rig) -> None:
     assert (found.id, found.title) == ("c1", "Go.")
     path.with_suffix(".jsonl.zst").write_bytes(packed[:-6])  # half written
     assert len((await rig.run([found])).sessions) == 1
+
+
+async def test_files_beside_a_task_are_read_up_to_a_limit_and_its_list_of_tasks_once(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = rig.home / ".cline" / "data"
+    for task in ("1", "2"):
+        rig.write(
+            f".cline/data/tasks/{task}/api_conversation_history.json", [[{"role": "user", "content": "Go."}]]
+        )
+    screen = rig.write(".cline/data/tasks/1/ui_messages.json", [[{"say": "text", "text": "x" * 10_000}]])
+    tasks = [{"id": task, "cwdOnTaskInitialization": f"/home/ann/{task}"} for task in ("1", "2")]
+    listed = rig.write(".cline/data/state/taskHistory.json", [tasks])
+    first, second = (
+        sources.Source("cline", data / "tasks" / task / sources.HISTORY_NAMES[0], "history")
+        for task in ("1", "2")
+    )
+    records = [record.raw for record in first.records()]
+    assert [b"ui-message" in raw for raw in records] == [False, False, True]
+    assert b"/home/ann/1" in records[0]
+    monkeypatch.setattr(sources, "_MAX_BYTES", screen.stat().st_size - 1)
+    assert [record.raw for record in first.records()] == records[:2]
+    before = listed.stat().st_mtime_ns
+    listed.write_text("[]")
+    os.utime(listed, ns=(before, before))  # a sign of whether it is read again
+    assert b"/home/ann/2" in next(second.records()).raw
+    os.utime(listed, ns=(before, before + 1_000_000_000))
+    assert b"/home/ann/2" not in next(second.records()).raw
 
 
 async def test_blank_lines_in_a_packed_file_are_not_read_without_end(
