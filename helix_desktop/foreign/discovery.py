@@ -309,11 +309,12 @@ def _opencode(data: Path) -> Iterator[FoundSession]:
             if (info := decode_object(read_document(path))) is not None:
                 source = Source("opencode", path.parent.parent.parent, "files", path.stem)
                 sessions[path.stem] = info, source, path.stat().st_size
+    rows: list[_OpencodeSession] = []
     for database in _files(data, "opencode*.db"):
         with suppress(OSError, sqlite3.Error):
-            sessions |= {
-                source.session: (info, source, size) for info, source, size in _opencode_rows(database)
-            }
+            rows = [*_opencode_rows(database), *rows]
+    # Of copies of a session the one that was updated last; of two that are equal that in the newest file.
+    sessions |= {row[1].session: row for row in sorted(rows, key=lambda row: _updated(row[0]))}
     yield from _opencode_sessions(list(sessions.values()))
 
 
@@ -332,6 +333,11 @@ def _opencode_rows(path: Path) -> list[_OpencodeSession]:
     ]
 
 
+def _updated(info: dict[str, object]) -> int:
+    updated = as_dict(info.get("time")).get("updated")
+    return updated if isinstance(updated, int) else 0
+
+
 def _opencode_sessions(sessions: list[_OpencodeSession]) -> Iterator[FoundSession]:
     ids = {as_text(info.get("id")) for info, _, _ in sessions}
     children: dict[str, list[tuple[str, Source]]] = {}
@@ -340,14 +346,13 @@ def _opencode_sessions(sessions: list[_OpencodeSession]) -> Iterator[FoundSessio
     for info, source, size in sessions:
         if as_text(info.get("parentID")) in ids:
             continue
-        updated = as_dict(info.get("time")).get("updated")
         yield FoundSession(
             "opencode",
             source.session,
             source,
             title_line(as_text(info.get("title"))),
             as_text(info.get("directory")),
-            updated if isinstance(updated, int) else 0,
+            _updated(info),
             size,
             tuple(children.get(source.session, ())),
         )

@@ -390,6 +390,18 @@ async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> No
     assert again.result.unchanged == done.sessions
     assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before
 
+    database = sqlite3.connect(data / "opencode.db")
+    database.execute("VACUUM INTO ?", (str(data / "opencode-copy.db"),))
+    database.execute("UPDATE session SET title = 'Newer', time_updated = time_updated + 1")
+    database.commit()
+    database.close()
+    for number, name in enumerate(("opencode-copy.db", "opencode.db")):  # a copy can have either time
+        for file in data.glob("opencode*.db"):
+            os.utime(file, (number, number) if file.name == name else (9, 9))
+        assert [(one.source.path.name, one.title) for one in await rig.foreign.find()] == [
+            ("opencode.db", "Newer")
+        ]
+
 
 async def test_the_second_format_of_opencodes_database_and_a_session_in_files_beside_it(rig: Rig) -> None:
     data = rig.home / ".local/share/opencode"
