@@ -54,7 +54,7 @@ class Rig:
         folders = AgentFolders(self.home, {}, "linux")
         self.foreign = ForeignSessions(vocabulary, borrow, TickingClock(), lambda: folders)
 
-    def write(self, name: str, lines: Sequence[Line], tail: str = "") -> Path:
+    def write(self, name: str, lines: Sequence[object], tail: str = "") -> Path:
         """Write JSON lines below the user's home."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
