@@ -91,7 +91,7 @@ class Source(msgspec.Struct, frozen=True):
         for number, raw in enumerate(self._raw_records(max_bytes), 1):
             yield Record(number, raw)
         if self.kind == "history":
-            for raw in _beside(self.path):
+            for raw in _task_files(self.path):
                 yield Record(number, raw)
 
     def _raw_records(self, max_bytes: int) -> Iterator[bytes]:
@@ -206,17 +206,19 @@ def task_facts(path: Path) -> dict[str, str]:
     return {"id": folder.name, "folder": cwd, "title": title, "version": version}
 
 
-def _beside(path: Path) -> Iterator[bytes]:
+def _task_files(path: Path) -> Iterator[bytes]:
     """Yield what stands beside the messages of a task, in its folder and around them in their file."""
     for name, kind in (("ui_messages.json", "ui-message"), ("context_history.json", "context-history")):
         with suppress(OSError):
             for entry in _entries(read_document(path.parent / name)):
                 yield encode({"type": kind, "entry": entry})
-    names = ("task_metadata", "history_item", path.parent.name)
-    beside = [("-".join(name.split("_")), _read_object(path.parent / f"{name}.json")) for name in names[:2]]
-    beside.append(("session-manifest", _read_object(path.parent / f"{names[2]}.json")))
-    beside.append(("history", rest_of(_read_object(path), "messages", "version")))
-    for kind, entry in beside:
+    folder = path.parent
+    for kind, entry in (
+        ("task-metadata", _read_object(folder / "task_metadata.json")),
+        ("history-item", _read_object(folder / "history_item.json")),
+        ("session-manifest", _read_object(folder / f"{folder.name}.json")),
+        ("history", rest_of(_read_object(path), "messages", "version")),
+    ):
         if entry:
             yield encode({"type": kind, "entry": entry})
 
