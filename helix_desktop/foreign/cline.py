@@ -229,23 +229,23 @@ class ClineReader:
             cached = as_count(tokens.get("cacheReadTokens", tokens.get("cached")))
             writes = as_count(tokens.get("cacheWriteTokens"))
             total = as_count(tokens.get("inputTokens", tokens.get("prompt"))) + cached + writes
-            said = as_count(tokens.get("outputTokens", tokens.get("completion")))
-            used = Usage(total, said, cached, writes, 0, True, True)
-            yield CallUsage(at_ms=at_ms, group=group, usage=used, cost=as_cost(metrics.get("cost")))
+            output = as_count(tokens.get("outputTokens", tokens.get("completion")))
+            call_usage = Usage(total, output, cached, writes, 0, True, True)
+            yield CallUsage(at_ms=at_ms, group=group, usage=call_usage, cost=as_cost(metrics.get("cost")))
 
-    def _request_usage(self, shown: dict[str, Any]) -> Iterator[AnyItem]:
+    def _request_usage(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         """Yield what a model call took, as the screen of a task says it."""
-        if shown.get("say") not in ("api_req_started", "deleted_api_reqs"):
+        if message.get("say") not in ("api_req_started", "deleted_api_reqs"):
             return
-        said = decode_object(as_text(shown.get("text")).encode("utf-8", "replace")) or {}
-        cached, writes = as_count(said.get("cacheReads")), as_count(said.get("cacheWrites"))
-        tokens, answer = as_count(said.get("tokensIn")), as_count(said.get("tokensOut"))
-        if said.get("apiProtocol") != "openai":  # OpenAI's count has what its cache had
+        request = decode_object(as_text(message.get("text")).encode("utf-8", "replace")) or {}
+        cached, writes = as_count(request.get("cacheReads")), as_count(request.get("cacheWrites"))
+        tokens, answer = as_count(request.get("tokensIn")), as_count(request.get("tokensOut"))
+        if request.get("apiProtocol") != "openai":  # OpenAI's count has what its cache had
             tokens += cached + writes
         if tokens or answer:
             self._requests += 1
-            used = Usage(tokens, answer, cached, writes, 0, True, True)
-            yield CallUsage(group=f"request-{self._requests}", usage=used, cost=as_cost(said.get("cost")))
+            usage = Usage(tokens, answer, cached, writes, 0, True, True)
+            yield CallUsage(group=f"request-{self._requests}", usage=usage, cost=as_cost(request.get("cost")))
 
     def _parse_xml(self, text: str) -> tuple[str, list[str], ToolCall | None]:
         """Return an answer's words, its thoughts, and the call in it: one in each answer."""

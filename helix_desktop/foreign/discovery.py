@@ -33,6 +33,7 @@ from helix_desktop.foreign.sources import (
     Source,
     open_database,
     open_plain,
+    read_document,
     recognize,
     session_row,
 )
@@ -200,7 +201,7 @@ def _described(source: Source) -> Iterator[FoundSession]:
 def _describe(source: Source) -> FoundSession | None:
     path, about, title, first = source.path, About(), "", ""
     reader, read, is_talk = source.reader(), 0, False
-    for record in source.records():
+    for record in source.records(2 * _HEAD_BYTES):  # blank lines count too
         read += len(record.raw)
         for item in read_record(reader, record):
             match item:
@@ -247,7 +248,7 @@ def _newest_title(source: Source) -> str:
         if source.path.suffix in (".gz", ".zst"):
             return ""
         file.seek(max(0, source.path.stat().st_size - _TAIL_BYTES))
-        for raw in file.read().splitlines()[1:]:
+        for raw in file.read(_TAIL_BYTES).splitlines()[1:]:
             record = decode_object(raw) if b"itle" in raw else None
             for item in reader.read(record, raw) if record is not None else ():
                 title = item.text if isinstance(item, Title) else title
@@ -305,14 +306,15 @@ def _opencode(data: Path) -> Iterator[FoundSession]:
         *_files(data, "project/*/storage/session/*/*.json"),
     ]:
         with suppress(OSError):
-            if (info := decode_object(path.read_bytes())) is not None:
+            if (info := decode_object(read_document(path))) is not None:
                 source = Source("opencode", path.parent.parent.parent, "files", path.stem)
                 sessions[path.stem] = info, source, path.stat().st_size
+    rows: list[_OpencodeSession] = []
     for database in _files(data, "opencode*.db"):
         with suppress(OSError, sqlite3.Error):
-            sessions |= {
-                source.session: (info, source, size) for info, source, size in _opencode_rows(database)
-            }
+            rows = [*_opencode_rows(database), *rows]
+    # Of copies of a session the one that was updated last; of two that are equal that in the newest file.
+    sessions |= {row[1].session: row for row in sorted(rows, key=lambda row: _updated(row[0]))}
     yield from _opencode_sessions(list(sessions.values()))
 
 
@@ -331,6 +333,11 @@ def _opencode_rows(path: Path) -> list[_OpencodeSession]:
     ]
 
 
+def _updated(info: dict[str, object]) -> int:
+    updated = as_dict(info.get("time")).get("updated")
+    return updated if isinstance(updated, int) else 0
+
+
 def _opencode_sessions(sessions: list[_OpencodeSession]) -> Iterator[FoundSession]:
     ids = {as_text(info.get("id")) for info, _, _ in sessions}
     children: dict[str, list[tuple[str, Source]]] = {}
@@ -339,14 +346,13 @@ def _opencode_sessions(sessions: list[_OpencodeSession]) -> Iterator[FoundSessio
     for info, source, size in sessions:
         if as_text(info.get("parentID")) in ids:
             continue
-        updated = as_dict(info.get("time")).get("updated")
         yield FoundSession(
             "opencode",
             source.session,
             source,
             title_line(as_text(info.get("title"))),
             as_text(info.get("directory")),
-            updated if isinstance(updated, int) else 0,
+            _updated(info),
             size,
             tuple(children.get(source.session, ())),
         )

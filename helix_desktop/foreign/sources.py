@@ -15,6 +15,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -44,7 +45,8 @@ HISTORY_NAMES = ("api_conversation_history.json", "claude_messages.json")
 MAX_LINE_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_LIST_BYTES = 1024 * 1024 * 1024  # of a history that is one JSON document
+_MAX_BYTES = 1024 * 1024 * 1024  # of a JSON document; of the lines of a file, plus _MAX_RATIO times its size
+_MAX_RATIO = 1000  # of compression
 
 UNPACKING_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 """What reading a compressed file raises that is cut off or damaged."""
@@ -77,24 +79,25 @@ class Source(msgspec.Struct, frozen=True):
             case "cline" | "roo-code" as agent:
                 return ClineReader(agent)
 
-    def records(self) -> Iterator[Record]:
+    def records(self, max_bytes: int = 0) -> Iterator[Record]:
         """Yield the records. A half-written last one is left out. Raises OSError, sqlite3.Error.
 
+        Of a file with lines at most `max_bytes` are read; 0: all.
         What stands beside the messages of a task is rewritten all the time, and has no number of its own.
         """
         number = 0
         if self.kind == "history":
             yield Record(0, encode({"type": "task", "entry": task_facts(self.path)}))
-        for number, raw in enumerate(self._raw_records(), 1):
+        for number, raw in enumerate(self._raw_records(max_bytes), 1):
             yield Record(number, raw)
         if self.kind == "history":
-            for raw in _beside(self.path):
+            for raw in _task_files(self.path):
                 yield Record(number, raw)
 
-    def _raw_records(self) -> Iterator[bytes]:
+    def _raw_records(self, max_bytes: int) -> Iterator[bytes]:
         match self.kind:
             case "lines":
-                return _lines(self.path)
+                return _lines(self.path, max_bytes)
             case "history":
                 return _history(self.path)
             case "files":
@@ -129,33 +132,35 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
             yield file
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Path, max_bytes: int) -> Iterator[bytes]:
     """Yield the lines of a file that are not blank; not the last one while it is only half written."""
+    left, is_rest = max_bytes or _MAX_BYTES + _MAX_RATIO * path.stat().st_size, False
     with open_plain(path) as file:
-        while True:
+        while left > 0:
             try:
-                raw = file.readline(MAX_LINE_BYTES)
+                raw = file.readline(min(MAX_LINE_BYTES, left))
             except UNPACKING_ERRORS:
                 return  # the compressed file is cut off
             if not raw:
                 return
-            if not raw.endswith(b"\n"):
-                if len(raw) == MAX_LINE_BYTES:
-                    _skip_line(file)
-                elif decode_object(raw) is None:
+            left -= len(raw)
+            is_cut = not raw.endswith(b"\n")
+            if not is_rest:
+                if is_cut and len(raw) < MAX_LINE_BYTES and decode_object(raw) is None:
                     return
-            if raw.strip():
-                yield raw.rstrip(b"\r\n")
+                if raw.strip():
+                    yield raw.rstrip(b"\r\n")
+            is_rest = is_cut  # of a line that is too long
 
 
-def _skip_line(file: BinaryIO) -> None:
-    while (raw := file.readline(_CHUNK_BYTES)) and not raw.endswith(b"\n"):
-        pass
+def read_document(path: Path) -> bytes:
+    """Return the bytes of a JSON document; none if it is too large. Raises OSError."""
+    return path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b""
 
 
 def _history(path: Path) -> Iterator[bytes]:
     """Yield the messages of a task of Cline or Roo Code; Cline's older ones have the times of its screen."""
-    messages = _entries(path.read_bytes() if path.stat().st_size <= _LIST_BYTES else b"")
+    messages = _entries(read_document(path))
     times = _screen_times(path.parent / "ui_messages.json", len(messages))
     for message, ts in zip(messages, times, strict=True):
         is_dated = not isinstance(message, dict) or "ts" in message or not ts
@@ -166,11 +171,17 @@ def _screen_times(path: Path, count: int) -> list[object]:
     """Return when each message was on screen, as far as it is known; 0 for others."""
     times: list[object] = [0] * count
     with suppress(OSError):
-        for entry in map(as_dict, _entries(path.read_bytes())):
+        for entry in map(as_dict, _entries(read_document(path))):
             index = entry.get("conversationHistoryIndex")
             if isinstance(index, int) and -1 <= index < count - 1:  # of the message before
                 times[index + 1] = times[index + 1] or entry.get("ts")
     return times
+
+
+@lru_cache(maxsize=1)
+def _listed_tasks(history: Path, mtime_ns: int) -> dict[str, dict[str, Any]]:
+    """Return the tasks in Cline's list of them by id; `mtime_ns` is when that was changed. Raises OSError."""
+    return {as_text(entry.get("id")): entry for entry in map(as_dict, _entries(read_document(history)))}
 
 
 def task_facts(path: Path) -> dict[str, str]:
@@ -179,8 +190,8 @@ def task_facts(path: Path) -> dict[str, str]:
     facts = _read_object(folder / "history_item.json") or _read_object(folder / f"{folder.name}.json")
     if not facts:
         with suppress(OSError):
-            listed = _entries((folder.parent.parent / "state" / "taskHistory.json").read_bytes())
-            facts = next((entry for entry in map(as_dict, listed) if entry.get("id") == folder.name), {})
+            history = folder.parent.parent / "state" / "taskHistory.json"
+            facts = _listed_tasks(history, history.stat().st_mtime_ns).get(folder.name, {})
     names = ("workspace", "cwdOnTaskInitialization", "cwd", "workspace_root")
     cwd = next(filter(None, (as_text(facts.get(name)) for name in names)), "")
     with suppress(OSError):
@@ -189,23 +200,25 @@ def task_facts(path: Path) -> dict[str, str]:
                 start = file.read(_CHUNK_BYTES).decode("utf-8", "replace")
             found = re.search(r"Current (?:Working|Workspace) Directory \((.{1,400}?)\)", start)
             cwd = found[1].replace("\\\\", "\\") if found else ""
-    history = as_list(_read_object(folder / "task_metadata.json").get("environment_history"))
-    version = as_text(as_dict(history[-1] if history else None).get("cline_version"))
+    environments = as_list(_read_object(folder / "task_metadata.json").get("environment_history"))
+    version = as_text(as_dict(environments[-1] if environments else None).get("cline_version"))
     title = as_text(as_dict(facts.get("metadata")).get("title"))
     return {"id": folder.name, "folder": cwd, "title": title, "version": version}
 
 
-def _beside(path: Path) -> Iterator[bytes]:
+def _task_files(path: Path) -> Iterator[bytes]:
     """Yield what stands beside the messages of a task, in its folder and around them in their file."""
     for name, kind in (("ui_messages.json", "ui-message"), ("context_history.json", "context-history")):
         with suppress(OSError):
-            for entry in _entries((path.parent / name).read_bytes()):
+            for entry in _entries(read_document(path.parent / name)):
                 yield encode({"type": kind, "entry": entry})
-    names = ("task_metadata", "history_item", path.parent.name)
-    beside = [("-".join(name.split("_")), _read_object(path.parent / f"{name}.json")) for name in names[:2]]
-    beside.append(("session-manifest", _read_object(path.parent / f"{names[2]}.json")))
-    beside.append(("history", rest_of(_read_object(path), "messages", "version")))
-    for kind, entry in beside:
+    folder = path.parent
+    for kind, entry in (
+        ("task-metadata", _read_object(folder / "task_metadata.json")),
+        ("history-item", _read_object(folder / "history_item.json")),
+        ("session-manifest", _read_object(folder / f"{folder.name}.json")),
+        ("history", rest_of(_read_object(path), "messages", "version")),
+    ):
         if entry:
             yield encode({"type": kind, "entry": entry})
 
@@ -252,7 +265,7 @@ def _messages(
 
 def _read_object(path: Path) -> dict[str, Any]:
     with suppress(OSError):
-        return decode_object(path.read_bytes()) or {}
+        return decode_object(read_document(path)) or {}
     return {}
 
 

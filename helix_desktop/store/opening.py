@@ -100,6 +100,8 @@ def migrate(
             repair(current_format)
             try:
                 _copy_migrated(store_files, current_format, target_format, steps)
+            except RowUnknown as error:
+                raise another_version(error) from error
             except RowDamaged as error:
                 store_files.repair_notes.mark_suspect(
                     f"{error}"
@@ -280,6 +282,9 @@ class RepairLadder:
             files.repair_notes.write_unreported(report)
             files.swap_in_repair_db(backup_folder)
             files.repair_notes.clear_suspect()
+        except RowUnknown as error:
+            shutil.rmtree(files.repair_db, ignore_errors=True)
+            raise another_version(error) from error
         except (OSError, StoreWriteFailed) as error:
             shutil.rmtree(files.repair_db, ignore_errors=True)
             raise StoreUnreadable(

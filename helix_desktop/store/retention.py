@@ -34,7 +34,7 @@ from helix_desktop.domain.retention import (
 from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
 from helix_desktop.store.rows.event_log import (
@@ -136,7 +136,7 @@ def stage_trash(
     """Move to the trash, dated `trashed_ms`, what is still collectable at `at_ms`; the rest stays."""
     trashed: list[str] = []
     freed_bytes = 0
-    in_drafts = database.read(read_draft_digests)
+    in_drafts = _draft_digests(batch, database)
     for digest, record in _readable_records(batch, digests):
         collectable = is_collectable(record.to_entry(digest), at_ms, grace_ms) and digest not in in_drafts
         if collectable and not _is_referenced(database, digest):
@@ -165,7 +165,7 @@ def stage_purge(
     """Delete what was trashed before `before_ms` and is still in the trash; what a log names stays."""
     purged: list[str] = []
     freed_bytes = 0
-    in_drafts = database.read(read_draft_digests)
+    in_drafts = _draft_digests(batch, database)
     for digest, record in _readable_records(batch, digests):
         purgeable = 0 < record.trashed < before_ms and not record.references and digest not in in_drafts
         if purgeable and not _is_referenced(database, digest):
@@ -424,11 +424,14 @@ def _is_named(batch: WriteBatch, database: RowDatabase, digest: str) -> bool:
 
 
 def _draft_digests(batch: WriteBatch, database: RowDatabase) -> frozenset[str]:
+    """Return the contents that drafts name. Raise RowUnknown: another version's draft may name any."""
     rows = database.read(lambda view: dict(view.scan(keys.DRAFTS))) | batch.changes(*keys.DRAFTS)
     digests: frozenset[str] = frozenset()
     for key, row in rows.items():
         try:
             digests |= ROWS.draft.decode(key, row).digests if row is not None else frozenset()
+        except RowUnknown:
+            raise
         except RowDamaged:
             continue  # a damaged draft names none
     return digests

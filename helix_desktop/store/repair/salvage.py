@@ -34,7 +34,7 @@ from helix_desktop.domain.store_reports import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.commit import RowSink, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
 from helix_desktop.store.database import MAX_SLICE_BYTES, Database, ReadView, store_unreadable
 from helix_desktop.store.files import CleanState, Quarantine, StoreFormat
 from helix_desktop.store.repair.leveldb_files import (
@@ -486,7 +486,10 @@ class Salvage:
         self.result = SalvageResult()
 
     def run(self, store_format: StoreFormat, clean_state: CleanState | None) -> SalvageResult:
-        """Copy what is intact and rebuild the rest. Raise StoreUnreadable if it is another store's."""
+        """Copy what is intact and rebuild the rest.
+
+        Raise StoreUnreadable if it is another store's, RowUnknown if another version wrote a part of it.
+        """
         size, done = sum(path.stat().st_size for path in self._db.glob("*")), 0
         for key, versions in read_versions(self._db, self._add_unreadable_file):
             self._salvage_row(key, versions)
@@ -557,12 +560,17 @@ class Salvage:
     def _first_intact(
         self, versions: list[RowVersion], kind: RowKind[..., Any]
     ) -> tuple[RowVersion, Any] | None:
-        """Return the best intact version and its value; None if the row was deleted or is lost."""
+        """Return the best intact version and its value; None if the row was deleted or is lost.
+
+        Raise RowUnknown: another version's row is not lost.
+        """
         for version in versions:
             if version.row is None:
                 return None
             try:
                 return version, kind.decode(version.key, version.row)
+            except RowUnknown:
+                raise
             except RowDamaged:
                 continue
         self._count_lost_row()
@@ -621,6 +629,8 @@ def is_intact(key: bytes, row: bytes | None) -> bool:
             kind.decode(key, row)
             return True
         return key[:1] == b"b" and holds_content(key, row)
+    except RowUnknown:
+        return True
     except RowDamaged:
         return False
 

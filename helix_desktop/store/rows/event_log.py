@@ -142,7 +142,7 @@ def is_referenced(view: RowView, digest: str) -> bool:
 
 
 def read_draft_digests(view: RowView) -> frozenset[str]:
-    """Return the contents that drafts name; a damaged draft names none."""
+    """Return the contents that drafts name; one that can't be read names none."""
     digests: frozenset[str] = frozenset()
     for key, row in view.scan(keys.DRAFTS):
         try:

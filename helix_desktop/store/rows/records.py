@@ -34,7 +34,7 @@ from helix_desktop.store.core.commit import (
     Tombstone,
     WriteBatch,
 )
-from helix_desktop.store.core.row_codec import RowDamaged, RowType, is_plain
+from helix_desktop.store.core.row_codec import RowDamaged, RowType, RowUnknown, is_plain
 from helix_desktop.store.files import StoreFormat
 
 _log = logging.getLogger(__name__)
@@ -168,9 +168,14 @@ class _DraftKind(RowKind[[str], Draft]):
             sink.delete(key)
 
     def change(self, batch: WriteBatch, session_id: str, change: Callable[[Draft], Draft]) -> None:
-        """Rewrite a draft, or an empty one. A damaged one is lost: what is saved now takes its place."""
+        """Rewrite a draft, or an empty one. A damaged one is lost: what is saved now takes its place.
+
+        Raise RowUnknown: another version's draft stays.
+        """
         try:
             stored = self.get(batch, session_id)
+        except RowUnknown:
+            raise
         except RowDamaged as error:
             _log.warning("The draft of %s is damaged (%s) and was replaced.", session_id, error)
             stored = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords, SessionImported
 from helix_desktop.domain.events.session import SessionBranched, SessionRenamed
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.foreign import sources
 from helix_desktop.foreign.discovery import AgentFolders, FoundSession
 from helix_desktop.services.foreign_conversion import POLICY
 from helix_desktop.services.foreign_import import ForeignImport, ForeignSessions
@@ -52,7 +54,7 @@ class Rig:
         folders = AgentFolders(self.home, {}, "linux")
         self.foreign = ForeignSessions(vocabulary, borrow, TickingClock(), lambda: folders)
 
-    def write(self, name: str, lines: Sequence[Line], tail: str = "") -> Path:
+    def write(self, name: str, lines: Sequence[object], tail: str = "") -> Path:
         """Write JSON lines below the user's home."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -388,6 +390,18 @@ async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> No
     assert again.result.unchanged == done.sessions
     assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before
 
+    database = sqlite3.connect(data / "opencode.db")
+    database.execute("VACUUM INTO ?", (str(data / "opencode-copy.db"),))
+    database.execute("UPDATE session SET title = 'Newer', time_updated = time_updated + 1")
+    database.commit()
+    database.close()
+    for number, name in enumerate(("opencode-copy.db", "opencode.db")):  # a copy can have either time
+        for file in data.glob("opencode*.db"):
+            os.utime(file, (number, number) if file.name == name else (9, 9))
+        assert [(one.source.path.name, one.title) for one in await rig.foreign.find()] == [
+            ("opencode.db", "Newer")
+        ]
+
 
 async def test_the_second_format_of_opencodes_database_and_a_session_in_files_beside_it(rig: Rig) -> None:
     data = rig.home / ".local/share/opencode"
@@ -582,6 +596,56 @@ async def test_a_packed_rollout_of_codex(rig: Rig) -> None:
     assert (found.id, found.title) == ("c1", "Go.")
     path.with_suffix(".jsonl.zst").write_bytes(packed[:-6])  # half written
     assert len((await rig.run([found])).sessions) == 1
+
+
+async def test_files_beside_a_task_are_read_up_to_a_limit_and_its_list_of_tasks_once(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = rig.home / ".cline" / "data"
+    for task in ("1", "2"):
+        rig.write(
+            f".cline/data/tasks/{task}/api_conversation_history.json", [[{"role": "user", "content": "Go."}]]
+        )
+    screen = rig.write(".cline/data/tasks/1/ui_messages.json", [[{"say": "text", "text": "x" * 10_000}]])
+    tasks = [{"id": task, "cwdOnTaskInitialization": f"/home/ann/{task}"} for task in ("1", "2")]
+    listed = rig.write(".cline/data/state/taskHistory.json", [tasks])
+    first, second = (
+        sources.Source("cline", data / "tasks" / task / sources.HISTORY_NAMES[0], "history")
+        for task in ("1", "2")
+    )
+    records = [record.raw for record in first.records()]
+    assert [b"ui-message" in raw for raw in records] == [False, False, True]
+    assert b"/home/ann/1" in records[0]
+    monkeypatch.setattr(sources, "_MAX_BYTES", screen.stat().st_size - 1)
+    assert [record.raw for record in first.records()] == records[:2]
+    before = listed.stat().st_mtime_ns
+    listed.write_text("[]")
+    os.utime(listed, ns=(before, before))  # a sign of whether it is read again
+    assert b"/home/ann/2" in next(second.records()).raw
+    os.utime(listed, ns=(before, before + 1_000_000_000))
+    assert b"/home/ann/2" not in next(second.records()).raw
+
+
+async def test_blank_lines_in_a_packed_file_are_not_read_without_end(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = ({"role": "user", "content": text} for text in ("Go.", "Stop."))
+    path = rig.home / "talk.jsonl.zst"
+    path.parent.mkdir()
+
+    def write(*lines: Line) -> None:
+        blank = b"\n" * 2_000_000
+        path.write_bytes(zstandard.compress(blank.join(json.dumps(line).encode() + b"\n" for line in lines)))
+
+    write({"role": "system", "content": "Be brief."}, last)
+    with pytest.raises(HelixError, match="No sessions found"):
+        await rig.foreign.find([path])
+    write(first, last)
+    (found,) = await rig.foreign.find([path])
+    assert len(list(found.source.records())) == 2
+    monkeypatch.setattr(sources, "_MAX_BYTES", 1_000_000)
+    assert path.stat().st_size < 1_000
+    assert [json.loads(record.raw) for record in found.source.records()] == [first]
 
 
 async def test_chat_messages_by_their_path(rig: Rig) -> None:

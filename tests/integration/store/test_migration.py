@@ -208,3 +208,13 @@ async def test_an_unreadable_older_store_is_refused_and_left_unchanged(folder: P
         opened(folder)
     assert before
     assert database_files(folder, "*.ldb") == before
+
+
+async def test_what_another_version_wrote_is_not_repaired(folder: Path) -> None:
+    db = plyvel.DB(str(folder / "db"), compression=None)
+    db.put(b"Dlater", row_codec.encode(b"Dlater", {"text": 3}))
+    db.close()
+    with pytest.raises(StoreUnreadable, match="another version of Helix Desktop"):
+        opened(folder)
+    assert not StoreFiles(folder).repair_notes.suspicion
+    assert not (folder / "kept").exists()
