@@ -429,6 +429,7 @@ class HandoverWindow(WindowParts):
                 bullets = next((part.bullets for part in sections if part.title == title), ())
                 parts.append(_read_only(title, bullets, is_flagged=self._has_sources()))
         self._fill(self._sections_column, parts)
+        self._scroll.set_stop(not is_edited)
         self._scroll.verticalScrollBar().setValue(0)
         if self.seq in self._edits:
             self._pause.start()  # their tokens are not on record

@@ -74,7 +74,15 @@ class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
         self.setAccessibleName(name)
         self.setViewportMargins(_RING_PX, _RING_PX, _RING_PX, _RING_PX)  # the ring cuts through no row
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
+        self._is_stop = True
+        self.verticalScrollBar().rangeChanged.connect(self._update_stop)
 
-    def _on_range_changed(self, minimum: int, maximum: int) -> None:
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if maximum > minimum else Qt.FocusPolicy.NoFocus)
+    def set_stop(self, is_stop: bool) -> None:
+        """Say whether the keyboard may stop here: not where the rows take it themselves."""
+        self._is_stop = is_stop
+        self._update_stop()
+
+    def _update_stop(self) -> None:
+        bar = self.verticalScrollBar()
+        is_stop = self._is_stop and bar.maximum() > bar.minimum()
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_stop else Qt.FocusPolicy.NoFocus)
