@@ -101,6 +101,7 @@ class HandoverPreviewWriter:
             self._extract.add(item)
             self._facts.add(item)
         self._extract.ledger.mark_reverted(reverts)
+        self._extract.ledger.mark_skills(transcript.skill_folders)
         self._count, self._last = end, items[end - 1] if end else None
         checkpoint = newest_checkpoint(transcript)
         sections = self._extract.sections(checkpoint[1] if checkpoint else previous_handover(transcript))
