@@ -179,3 +179,8 @@ def list_skills(skills: Sequence[Skill], tokens: Sequence[tuple[int, int]], room
         if others:
             parts.append(f"- not described, for lack of room: {', '.join(others)}")
     return "\n".join(parts), described
+
+
+def listed_folders(words: str) -> frozenset[str]:
+    """Return the folders of the skills in what `list_skills` returned."""
+    return frozenset(re.findall(r"^In (.+):$", words, re.MULTILINE))

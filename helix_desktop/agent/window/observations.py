@@ -230,6 +230,7 @@ class Observer:
         quoted = observation.verbatim_seqs(source_input.items, quote_budget)
         covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
         covered.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
+        covered.ledger.mark_skills(self._runtime.transcript.skill_folders)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]

@@ -75,6 +75,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.skills import listed_folders
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.todo import TodoList
 
@@ -491,6 +492,12 @@ class Transcript:
         """Return the environment and the instructions in force, by what they are about."""
         added = (entry.event.text for entry in self.window.added_instructions)
         return {text.key: text for text in (*(self.opening or ()), *added)}
+
+    @property
+    def skill_folders(self) -> frozenset[str]:
+        """Return the folders of the skills that the agent is told of."""
+        skills = self.standing_texts.get(("skills", ""))
+        return listed_folders(skills.text) if skills is not None else frozenset()
 
     def rewritten_after(self, seq: int) -> int:
         """Return `seq`, the last event before a request, if the window was rewritten since; else 0."""

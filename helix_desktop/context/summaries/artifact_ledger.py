@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -48,6 +48,7 @@ from helix_desktop.domain.files.file_use import (
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import ToolKind
+from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
@@ -468,6 +469,13 @@ class Ledger(msgspec.Struct):
             if revert is not None and (file.has_changes or file.state == "deleted"):
                 revert = revert if revert.seq > file.seq else None
                 self.files[path] = msgspec.structs.replace(file, revert=revert)
+
+    def mark_skills(self, folders: Container[str]) -> None:
+        """Mark the files of skills in these folders; another file may only be named like one."""
+        for path, file in self.files.items():
+            is_skill = bool(skill_named(path)) and path.rsplit("/", 2)[0] in folders
+            if is_skill != file.is_skill:
+                self.files[path] = msgspec.structs.replace(file, is_skill=is_skill)
 
     def entries(self) -> dict[str, Sequence[LedgerEntry]]:
         """Return all entries by kind, each newest first, the kinds in the order of the ledger."""

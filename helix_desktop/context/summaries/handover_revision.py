@@ -81,6 +81,7 @@ def preview_handover(transcript: Transcript, policy: ContextPolicy, window_size:
         extract.add(item)
         facts.add(item)
     extract.ledger.mark_reverted(transcript.reverted_files.by_path)
+    extract.ledger.mark_skills(transcript.skill_folders)
     checkpoint = newest_checkpoint(transcript)
     sections = extract.sections(checkpoint[1] if checkpoint else previous_handover(transcript))
     ledger = extract.ledger.text(policy.ledger_tokens)

@@ -123,7 +123,7 @@ class LedgerFile(msgspec.Struct, frozen=True):
     the newest of these. If no complete text is stored, it is of the part that an edit put in or a call read
     last; `content` tells which. Of a path that was only listed or searched it is of what was found. Of a
     lookup that found nothing, or failed, no content is stored: `content` says so. `revert` is the user's that
-    took back what was done to it.
+    took back what was done to it. `is_skill`: the agent is told of the skills in its folder.
     """
 
     path: str
@@ -134,11 +134,12 @@ class LedgerFile(msgspec.Struct, frozen=True):
     content: StoredContent = "newest"
     stored_seq: int = 0
     revert: FileRevert | None = None
+    is_skill: bool = False
 
     @property
     def skill(self) -> str:
         """Return the path if it is the file of a skill; empty for other files."""
-        return self.path if self.is_file and skill_named(self.path) else ""
+        return self.path if self.is_file and self.is_skill else ""
 
     @property
     def is_reverted(self) -> bool:

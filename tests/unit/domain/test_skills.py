@@ -14,6 +14,7 @@ from helix_desktop.domain.skills import (
     MAX_SKILL_BYTES,
     Skill,
     list_skills,
+    listed_folders,
     parse_skill,
     skill_line,
     skill_named,
@@ -173,4 +174,5 @@ def test_each_skill_is_described_named_or_counted(
     taken = sum(line for line, _ in tokens[:described])
     taken += sum(name for _, name in tokens[described : described + len(named)])
     assert taken <= room
+    assert listed_folders(words) == {skill.folder for skill in skills}
     assert list_skills(skills, tokens, room + more)[1] >= described

@@ -54,11 +54,15 @@ def test_the_ledger_respects_its_cap(simulator: SessionSimulator, cap: int) -> N
     assert all(line.startswith(firsts) for line in lines)  # no line break of a command begins a line
 
 
-def test_skills_of_the_same_name_stand_there_each() -> None:
+def test_skills_of_the_same_name_stand_there_each_if_the_agent_is_told_of_them() -> None:
+    """In a workspace without trust it is not told of those there: then they are files like others."""
     own, shared = (f"{home}.agents/skills/deploy/SKILL.md" for home in ("~/", ""))
     simulator = session_with(*(answer("read_file", path) for path in (own, shared)))
-    lines = build_ledger(simulator.transcript.messages.items).text(300).splitlines()
-    assert [line.split()[:2] for line in lines] == [["skill", shared], ["skill", own]]
+    ledger = build_ledger(simulator.transcript.messages.items)
+    for folders, flag in (({"~/.agents/skills", ".agents/skills"}, "skill"), ({"~/.agents/skills"}, "r")):
+        ledger.mark_skills(folders)
+        entries = {line.split()[1]: line.split()[0] for line in ledger.text(300).splitlines()}
+        assert entries == {shared: flag, own: "skill"}
 
 
 def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None:
