@@ -95,7 +95,7 @@ class WindowParts(Themed, SizedDialog):
         )
         page.setLayout(column(
             self._pills, self._notes, self._sections_column, self._missing, self._below,
-            label(legend, "faint", wrap=True), None, margins=(24, 0, 18, 12), gap=10,
+            label(legend, "faint", wrap=True), None, margins=(18, 0, 12, 6), gap=10,
         ))  # fmt: skip
         self._scroll = ListScrollArea(page, tr("Sections"))
         writing = pane(column(self.phase_steps, self.model_output, margins=(24, 0, 24, 12), stretch=1))
