@@ -81,8 +81,8 @@ def pills(pane: Timeline, key: Hashable) -> dict[str, str]:
 def words(pane: Timeline, key: Hashable) -> list[str]:
     """Return all that a card says, button by button and line by line."""
     parts = card(pane, key).parts
-    said = (part.label if isinstance(part, Button) else part.spoken for part in parts)
-    return [text for text in said if text]
+    texts = (part.label if isinstance(part, Button) else part.accessible_text for part in parts)
+    return [text for text in texts if text]
 
 
 def top(pane: Timeline, key: Hashable) -> float | None:

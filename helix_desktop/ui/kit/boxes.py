@@ -138,7 +138,7 @@ class Box:
         yield self
 
     @property
-    def spoken(self) -> str:
+    def accessible_text(self) -> str:
         """Return what a screen reader says of it."""
         return ""
 
@@ -208,7 +208,7 @@ class Text(Box):
                 pen.box(ground, "warn_soft", "", 3)
 
     @property
-    def spoken(self) -> str:
+    def accessible_text(self) -> str:
         return self.words
 
 
@@ -349,7 +349,7 @@ class Words(Box):
             yield from box.parts()
 
     @property
-    def spoken(self) -> str:
+    def accessible_text(self) -> str:
         return self.words
 
     @property
@@ -468,7 +468,7 @@ class Pill(Box):
             draw_pixmap(pen.qt, self.rect.x() + (8 if self.words else 6), top, picture)
 
     @property
-    def spoken(self) -> str:
+    def accessible_text(self) -> str:
         return self.words
 
 
@@ -490,7 +490,7 @@ class Drawing(Box):
         self.draw(pen, self.rect)
 
     @property
-    def spoken(self) -> str:
+    def accessible_text(self) -> str:
         return self.name
 
 
@@ -696,19 +696,19 @@ class Beside(Row):
         end = corner[0].width() if corner else 0.0
         end_height = corner[0].height(end) if corner else 0.0
         room = width - (end + self.gap if corner else 0)
-        beside = others.width()
-        left = room - beside - self.gap
+        side = others.width()
+        left = room - side - self.gap
         if left < self.least and left < first.width():
             own = first.height(room)
             above = max(own, end_height)
             below = others.height(width)
             places = [QRectF(0, (above - own) / 2, room, own), QRectF(0, above + 4, width, below)]
         else:
-            own, beside_height = first.height(left), others.height(beside)
-            above = max(own, beside_height, end_height)
+            own, side_height = first.height(left), others.height(side)
+            above = max(own, side_height, end_height)
             places = [
                 QRectF(0, round((above - own) / 2), left, own),
-                QRectF(left + self.gap, round((above - beside_height) / 2), beside, beside_height),
+                QRectF(left + self.gap, round((above - side_height) / 2), side, side_height),
             ]
         return [*places, QRectF(width - end, (above - end_height) / 2, end, end_height)]
 

@@ -197,7 +197,9 @@ class BoxItem(ListItem):
             part.number = number
         self._texts = words
         self.accessible_notes = [
-            part.spoken for part in self.parts if part.spoken and not isinstance(part, Words)
+            part.accessible_text
+            for part in self.parts
+            if part.accessible_text and not isinstance(part, Words)
         ]
 
     @property

@@ -93,10 +93,10 @@ class SurvivalChart(Themed, QWidget):
         painter.setFont(ui_font(11, 500))
         self._paint_window(painter, plot)
         step = -(-len(self._managed) // _MAX_POINTS)
-        kept = [*range(0, len(self._managed) - 1, step), len(self._managed) - 1]
-        thin = Plot(plot.rect, len(kept), plot.top)
+        places = [*range(0, len(self._managed) - 1, step), len(self._managed) - 1]
+        thin = Plot(plot.rect, len(places), plot.top)
         unmanaged, managed = (
-            thin.line_of([sizes[at] for at in kept]) for sizes in (self._unmanaged, self._managed)
+            thin.line_of([sizes[at] for at in places]) for sizes in (self._unmanaged, self._managed)
         )
         faint = QColor(theme.accent)
         faint.setAlphaF(0.16 if theme.dark else 0.09)

@@ -85,50 +85,32 @@ class Survival(msgspec.Struct, frozen=True):
 
     def sentence(self, moment: int) -> str:
         """Return what survived, in a sentence or two."""
-        name, request, facts = self.moments[moment]
-        total, kept, in_context, one_call = (
+        name, _, facts = self.moments[moment]
+        total, in_summary, in_context, one_call = (
             sum(getattr(kind, field) for kind in facts)
             for field in ("total", "in_summary", "in_context", "one_call")
         )
         if not total:
             return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
-        gone = total - in_context - one_call
-        all_facts, survived, ours, lost_facts = map(format_integer, (total, kept, in_context, gone))
+        count, nowhere = format_integer(total), total - in_context - one_call
         if moment == len(self.moments) - 1:
-            lost = tr("At the end, {total} facts count.", total=all_facts)
-        elif request == self.figures.compactions[0].request:
-            lost = tr(
-                "{agent}’s first summary names {kept} of {total} facts.",
-                agent=self.agent,
-                kept=survived,
-                total=all_facts,
-            )
+            first = tr("At the end, {total} facts count.", total=count)
         else:
-            lost = tr(
-                "{name}: {agent}’s summary names {kept} of {total} facts.",
+            first = tr(
+                "{name}: {agent}’s summary names {in_summary} of {total} facts.",
                 name=name,
                 agent=self.agent,
-                kept=survived,
-                total=all_facts,
+                in_summary=format_integer(in_summary),
+                total=count,
             )
-        if gone:
-            keeps = tr.plural(
-                one_call,
-                "Helix keeps {in_context}, %n is one call away, and {gone} can't be recalled.",
-                "Helix keeps {in_context}, %n are one call away, and {gone} can't be recalled.",
-                in_context=ours,
-                gone=lost_facts,
-            )
-        elif one_call:
-            keeps = tr.plural(
-                one_call,
-                "Helix keeps {in_context}, and the other one is one call away.",
-                "Helix keeps {in_context}, and the other %n are one call away.",
-                in_context=ours,
-            )
-        else:
-            keeps = tr("Helix keeps all of them in context.")
-        return f"{lost} {keeps}"
+        if not nowhere and not one_call:
+            return f"{first} " + tr("Helix keeps all of them in context.")
+        parts = [tr("Helix keeps {in_context} in context", in_context=format_integer(in_context))]
+        if one_call:
+            parts.append(tr.plural(one_call, "%n is one call away", "%n are one call away"))
+        if nowhere:
+            parts.append(tr.plural(nowhere, "%n can't be recalled", "%n can't be recalled"))
+        return f"{first} {dotted(parts)}."
 
     @property
     def about(self) -> str:
@@ -210,9 +192,9 @@ class FactTable(Themed, QTreeWidget):
         """Show other facts; `agent` has a summary that is compared (empty: none)."""
         self.clear()
         self._agent, self._kinds = agent, facts
-        kept = tr("{agent}’s summary", agent=agent)
+        in_summary = tr("{agent}’s summary", agent=agent)
         in_helix = [tr("Helix: {place}", place=translate(place).lower()) for place in _PLACES.values()]
-        titles = (tr("Fact"), tr("Total"), kept, *in_helix)
+        titles = (tr("Fact"), tr("Total"), in_summary, *in_helix)
         self.setHeaderLabels(titles)
         self.setColumnHidden(_SUMMARY, not agent)
         for kind in facts:
@@ -267,12 +249,12 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     item.setToolTip(0, plain_tooltip(words))
     item.setText(_SUMMARY, "✓" if fact.in_summary else "–")
     item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")
-    kept = (
+    in_summary = (
         tr("In {agent}’s summary", agent=agent)
         if fact.in_summary
         else tr("Not in {agent}’s summary", agent=agent)
     )
-    read = dotted((words, kept if agent else "", translate(_PLACES[fact.place])))
+    read = dotted((words, in_summary if agent else "", translate(_PLACES[fact.place])))
     item.setData(0, Qt.ItemDataRole.AccessibleTextRole, read)
     return item
 

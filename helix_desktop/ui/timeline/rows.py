@@ -248,7 +248,9 @@ class CardItem(BoxItem):
     @property
     def node_y(self) -> float:
         """Return where the middle of the first line is, in pixels."""
-        first = next((part for part in self.parts if part.spoken or isinstance(part, Button)), self.parts[0])
+        first = next(
+            (part for part in self.parts if part.accessible_text or isinstance(part, Button)), self.parts[0]
+        )
         line = first.line_height() if isinstance(first, Words) else first.rect.height()
         return first.rect.y() + line / 2
 
@@ -453,12 +455,12 @@ class CardList(RowListView):
         layout = self.rows.scroll_layout
         known = {key_of(row) for row in rows}
         tops = {self.cards.key(row.row_index): row.y for row in layout.placed if row.y >= 0}
-        kept = [key for key in tops if key in known] if layout.position > 0 else []
+        anchors = [key for key in tops if key in known] if layout.position > 0 else []
         if [*map(key_of, self.cards.rows)] != [*map(key_of, rows)]:
             self._selection.clear()  # it is from row number to row number
         self.cards.set_rows(rows)
         layout.reset(map(self.cards.estimate, range(len(rows))))
-        key = keep if keep in tops else kept[0] if kept else None
+        key = keep if keep in tops else anchors[0] if anchors else None
         index = self.cards.index_of(key) if key is not None else None
         if index is not None:
             layout.scroll_to_row(index, tops[key])

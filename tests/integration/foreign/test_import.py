@@ -177,9 +177,9 @@ async def test_a_session_comes_in_whole(rig: Rig) -> None:
     assert (compacted.summary, compacted.before) == ("So far: 8080.", 155_528)
     assert [ended.how for ended in await rig.events(session_id, TurnEnded)] == ["done", "done"]
     (records,) = await rig.events(session_id, ForeignRecords)
-    assert {kept.kind for kept in records.by_kind} == {"file-history-snapshot", "user: toolUseResult"}
-    kept = (await rig.store.get(records.digest)).splitlines()
-    assert json.loads(kept[1])["toolUseResult"] == {"file": {"numLines": 1}}
+    assert {records.kind for records in records.by_kind} == {"file-history-snapshot", "user: toolUseResult"}
+    lines = (await rig.store.get(records.digest)).splitlines()
+    assert json.loads(lines[1])["toolUseResult"] == {"file": {"numLines": 1}}
     assert (records.records, records.usage.output) == (len(TALK), 12)
 
 
@@ -457,14 +457,14 @@ async def test_the_second_format_of_opencodes_database_and_a_session_in_files_be
     ]  # fmt: skip
     imported = await rig.run(found)
     older, newer = imported.sessions
-    spoken = await rig.events(older, UserSpoke, AssistantSpoke)
-    assert [event.text for event in spoken] == ["Hello.", "Cut", "Go on."]
+    messages = await rig.events(older, UserSpoke, AssistantSpoke)
+    assert [event.text for event in messages] == ["Hello.", "Cut", "Go on."]
     outputs = await rig.events(newer, ToolAnswered)
     assert [(output.text, output.ok) for output in outputs] == [("app.py", True), ("No.", False)]
     assert [event.summary for event in await rig.events(newer, ForeignCompaction)] == ["So far."]
     (records,) = await rig.events(newer, ForeignRecords)
     assert (records.usage.input, records.usage.output, records.cost) == (100, 8, 0.5)
-    assert all(kept.is_known for kept in imported.by_kind)
+    assert all(records.is_known for records in imported.by_kind)
 
 
 async def test_a_task_of_roo_code(rig: Rig) -> None:
@@ -506,7 +506,7 @@ async def test_a_task_of_roo_code(rig: Rig) -> None:
     done = await rig.run([found])
     (result,) = await rig.events(done.sessions[0], ToolAnswered)
     assert await rig.store.get(result.digest) == b"PORT = 8080"
-    assert "ui-message" in {kept.kind for kept in done.by_kind}
+    assert "ui-message" in {records.kind for records in done.by_kind}
     path.write_text(json.dumps(history)[:-30])  # half written
     assert [spoke.text for spoke in (await rig.events((await rig.run()).sessions[0], UserSpoke))] == [
         "Which port?"
@@ -546,8 +546,8 @@ async def test_a_task_is_extended_whatever_its_screen_says_now(rig: Rig) -> None
     assert (again.result.unchanged, again.result.missing) == (first.sessions, ())
     history.append({"role": "user", "content": [{"type": "text", "text": "<feedback>Thanks.</feedback>"}]})
     assert (await run()).result.extended == first.sessions
-    spoken = await rig.events(session_id, UserSpoke)
-    assert [message.text for message in spoken] == ["Which port?", "Thanks."]
+    messages = await rig.events(session_id, UserSpoke)
+    assert [message.text for message in messages] == ["Which port?", "Thanks."]
     assert (await rig.store.events(session_id))[: len(log)] == log
 
 
@@ -577,7 +577,7 @@ async def test_a_session_of_clines_sdk_with_a_subagent(rig: Rig) -> None:
     assert (answer_event.model, answer_event.reasoning) == ("anthropic/claude-opus-4-5", "ls")
     (records,) = await rig.events(done.sessions[0], ForeignRecords)
     assert (records.usage.input, records.usage.cached, records.cost) == (1_000, 900, 0.25)
-    assert {kept.kind for kept in done.by_kind} >= {"session-manifest", "history"}
+    assert {records.kind for records in done.by_kind} >= {"session-manifest", "history"}
     assert len(await rig.store.sessions()) == 2
     by_path = await rig.foreign.find([rig.home / folder])
     assert [one.id for one in by_path] == [found.id]

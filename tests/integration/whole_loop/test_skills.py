@@ -166,8 +166,8 @@ async def test_without_skills_nothing_is_said_of_them_and_a_new_one_comes_with_t
         file = _add_skill(project)
         await conversation.run("Hello")
         await conversation.run("Hello")
-        told = [str(m["content"]) for m in server.bodies[-1]["messages"] if "[Skills" in str(m["content"])]
-        assert told == [
+        lists = [str(m["content"]) for m in server.bodies[-1]["messages"] if "[Skills" in str(m["content"])]
+        assert lists == [
             f"{HEADING}\nIn .agents/skills:\n- release-notes: Writes the notes of a release. "
             "Use when the user asks for what is new."
         ]

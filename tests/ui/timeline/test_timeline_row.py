@@ -16,6 +16,6 @@ def test_the_node_of_each_card_stands_beside_its_first_line(qtbot: QtBot) -> Non
     items = [item for item in every if isinstance(item, CardItem) and item.node]
     assert {item.node for item in items} >= {"live", "mark", "sweep"}
     for item in items:
-        tops = [part.rect for part in item.parts if part.spoken]
+        tops = [part.rect for part in item.parts if part.accessible_text]
         first = min(tops, key=lambda rect: rect.y())
         assert abs(item.node_y - first.center().y()) <= 4, item.row

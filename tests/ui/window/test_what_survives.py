@@ -141,7 +141,7 @@ async def test_an_imported_session_shows_what_the_command_line_says(
         assert "Claude Code compacted before request" in page.report.chart.accessibleName()
 
         page.report.chart.compaction_clicked.emit(0)
-        assert page.report.sentence.text().startswith("Claude Code’s first summary names ")
+        assert page.report.sentence.text().startswith("Compaction 1: Claude Code’s summary names ")
         rules = page.report.facts.topLevelItem(0)
         assert rules is not None
         rules.setExpanded(True)

@@ -181,14 +181,14 @@ class TestClaudeCode:
                 {"type": "user", "message": {"role": "user", "content": "<local-command-stdout>Bye!"}},
             ],
         )
-        kept = of(items, DataRecord)
-        assert [(item.kind, item.is_known) for item in kept[:2]] == [
+        records = of(items, DataRecord)
+        assert [(item.kind, item.is_known) for item in records[:2]] == [
             ("progress: bash_progress", True),
             ("novelty", False),
         ]
         assert of(items, Title)[0].text == "Ports"
         assert of(items, TurnOver)[0].how == "stopped"
-        assert kept[-1].kind == "user: added by Claude Code"
+        assert records[-1].kind == "user: added by Claude Code"
         assert not of(items, UserMessage)
 
 
@@ -361,13 +361,13 @@ class TestCodex:
 
     def test_a_subagent_is_told_its_task_by_another_agent(self) -> None:
         line = self.line
-        told = {"author": "/lead", "recipient": "/lead/tester", "content": "Test it."}
+        note = {"author": "/lead", "recipient": "/lead/tester", "content": "Test it."}
         items = read(
             CodexReader(),
             [
                 line("session_meta", id="c2", agent_path="/lead/tester", parent_thread_id="c1"),
-                line("inter_agent_communication", id="a1", **told),
-                line("response_item", type="agent_message", id="a1", **told),
+                line("inter_agent_communication", id="a1", **note),
+                line("response_item", type="agent_message", id="a1", **note),
                 line("response_item", type="agent_message", id="a2", author="/lead/tester",
                      recipient="/lead", content=[{"type": "input_text", "text": "It passes."}]),
                 line("world_state", full=True, state={}),

@@ -42,8 +42,8 @@ def test_jumps_go_from_message_to_message_of_the_user_and_to_the_end(view: ChatV
 def test_an_answer_names_its_model_where_that_changed(view: ChatView) -> None:
     models = ("A", "A", "B", "A")
     rows = [AssistantRow(row_key(f"a{at}"), "Words.", model=model) for at, model in enumerate(models)]
-    asked = [UserRow(row_key(f"u{at}"), "Do it.") for at in range(4)]
-    view.chat_viewport.model.reset([row for pair in zip(asked, rows, strict=True) for row in pair])
+    questions = [UserRow(row_key(f"u{at}"), "Do it.") for at in range(4)]
+    view.chat_viewport.model.reset([row for pair in zip(questions, rows, strict=True) for row in pair])
     contexts = [view.chat_viewport.item(index).context for index in (1, 3, 5, 7)]
     assert [context.names_model for context in contexts] == [True, False, True, True]
     assert all(context.shows_header for context in contexts)
