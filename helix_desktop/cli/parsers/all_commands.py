@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
-from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.parsers.cache import AddCommand, add_cleanup_commands, add_find_commands
 from helix_desktop.cli.parsers.changes import add_changes_commands
@@ -26,6 +25,7 @@ from helix_desktop.domain.choices import (
     SHARED_SUFFIXES,
     PermissionMode,
 )
+from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
