@@ -6,6 +6,7 @@ What they run of their workspace needs consent: noted when the user agrees, chec
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -236,7 +237,7 @@ class StatusBuilder:
             condition.reason,
             condition.retry_in_s,
             reported_name=actor.server_title if actor else "",
-            tools=await self._tool_statuses(actor, config, tool_line if names_only else schema_json)
+            tools=await self._tool_statuses(actor, config, _line_json if names_only else schema_json)
             if actor
             else (),
             log=actor.stderr_log.text if actor else "",
@@ -261,6 +262,11 @@ class StatusBuilder:
             )
             for tool, text in zip(actor.tools, texts, strict=True)
         )
+
+
+def _line_json(spec: ToolSpec) -> str:
+    """Return what names a tool in a request, for counting."""
+    return json.dumps(f"{tool_line(spec)}\n").strip('"')
 
 
 def test_limit_s(config: McpServerConfig) -> float:

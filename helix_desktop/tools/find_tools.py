@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolSpec
+from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolSpec, display_name
 from helix_desktop.domain.named_tools import near_names, search_tools
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult
@@ -54,7 +54,7 @@ class FindTools(UnguardedTool[FindToolsArguments]):
         left = [spec.name for spec in (*found, *fitting)[len(texts) :]]
         more = [f"Others that fit: {', '.join(left[:_MORE_NAMES])}."] if left else []
         content = "\n\n".join([*unknown, *texts, *more])
-        return ToolResult(content.encode(), target=args.query or ", ".join(args.names))
+        return ToolResult(content.encode(), target=args.query or ", ".join(map(display_name, args.names)))
 
 
 class CallToolArguments(Arguments, frozen=True):

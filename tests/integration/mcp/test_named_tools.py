@@ -55,6 +55,7 @@ async def test_a_found_tool_is_asked_about_recorded_and_run_as_itself(rig: McpRi
     found, echoed = answers(agent)
     assert found.startswith(f"{ECHO}: [MCP server raw] Does echo.\n{{")
     assert echoed == '{"a": 1}'
+    assert [event.target for event in agent.events(ToolAnswered)] == ["echo", "a: 1"]
     calls = [call for event in agent.events(AssistantSpoke) for call in event.calls]
     assert calls[1] == ToolCall("c1_0", ECHO, '{"a": 1}')
     assert [event.tool for event in agent.events(ApprovalGiven)] == [ECHO]
