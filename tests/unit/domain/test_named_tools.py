@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
-from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, Message, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.messages import (
+    CALL_TOOL,
+    FIND_TOOLS,
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ToolCall,
+    ToolSpec,
+)
 from helix_desktop.domain.named_tools import (
     MAX_LIST_CHARS,
     MAX_WHOLE_TOOLS,
@@ -18,6 +27,8 @@ from helix_desktop.domain.named_tools import (
     request_tools,
     search_tools,
 )
+from helix_desktop.providers.anthropic import encode_request
+from helix_desktop.providers.openai_chat import request_body
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
 from tests.support.tool_rig import DESCRIPTIONS_DIR
@@ -189,3 +200,23 @@ def test_what_is_surely_wrong_with_arguments(arguments: Any, fault: str) -> None
 @pytest.mark.parametrize("schema", [{}, {"properties": {"a": True}}, {"type": "list"}, {"$ref": "#/x"}, True])
 def test_what_a_schema_does_not_say_is_not_wrong(schema: Any) -> None:
     assert argument_fault(schema, {"a": [1], "b": None}) == ""
+
+
+def test_what_is_sent_back_is_what_the_model_wrote() -> None:
+    """With what its provider keeps of the answer: thinking is valid only before the same call."""
+    written = {"name": NAME, "arguments": {"b": [1.5, "é"], "a": None}}
+    call = as_called(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
+    block = {"type": "tool_use", "id": "c1", "name": CALL_TOOL, "input": written}
+    thinking = {"type": "thinking", "thinking": "So.", "signature": "s"}
+    kept = {"dialect": "anthropic", "provider": "p", "model": "m", "content": [thinking, block]}
+    messages = (Message("user", "Go."), Message("assistant", "", (call,), verbatim=kept))
+    request = as_sent(ModelRequest(messages, STANDING))
+    body = json.loads(encode_request(ModelInfo("p", "m"), request, max_output_tokens=100).body)
+    assert body["messages"][1]["content"] == [thinking, block]
+    kept = {"dialect": "openai", "provider": "p", "message": {"role": "assistant", "content": None}}
+    chat = msgspec.structs.replace(request.messages[1], verbatim=kept)
+    (sent,) = json.loads(request_body(ModelInfo("p", "m"), ModelRequest((chat,))))["messages"][0][
+        "tool_calls"
+    ]
+    assert sent["function"]["name"] == CALL_TOOL
+    assert json.loads(sent["function"]["arguments"]) == written
