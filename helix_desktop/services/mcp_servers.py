@@ -478,7 +478,7 @@ class McpServerService:
             values = await self._secrets_of(workspace_id).load(config)
             missing = tuple(name for name in config.secret_names if name not in values)
             status = await self._status_builder.build(
-                hub, config, missing, names_only=hub is not None and self._names_only[workspace_id]()
+                hub, config, missing, names_only=self._names_only.get(workspace_id, bool)()
             )
             if status.state == "unapproved":
                 files = await self._consent.start_files(workspace_id, config)
