@@ -233,9 +233,10 @@ class AppServices:
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(workspace_id)
         store = await self._open_store(folder, workspace_id, wall_clock_ms, on_progress=on_progress)
+        delegate_spec = _delegate_tool()
         tools = (
             self.mcp_servers.create_toolset(
-                workspace_id, root, self.tools.create_tools(workspace_id, root, store)
+                workspace_id, root, self.tools.create_tools(workspace_id, root, store), delegate_spec
             )
             if root
             else None
@@ -251,7 +252,7 @@ class AppServices:
             prompts=load_prompts(),
             approver=self._approver,
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
-            delegate_spec=_delegate_tool() if root else None,
+            delegate_spec=delegate_spec if root else None,
             file_checker=self.tools.create_file_checker(root) if root else None,
             file_reader=self.tools.create_file_reader(root) if root else None,
             instructions=self._instructions(workspace_id, root) if root else None,

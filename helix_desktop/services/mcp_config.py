@@ -216,7 +216,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
     value now. `start_files` are what one that needs the user's consent runs of the workspace: files, and
-    folders with a `/` at their end.
+    folders with a `/` at their end. `names_only`: requests hold no more of its tools than names.
     """
 
     config: McpServerConfig
@@ -228,6 +228,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     log: str = ""
     missing_secrets: tuple[str, ...] = ()
     start_files: tuple[str, ...] = ()
+    names_only: bool = False
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:
