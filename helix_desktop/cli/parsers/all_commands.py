@@ -184,7 +184,7 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
     instructions.add_argument(
         "--no-instructions",
         action="store_true",
-        help=tr("read no instructions and no skills: neither yours nor those of the workspace"),
+        help=tr("read no instructions and list no skills: neither yours nor those of the workspace"),
     )
     run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
     run.add_argument("--yes", action="store_true", help=tr("approve all requests"))
