@@ -16,7 +16,7 @@ from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.tools.tool import Arguments, UnguardedTool
 
 _FOUND_BY_WORDS, _FOUND_BY_NAMES, _MORE_NAMES = 5, 10, 20
-_MAX_CHARS = 20_000  # of an answer: about 5,000 tokens; one tool may have more
+_MAX_CHARS = 14_000  # of several tools: about 3,500 tokens, which enter the window whole
 
 _FIX = "Search by other words, or take a name of the list."
 

@@ -6,20 +6,29 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import ApprovalGiven, AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
+from helix_desktop.domain.named_tools import MAX_WHOLE_TOOLS
 from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.mcp_config import ServerDraft
 from tests.support.agent_rig import AgentRig
 from tests.support.mcp.hub_tools import HubTools
 from tests.support.mcp.mcp_rig import McpRig, raw_server
+from tests.support.model_servers.chat_server import ChatServer
+from tests.support.model_servers.chat_server import text_reply as chat_reply
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
 
 ECHO = "mcp__raw__echo"
-MANY = "many=50"
+MANY, RAW_TOOLS = "many=50", 6  # it has six others
 
 
 def written(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
@@ -136,3 +145,39 @@ async def test_the_answer_is_bounded_and_in_order(rig: McpRig) -> None:
     assert others.endswith(", mcp__raw__tool_024.")
     best = await tools.run(ToolCall("c0", FIND_TOOLS, '{"query": "tool 007"}'))
     assert best.content.decode().partition(":")[0] == "mcp__raw__tool_007"
+
+
+async def test_the_program_names_tools_from_the_41st_on_and_its_settings_say_so(tmp_path: Path) -> None:
+    """Its own tools count, too, and so does the one that starts subagents."""
+    data, project = DataDir(tmp_path / "data"), tmp_path / "shop"
+    data.ensure()
+    project.mkdir()
+    services = AppServices(data, dict(os.environ), FixedApprover("once"))
+    async with ChatServer(lambda _: chat_reply("Done.")) as server:
+        try:
+            record = services.registry.add(project, trusted=True)
+            workspace = await services.open_workspace(record.id)
+            await workspace.set_models(await services.models.adhoc("local/small", server.base_url, 0))
+            own = await names_sent(workspace, server)
+            assert FIND_TOOLS not in own
+            for count in (40, 41):
+                config = raw_server(f"many={count - len(own) - RAW_TOOLS}", name=f"s{count}")
+                await services.mcp_servers.add(record.id, [ServerDraft(config, {})])
+                await services.mcp_servers.wait_until_ready(record.id, 60)
+                sent = await names_sent(workspace, server)
+                (status,) = await services.mcp_servers.statuses(record.id)
+                assert status.names_only == (count > MAX_WHOLE_TOOLS)
+                if count > MAX_WHOLE_TOOLS:
+                    assert sent == [*own[:-1], FIND_TOOLS, CALL_TOOL, own[-1]]
+                else:
+                    assert (sent[: len(own) - 1], len(sent)) == (own[:-1], count)
+                await services.mcp_servers.remove(record.id, config.name)
+            assert await names_sent(workspace, server) == own
+        finally:
+            await services.close()
+
+
+async def names_sent(workspace: OpenWorkspace, server: ChatServer) -> list[str]:
+    """Return the tools of the request of a new session."""
+    await (await workspace.create_session()).run("Hello.")
+    return [tool["function"]["name"] for tool in server.bodies[-1]["tools"]]

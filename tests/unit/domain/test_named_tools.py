@@ -208,7 +208,12 @@ def test_what_is_sent_back_is_what_the_model_wrote() -> None:
     call = as_called(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
     block = {"type": "tool_use", "id": "c1", "name": CALL_TOOL, "input": written}
     thinking = {"type": "thinking", "thinking": "So.", "signature": "s"}
-    kept = {"dialect": "anthropic", "provider": "p", "model": "m", "content": [thinking, block]}
+    kept: dict[str, Any] = {
+        "dialect": "anthropic",
+        "provider": "p",
+        "model": "m",
+        "content": [thinking, block],
+    }
     messages = (Message("user", "Go."), Message("assistant", "", (call,), verbatim=kept))
     request = as_sent(ModelRequest(messages, STANDING))
     body = json.loads(encode_request(ModelInfo("p", "m"), request, max_output_tokens=100).body)
