@@ -261,7 +261,7 @@ class ServerForm(Themed, Form):
                 name, with_break_points(name), self._secret_storage, live=True, secret=True, room=1,
                 placeholder=(
                     text("Saved. Type to replace it.") if name not in missing
-                    else text("Enter value, such as Bearer and a token") if name.lower() == "authorization"
+                    else text("Bearer TOKEN") if name.lower() == "authorization"
                     else text("Enter value")
                 ),
             )
