@@ -209,8 +209,8 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     """A server: its configuration, state and why, the name it gives itself, its tools, the end of its log.
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
-    value now. `start_files` are what one that needs the user's consent runs of the workspace: files, and
-    folders with a `/` at their end.
+    value now. `is_signed_in`: the user's sign-in at it is kept. `start_files` are what one that needs the
+    user's consent runs of the workspace: files, and folders with a `/` at their end.
     """
 
     config: McpServerConfig
@@ -221,6 +221,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     tools: tuple[McpToolStatus, ...] = ()
     log: str = ""
     missing_secrets: tuple[str, ...] = ()
+    is_signed_in: bool = False
     start_files: tuple[str, ...] = ()
 
     @property

@@ -77,6 +77,11 @@ class RawHttpServer:
             await reader.read()  # until the client gives up
             writer.close()
             return
+        if refusal := self.refusal(head):
+            writer.write(refusal)
+            await writer.drain()
+            writer.close()
+            return
         session, (status, media, content) = "", ("405 Method Not Allowed", "text/plain", b"")
         if self.answer is not None:
             status, media, content = self.answer
@@ -106,6 +111,9 @@ class RawHttpServer:
         if body and "method" not in json.loads(body):
             self._reply_refused.set()
         writer.close()
+
+    def refusal(self, head: str) -> bytes | None:
+        """Return the whole response to a request that is not for the protocol; None for all others."""
 
     def _reply(self, message: dict[str, Any]) -> Answer:
         if "id" not in message:
