@@ -298,7 +298,7 @@ class SignInNeeded(ConnectionFailure):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            _text("{host} needs you to sign in.", host=host),
+            _text("{host} asks for a sign-in.", host=host),
             fix=_text("Sign in under Settings → MCP servers, or add a key to its headers."),
             is_taken=False,
         )

@@ -113,7 +113,7 @@ async def test_an_answer_that_is_too_large_is_said_to_be(rig: McpRig, server: Ra
     [
         (
             ("401 Unauthorized", "application/json", b'{"error": "invalid_token"}'),
-            "needs you to sign in. Sign in under Settings → MCP servers, or add a key to its headers.",
+            "asks for a sign-in. Sign in under Settings → MCP servers, or add a key to its headers.",
         ),
         (
             ("404 Not Found", "text/html", b"<p>No."),

@@ -100,7 +100,7 @@ async def test_a_user_signs_in_once_and_tokens_are_refreshed(tmp_path: Path, ser
     async with run_app(tmp_path, server, keychain) as app:
         status = await app.status()
         assert (status.state, status.is_signed_in, status.retry_in_s) == ("signed_out", False, 0)
-        assert status.why.startswith(f"{server.host} needs you to sign in. Sign in under Settings")
+        assert status.why.startswith(f"{server.host} asks for a sign-in. Sign in under Settings")
         (failure,) = app.servers.failures(app.id)
         assert failure.reason == status.why, "what a run without a window prints"
         assert authorization.requests == [], "nothing is asked before the user wants it"
@@ -140,7 +140,7 @@ async def test_a_token_that_is_taken_back_asks_for_a_sign_in_again(app: App, ser
     assert await app.call() == '{"word": "hello"}', "the refresh token is still there"
     server.authorization.tokens.clear()
     server.authorization.refresh_tokens.clear()
-    with pytest.raises(HelixError, match="needs you to sign in"):
+    with pytest.raises(HelixError, match="asks for a sign-in"):
         await app.call()
     status = await app.status()
     assert (status.state, status.is_signed_in) == ("signed_out", False)

@@ -122,7 +122,7 @@ async def test_a_sign_in_is_used_refreshed_and_revoked(rig: Rig, guarded: tuple[
     assert second.refresh_token not in ("", first.refresh_token), "each is good once"
 
     await revoke(issuer, second)
-    with pytest.raises(HelixError, match="needs you to sign in"):
+    with pytest.raises(HelixError, match="asks for a sign-in"):
         await say(rig)
     assert not await rig.is_signed_in()
     await rig.sign_in()

@@ -43,6 +43,7 @@ class SignInBox(QFrame):
         self.cancel = PushButton(tr("Cancel"), name="cancel_sign_in", on_click=self.stop)
         buttons = FlowBox([self.start, self.open, self._copy, self.cancel])
         self.setLayout(column(self._error, self._words, buttons, margins=(12, 9, 12, 10)))
+        self._error.hide()
         self._show_step()
 
     @property
