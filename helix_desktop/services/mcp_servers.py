@@ -476,10 +476,11 @@ class McpServerService:
         """Delete a sign-in. Raises HelixError if the keychain still has it."""
         config, secrets = self._config(workspace_id, name), self._secrets_of(workspace_id)
         await secrets.save_sign_in(config, None)
+        problem = self._secrets.problem
         if await secrets.load_sign_in(config) is not None:
             raise HelixError(
                 text("You're still signed in at {name}.", name=name),
-                text("The keychain couldn't be changed: {reason}.", reason=self._secrets.problem),
+                text("The keychain couldn't be changed: {reason}.", reason=problem),
                 text("Unlock it, then sign out again."),
             )
         await self._apply(workspace_id, name)

@@ -28,6 +28,16 @@ from tests.support.memory_keychain import MemoryKeychain
 Browser = Callable[[str], None]
 
 
+class LockableKeychain(MemoryKeychain):
+    is_locked = False
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Write an item, or fail as a locked keychain does."""
+        if self.is_locked:
+            raise OSError("locked")
+        super().set_password(service, username, password)
+
+
 class App:
     """The services of one run of the app, with a server that asks for a sign-in."""
 
@@ -170,6 +180,16 @@ async def test_tokens_belong_to_one_address_and_end_with_the_server(app: App, se
     await other.close()
 
 
+async def test_a_redirect_to_another_host_does_not_carry_the_token(app: App, server: GuardedServer) -> None:
+    await app.sign_in()
+    async with serve_guarded() as other:
+        server.moved_to = f"http://{other.host}/mcp"
+        with pytest.raises(HelixError):
+            await app.call()
+        assert (other.offered, other.calls) == ([], [])
+    assert server.offered
+
+
 async def test_without_a_keychain_a_sign_in_lasts_for_this_run(tmp_path: Path, server: GuardedServer) -> None:
     async with run_app(tmp_path, server, None) as app:
         await app.sign_in()
@@ -177,6 +197,21 @@ async def test_without_a_keychain_a_sign_in_lasts_for_this_run(tmp_path: Path, s
         assert (await app.servers.secret_storage_text()).startswith("Kept until Helix Desktop closes: ")
     async with run_app(tmp_path, server, None) as app:
         assert (await app.status()).state == "signed_out"
+
+
+async def test_a_locked_keychain_is_said_when_a_user_signs_out(tmp_path: Path, server: GuardedServer) -> None:
+    keychain = LockableKeychain()
+    async with run_app(tmp_path, server, keychain) as app:
+        await app.sign_in()
+        keychain.is_locked = True
+        with pytest.raises(HelixError, match="still signed in at web") as caught:
+            await app.servers.sign_out(app.id, "web")
+        assert caught.value.why == "The keychain couldn't be changed: OSError: locked."
+        keychain.is_locked = False
+        await app.servers.sign_out(app.id, "web")
+        assert (await app.status()).state == "signed_out"
+        assert server.authorization.refresh_tokens
+        assert not [token for token in server.authorization.refresh_tokens if token in str(keychain.items)]
 
 
 @pytest.mark.parametrize(

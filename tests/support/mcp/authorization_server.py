@@ -8,7 +8,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -42,13 +42,14 @@ class AuthorizationServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request, and close the connection."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        length = next((line[16:] for line in head.lower().splitlines() if "content-length" in line), "0")
-        body = (await reader.readexactly(int(length))).decode()
-        target = urlsplit(head.split(" ")[1])
-        self.requests.append(target.path)
-        writer.write(self._answer(target.path, parse_qs(target.query), body))
-        await writer.drain()
+        with suppress(asyncio.IncompleteReadError, ConnectionError):  # a sign-in was canceled
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            length = next((line[16:] for line in head.lower().splitlines() if "content-length" in line), "0")
+            body = (await reader.readexactly(int(length))).decode()
+            target = urlsplit(head.split(" ")[1])
+            self.requests.append(target.path)
+            writer.write(self._answer(target.path, parse_qs(target.query), body))
+            await writer.drain()
         writer.close()
 
     def _answer(self, path: str, query: dict[str, list[str]], body: str) -> bytes:
@@ -105,6 +106,8 @@ class GuardedServer(RawHttpServer):
         self.authorization = authorization
         self.authorization_url = ""
         """Where a test sets it, what the server names as its authorization server."""
+        self.moved_to = ""
+        """Where a test sets it, requests of the protocol are redirected there."""
         self.offered: list[str] = []
         """The tokens that it was sent."""
 
@@ -112,6 +115,9 @@ class GuardedServer(RawHttpServer):
         if head.startswith("get /.well-known/oauth-protected-resource/mcp"):
             servers = [self.authorization_url or self.authorization.url]
             return _json({"resource": f"http://{self.host}/mcp", "authorization_servers": servers})
+        if self.moved_to:
+            location = f"Location: {self.moved_to}\r\n"
+            return http_response(b"", status="307 Temporary Redirect", extra_headers=location)
         token = head.partition("authorization: bearer ")[2].partition("\r\n")[0]
         if token:
             self.offered.append(token)

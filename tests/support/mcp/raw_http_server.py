@@ -65,8 +65,8 @@ class RawHttpServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request, and close the connection."""
-        first = await reader.readexactly(1)
-        if first == b"\x16":  # the beginning of TLS
+        first = await reader.read(1)
+        if first in (b"", b"\x16"):  # nothing, or the beginning of TLS
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             writer.close()
             return

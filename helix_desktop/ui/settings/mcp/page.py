@@ -227,7 +227,7 @@ class ServerCard(QFrame):
         self._consent_files = label("", "note", wrap=True)
         self._consent = self._consent_box()
         self.sign_in = SignInBox(page.session, name)
-        self._signed_in = label("", "faint")
+        self._signed_in = label("", "faint", wrap=True)
         self.tools = ToolList(lambda off: self._change(self._servers.set_disabled_tools, "tools", off))
         self.log = LogView()
         self.editor = ServerEditor(tr("Save and start"), page.session, self._save, self.end_editing, name)
@@ -349,8 +349,8 @@ class ServerCard(QFrame):
             tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
         )
         self._toggles["tools"].setVisible(bool(report.tools))
-        self._restart.setVisible(report.state in ("ready", "failed", "starting", "waiting"))
-        self._restart.setText(tr("Start now") if report.state == "failed" else tr("Restart"))
+        self._restart.setVisible(report.state in ("ready", "failed", "signed_out", "starting", "waiting"))
+        self._restart.setText(tr("Start now") if report.state in ("failed", "signed_out") else tr("Restart"))
 
     def enter_secret(self) -> None:
         """Open the fields, with the keyboard in the first secret that has no value."""
