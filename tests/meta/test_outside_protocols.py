@@ -15,8 +15,6 @@ import pytest
 from mcp import Client
 
 from helix_desktop.agent.subagents import delegate_spec
-from helix_desktop.app.exit_codes import TERMINATED
-from helix_desktop.cli.main import main
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain import errors
@@ -24,6 +22,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.main import main
 from helix_desktop.mcp.cache_server import cache_server
 from helix_desktop.mcp.client.exposed_tool import exposed_name
 from helix_desktop.services.tool_service import WebFetcher, resolve
@@ -43,6 +42,7 @@ from helix_desktop.store.remote.rpc import (
     from_rpc_error,
     to_rpc_error,
 )
+from helix_desktop.system.exit_codes import TERMINATED
 from helix_desktop.tools.tool import ToolGrants, parse_description
 from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
