@@ -190,6 +190,18 @@ async def test_a_redirect_to_another_host_does_not_carry_the_token(app: App, ser
     assert server.offered
 
 
+async def test_a_server_that_repeats_its_token_gets_it_into_no_error(app: App, server: GuardedServer) -> None:
+    await app.sign_in()
+    server.authorization.tokens.clear()
+    await app.call()
+    (token,) = server.authorization.tokens
+    server.call_error = {"code": -32000, "message": f"{token} may not do that"}
+    with pytest.raises(HelixError) as caught:
+        await app.call()
+    assert "••• may not do that" in caught.value.what
+    assert token not in str(caught.value)
+
+
 async def test_without_a_keychain_a_sign_in_lasts_for_this_run(tmp_path: Path, server: GuardedServer) -> None:
     async with run_app(tmp_path, server, None) as app:
         await app.sign_in()
