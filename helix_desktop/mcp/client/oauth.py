@@ -122,24 +122,25 @@ class SignedInAuth(OAuthClientProvider):
         )
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        # Unlike the library's, it holds the lock while it refreshes only: calls may run side by side.
+        # Unlike the library's, it holds the lock while it refreshes only: calls may run side by side. The
+        # keychain, which may ask the user to unlock it, is read once the server has asked for a sign-in.
         async with self.context.lock:
-            if not self.context.is_token_valid():
+            if self.context.current_tokens and not self.context.is_token_valid():
                 await self._initialize()
-            if not self.context.is_token_valid() and self.context.can_refresh_token():
-                await self._keep_refreshed((yield await self._refresh_token()))
-            token = self._add_token(request)
-        response = yield request
-        if response.status_code != HTTPStatus.UNAUTHORIZED or not token:
-            return
-        async with self.context.lock:
-            await self._initialize()
-            if self.context.current_tokens and self.context.current_tokens.access_token == token:
-                if not self.context.can_refresh_token():
+                if not self.context.is_token_valid() and self.context.can_refresh_token():
+                    await self._keep_refreshed((yield await self._refresh_token()))
+            token, is_refreshed = self._add_token(request), False
+        while (yield request).status_code == HTTPStatus.UNAUTHORIZED and not is_refreshed:
+            async with self.context.lock:
+                await self._initialize()
+                if (tokens := self.context.current_tokens) is None:
                     return
-                await self._keep_refreshed((yield await self._refresh_token()))
-            self._add_token(request)
-        yield request
+                if tokens.access_token == token or not self.context.is_token_valid():
+                    if not self.context.can_refresh_token():
+                        return
+                    await self._keep_refreshed((yield await self._refresh_token()))
+                    is_refreshed = True
+                token = self._add_token(request)
 
     def _add_token(self, request: httpx2.Request) -> str:
         """Sign a request, if there is a token, and return that."""
@@ -296,7 +297,7 @@ async def check_target(target: str, server: str) -> None:
     if (there.scheme, there.netloc) == (here.scheme, here.netloc):
         return
     why = _text("Its address isn't one of a web page.")
-    if there.scheme in ("http", "https") and there.hostname and not set("@#") & set(target):
+    if there.scheme in ("http", "https") and there.hostname and "@" not in there.netloc and "#" not in target:
         nearest, server_distances = min(await _distances(target)), await _distances(server)
         # Of the server's own addresses the farthest: it may name this computer among them.
         if nearest < max(1, *server_distances):

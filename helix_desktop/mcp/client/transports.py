@@ -254,6 +254,8 @@ async def connect_http(
     async def on_response(response: httpx2.Response) -> None:
         # Who offers no stream of its own answers a GET so, as the protocol has it.
         is_usual = response.request.method == "GET" and response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+        if auth is not None and "authorization" not in response.request.headers:
+            is_usual |= response.status_code == HTTPStatus.UNAUTHORIZED  # a sign-in is then looked up
         if response.is_error and not is_usual:
             stderr_log.add(f"{response.request.method}: {response.status_code} {response.reason_phrase}\n")
         await bound_response(response)

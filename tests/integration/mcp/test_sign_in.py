@@ -19,10 +19,12 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.mcp.client import oauth
+from helix_desktop.mcp.client.servers import Hub, ServerContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
+from tests.support.mcp.raw_http_server import RawHttpServer
 from tests.support.memory_keychain import MemoryKeychain
 
 Browser = Callable[[str], None]
@@ -149,6 +151,9 @@ async def test_a_token_that_is_taken_back_asks_for_a_sign_in_again(app: App, ser
     server.authorization.token_status = ""
     assert await app.call() == '{"word": "hello"}', "the refresh token is still there"
     server.authorization.tokens.clear()
+    await app.servers.restart(app.id, "web")
+    assert (await app.status()).state == "ready", "a new connection refreshes what it looked up"
+    server.authorization.tokens.clear()
     server.authorization.refresh_tokens.clear()
     with pytest.raises(HelixError, match="asks for a sign-in"):
         await app.call()
@@ -200,6 +205,25 @@ async def test_a_server_that_repeats_its_token_gets_it_into_no_error(app: App, s
         await app.call()
     assert "••• may not do that" in caught.value.what
     assert token not in str(caught.value)
+
+
+async def test_a_server_that_asks_for_no_sign_in_does_not_open_the_keychain(tmp_path: Path) -> None:
+    looked_up: list[str] = []
+
+    async def load_secrets(_: McpServerConfig) -> dict[str, str]:
+        return {}
+
+    async def load_sign_in(config: McpServerConfig) -> None:
+        looked_up.append(config.name)
+
+    scope, server = TaskScope(), RawHttpServer()
+    await server.start()
+    hub = Hub(ServerContext(tmp_path, {}, load_secrets, load_sign_in=load_sign_in), scope.start)
+    await hub.set_servers((server.config(),), True)
+    await hub.wait_settled(60)
+    assert (hub.status(server.config()).state, looked_up) == ("ready", [])
+    await hub.close()
+    await server.close()
 
 
 async def test_without_a_keychain_a_sign_in_lasts_for_this_run(tmp_path: Path, server: GuardedServer) -> None:
@@ -318,6 +342,7 @@ async def test_a_server_leads_a_sign_in_nowhere_else(
         ("https://93.184.215.15/x#y", "https://93.184.215.14/mcp", False),
         ("file:///etc/passwd", "http://127.0.0.1/mcp", False),
         ("javascript:alert(1)", "http://127.0.0.1/mcp", False),
+        ("https://93.184.215.15/@tenant/x", "https://93.184.215.14/mcp", True),
     ],
 )
 async def test_a_server_may_name_no_address_nearer_than_its_own(
