@@ -43,7 +43,8 @@ from helix_desktop.store.remote.rpc import (
     to_rpc_error,
 )
 from helix_desktop.system.exit_codes import TERMINATED
-from helix_desktop.tools.tool import ToolGrants, parse_description
+from helix_desktop.tools.find_tools import CallTool, FindTools
+from helix_desktop.tools.tool import ToolGrants, parse_description, spec_of
 from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
     Rows,
@@ -130,6 +131,7 @@ def test_tools_of_the_agent(tmp_path: Path) -> None:
     toolbox = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
     text = (DESCRIPTIONS / "delegate.md").read_text(encoding="utf-8")
     specs = [*toolbox.specs, delegate_spec(*parse_description(text))]
+    specs += [spec_of(tool, DESCRIPTIONS) for tool in (FindTools, CallTool)]
     assert_matches_golden("tools", {spec.name: _schema(spec.parameters) for spec in specs}, MODELS)
     names = {f"{server} {tool}": exposed_name(server, tool) for server, tool in TOOLS_OF_SERVERS}
     stand_in = {"marker": marker("a" * 64, "read_file", "src/app.py", 2048, "import os")}
