@@ -98,14 +98,12 @@ class KeychainItem:
             self._keys = self._load(keychain)
         return keychain.name, self._keys
 
-    def change(self, provider: str, key: str) -> str:
-        """Write a provider's key, or remove it if empty; return the keychain's name."""
+    def change(self, changes: Mapping[str, str]) -> str:
+        """Write the keys of some providers at once, without the empty ones; return the keychain's name."""
         keychain = self._open()
         # Another process may have written since: do not write back the cached keys.
         previous = self._load(keychain)
-        keys = {**previous, provider: key}
-        if not key:
-            del keys[provider]
+        keys = {name: key for name, key in {**previous, **changes}.items() if key}
         if keys != previous:
             self._save(keychain, keys)
         self._keys = keys
@@ -298,21 +296,29 @@ class SecretStore:
         key = key.strip()
         if not key:
             return await self.delete(provider)
-        self._this_run[provider] = key
+        name = await self.set_all({provider: key})
+        return ApiKey(key, "keychain", name) if name else ApiKey(key, "run")
+
+    async def set_all(self, keys: Mapping[str, str]) -> str:
+        """Save keys at once, and delete the empty ones; return the keychain's name, empty if none works.
+
+        Then the saved ones are for this run only, and deleted ones may still be in the keychain.
+        """
+        self._this_run.update(keys)
+        for name in [name for name, key in keys.items() if not key]:
+            del self._this_run[name]
         try:
-            name = await self._run_job(lambda: self._keychain_item.change(provider, key))
+            keychain = await self._run_job(lambda: self._keychain_item.change(keys))
         except KeychainUnavailable:
-            return ApiKey(key, "run")
-        self._this_run.pop(provider, None)
-        return ApiKey(key, "keychain", name)
+            _log.info("the keychain could not be asked to change keys")
+            return ""
+        for name in keys:
+            self._this_run.pop(name, None)
+        return keychain
 
     async def delete(self, provider: str) -> ApiKey:
         """Delete a key and return what remains: the environment's, or one still in the keychain."""
-        self._this_run.pop(provider, None)
-        try:
-            await self._run_job(lambda: self._keychain_item.change(provider, ""))
-        except KeychainUnavailable:
-            _log.info("the keychain could not be asked to forget a key")
+        await self.set_all({provider: ""})
         return await self.get(provider)
 
     async def secret_header(self, provider: str, model: str, name: str) -> str:

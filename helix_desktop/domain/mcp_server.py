@@ -18,11 +18,17 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,30}[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of RFC 9110
 _HOST = re.compile(r"(https?)://(?:[^/@?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s]+)(?::\d{1,5})?(?:[/?][^#\s]*)?")
+_USER = re.compile(r"https?://[^/?#]*@")
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _PROTOCOL_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "mcp-session-id"})
 
-McpServerState = Literal["off", "untrusted", "unapproved", "waiting", "starting", "ready", "failed"]
-"""What a server does now: switched off, not allowed to start, about to start, at work, or broken."""
+McpServerState = Literal[
+    "off", "untrusted", "unapproved", "signed_out", "waiting", "starting", "ready", "failed"
+]
+"""What a server does now: switched off, not allowed to start, about to start, at work, or broken.
+
+`signed_out`: it is reached over HTTP, and answers only after the user has signed in.
+"""
 
 
 class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,9 +89,45 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         return self.secret_headers if self.url else self.secret_env
 
     @property
+    def has_authorization(self) -> bool:
+        """Return True if a header or its URL has the key that it asks for: then nobody signs in."""
+        names = (*self.headers, *self.secret_headers)
+        return any(name.lower() == "authorization" for name in names) or bool(_USER.match(self.url))
+
+    @property
     def target_line(self) -> str:
         """Return what is started, or where requests go, on one line."""
         return self.url or _shell_line((self.command, *self.args))
+
+
+SIGN_IN_SECRETS = ("access_token", "refresh_token", "client_secret")
+"""The fields of a sign-in that only the keychain has."""
+
+
+class SignIn(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user's sign-in at an MCP server gave us (OAuth 2.1), good for the server at `url` only.
+
+    `token_url` refreshes the access token, which expires at `expires_ms` (milliseconds since 1970; 0: it
+    isn't known); `client_auth` is how we prove there who we are. `resource` and `scope` are what it is for.
+    """
+
+    url: str
+    token_url: str
+    client_id: str
+    client_auth: str = "none"
+    resource: str = ""
+    scope: str = ""
+    expires_ms: int = 0
+    access_token: str
+    refresh_token: str = ""
+    client_secret: str = ""
+
+    def __repr__(self) -> str:
+        return f"SignIn({self.url!r})"  # the tokens are in no repr
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in SIGN_IN_SECRETS}
 
 
 def _shell_line(argv: tuple[str, ...]) -> str:

@@ -215,8 +215,9 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     """A server: its configuration, state and why, the name it gives itself, its tools, the end of its log.
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
-    value now. `start_files` are what one that needs the user's consent runs of the workspace: files, and
-    folders with a `/` at their end. `names_only`: requests hold no more of its tools than names.
+    value now. `is_signed_in`: the user's sign-in at it is kept. `start_files` are what one that needs the
+    user's consent runs of the workspace: files, and folders with a `/` at their end. `names_only`: requests
+    hold no more of its tools than names.
     """
 
     config: McpServerConfig
@@ -227,6 +228,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     tools: tuple[McpToolStatus, ...] = ()
     log: str = ""
     missing_secrets: tuple[str, ...] = ()
+    is_signed_in: bool = False
     start_files: tuple[str, ...] = ()
     names_only: bool = False
 

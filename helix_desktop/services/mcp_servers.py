@@ -6,6 +6,7 @@ What they run of their workspace needs consent: noted when the user agrees, chec
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +24,13 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.session import McpServerFailed
 from helix_desktop.domain.file_history.changes import AgentChanges
 from helix_desktop.domain.listeners import Listeners
-from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
+from helix_desktop.domain.mcp_server import (
+    MAX_SERVERS,
+    SIGN_IN_SECRETS,
+    McpServerConfig,
+    SignIn,
+    validate_server,
+)
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.named_tools import names_only, tool_line
 from helix_desktop.domain.permissions.rules import mcp_change
@@ -37,7 +44,7 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import ToolRegistry
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 tr = Translator("MCP")
@@ -187,6 +194,10 @@ def _digests(states: Mapping[str, FolderState]) -> dict[str, str]:
     return {f"{folder or '.'}/": f"{state.covered} {state.uncovered}" for folder, state in states.items()}
 
 
+_SIGN_IN = "sign-in:details"  # with a colon: no variable and no header has such a name
+_TOKENS = {name: f"sign-in:{name}" for name in SIGN_IN_SECRETS}
+
+
 class ServerSecrets:
     def __init__(self, secrets: SecretStore, workspace_id: str) -> None:
         self._secrets, self._identity = secrets, workspace_id
@@ -198,13 +209,43 @@ class ServerSecrets:
         return {name: key.value for name, key in keys.items() if key.value}
 
     async def save(self, draft: ServerDraft) -> None:
-        for name, value in draft.secrets.items():
-            if value:
-                await self._secrets.set(self._key_name(draft.config.name, name), value)
+        values = {name: value.strip() for name, value in draft.secrets.items()}
+        await self._save(draft.config.name, {name: value for name, value in values.items() if value})
 
     async def delete(self, server: str, names: Sequence[str]) -> None:
-        for name in names:
-            await self._secrets.set(self._key_name(server, name), "")
+        await self._save(server, dict.fromkeys(names, ""))
+
+    async def load_sign_in(self, config: McpServerConfig) -> SignIn | None:
+        """Return the sign-in at the server's present address; None if there is none."""
+        if not config.url:
+            return None
+        details = (await self._secrets.get(self._key_name(config.name, _SIGN_IN))).value
+        if not details:
+            return None
+        tokens = [await self._secrets.get(self._key_name(config.name, key)) for key in _TOKENS.values()]
+        values = {field: token.value for field, token in zip(_TOKENS, tokens, strict=True)}
+        try:
+            sign_in = msgspec.convert({**msgspec.json.decode(details), **values}, SignIn)
+        except (msgspec.MsgspecError, TypeError):
+            return None
+        return sign_in if sign_in.url == config.url and sign_in.access_token else None
+
+    async def reload_sign_in(self, config: McpServerConfig) -> SignIn | None:
+        """Return the sign-in as the keychain has it now: another run of Helix may have refreshed it."""
+        await self._secrets.set_all({})
+        return await self.load_sign_in(config)
+
+    async def save_sign_in(self, config: McpServerConfig, sign_in: SignIn | None) -> None:
+        """Save a sign-in, or delete it."""
+        values = dict.fromkeys((_SIGN_IN, *_TOKENS.values()), "")
+        if sign_in is not None:
+            facts = msgspec.structs.asdict(sign_in)
+            values = {key: facts.pop(field) for field, key in _TOKENS.items()}
+            values[_SIGN_IN] = msgspec.json.encode(facts).decode()
+        await self._save(config.name, values)
+
+    async def _save(self, server: str, values: Mapping[str, str]) -> None:
+        await self._secrets.set_all({self._key_name(server, name): value for name, value in values.items()})
 
     def _key_name(self, server: str, name: str) -> str:
         return f"mcp/{self._identity}/{server}/{name}"
@@ -313,6 +354,8 @@ class McpServerService:
             self._inherited_env,
             self._secrets_of(workspace_id).load,
             lambda config: self._consent.check(workspace_id, config),
+            self._secrets_of(workspace_id).reload_sign_in,
+            self._secrets_of(workspace_id).save_sign_in,
         )
         hub = self._hubs[workspace_id] = Hub(
             context, self._scope.start, lambda: self._listeners.notify(workspace_id)
@@ -401,6 +444,11 @@ class McpServerService:
         ]
         await self._secrets_of(workspace_id).delete(name, removed)
         await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
+        sign_in = await self._secrets_of(workspace_id).load_sign_in(previous)
+        if sign_in is not None and (name, previous.url) != (draft.config.name, draft.config.url):
+            is_kept = draft.config.url == previous.url  # renamed
+            await self._secrets_of(workspace_id).save_sign_in(previous, None)
+            await self._secrets_of(workspace_id).save_sign_in(draft.config, sign_in if is_kept else None)
         is_same = draft.config.fingerprint == previous.fingerprint
         known_tools = previous.known_tools if is_same else ()
         changed = await self._consent.give(
@@ -433,13 +481,44 @@ class McpServerService:
     async def restart(self, workspace_id: str, name: str) -> None:
         await self._apply(workspace_id, name)
 
+    async def sign_in(self, workspace_id: str, name: str, on_address: Callable[[str], None]) -> None:
+        """Sign in at a server and start it; `on_address` gets the address to open in a browser.
+
+        Raises HelixError if that fails, or the browser brings no answer in time.
+        """
+        config = self._config(workspace_id, name)
+        oauth = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.oauth")
+        headers = {**config.headers, **await self._secrets_of(workspace_id).load(config)}
+        sign_in = await oauth.sign_in(config.url, headers, on_address, translate)
+        if self._config(workspace_id, name).url != config.url:
+            raise InvalidInput(
+                text("{name} was changed in the meantime.", name=name), fix=text("Sign in again.")
+            )
+        await self._secrets_of(workspace_id).save_sign_in(config, sign_in)
+        await self._apply(workspace_id, name)
+
+    async def sign_out(self, workspace_id: str, name: str) -> None:
+        """Delete a sign-in. Raises HelixError if the keychain still has it."""
+        config, secrets = self._config(workspace_id, name), self._secrets_of(workspace_id)
+        await secrets.save_sign_in(config, None)
+        problem = self._secrets.problem
+        if await secrets.load_sign_in(config) is not None:
+            raise HelixError(
+                text("You're still signed in at {name}.", name=name),
+                text("The keychain couldn't be changed: {reason}.", reason=problem),
+                text("Unlock it, then sign out again."),
+            )
+        await self._apply(workspace_id, name)
+
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
         """Remove a server with its secrets; the returned function restores it."""
         before = self.configs(workspace_id)
         config = self._config(workspace_id, name)
         values = await self._secrets_of(workspace_id).load(config)
+        sign_in = await self._secrets_of(workspace_id).load_sign_in(config)
         await self._save(workspace_id, [server for server in before if server.name != name])
         await self._secrets_of(workspace_id).delete(name, config.secret_names)
+        await self._secrets_of(workspace_id).save_sign_in(config, None)
 
         async def restore() -> None:
             now = self.configs(workspace_id)
@@ -449,6 +528,7 @@ class McpServerService:
                     fix=text("Rename or remove it first."),
                 )
             await self._secrets_of(workspace_id).save(ServerDraft(config, dict(values)))
+            await self._secrets_of(workspace_id).save_sign_in(config, sign_in)
             index = min(before.index(config), len(now))
             await self._save(workspace_id, (*now[:index], config, *now[index:]))
 
@@ -480,6 +560,8 @@ class McpServerService:
             status = await self._status_builder.build(
                 hub, config, missing, names_only=self._names_only.get(workspace_id, bool)()
             )
+            is_signed_in = await self._secrets_of(workspace_id).load_sign_in(config) is not None
+            status = replace(status, is_signed_in=is_signed_in)
             if status.state == "unapproved":
                 files = await self._consent.start_files(workspace_id, config)
                 status = replace(status, start_files=files)
@@ -546,9 +628,18 @@ class McpServerService:
         async def secrets(_: McpServerConfig) -> Mapping[str, str]:
             return merged
 
+        async def load_sign_in(config: McpServerConfig) -> SignIn | None:
+            return await self._secrets_of(workspace_id).reload_sign_in(replace(config, name=name))
+
+        async def save_sign_in(config: McpServerConfig, sign_in: SignIn | None) -> None:
+            await self._secrets_of(workspace_id).save_sign_in(replace(config, name=name), sign_in)
+
         scope = TaskScope()
         root = Path(self._registry.get(workspace_id).path)
-        hub = Hub(ServerContext(root, self._inherited_env, secrets), scope.start)
+        context = ServerContext(
+            root, self._inherited_env, secrets, load_sign_in=load_sign_in, save_sign_in=save_sign_in
+        )
+        hub = Hub(context, scope.start)
         try:
             await hub.set_servers((config,), True)
             await hub.wait_settled(test_limit_s(config) + _END_S)

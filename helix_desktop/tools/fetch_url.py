@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from html import unescape
@@ -18,6 +17,7 @@ from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+from helix_desktop.system.ip_addresses import address_zone
 from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
 
 _HIDDEN_TAGS = frozenset({"script", "style", "template", "svg", "noscript", "iframe", "canvas", "object"})
@@ -221,11 +221,6 @@ def _attribute(name: str, attributes: str) -> str:
 
 _MAX_LENGTH = 2_000  # characters
 _PORTS = {"http": 80, "https": 443}
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# The standard library of Python 3.11 takes these for public (RFC 3879, 6890, 7526, 9637).
-_NOT_PUBLIC = tuple(
-    map(ipaddress.ip_network, ("fec0::/10", "3fff::/20", "5f00::/16", "192.0.0.0/24", "192.88.99.0/24"))
-)
 _FIX = "Give a whole address such as https://example.org/page."
 
 
@@ -266,23 +261,6 @@ def parse_url(url: str) -> CheckedUrl:
 def resolve_redirect(base: CheckedUrl, location: str) -> CheckedUrl:
     """Return the target of a redirect. Raises ToolError."""
     return parse_url(urljoin(base.url, location))
-
-
-def is_public(address: str) -> bool:
-    """Return True if a numeric address, and any IPv4 address embedded in it, is on the public internet."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(ip, ipaddress.IPv6Address):
-        inside = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if ip in _NAT64:
-            inside = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inside is not None:
-            return is_public(str(inside))
-    if any(ip in network for network in _NOT_PUBLIC):
-        return False
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
 def _without_fragment(parts: SplitResult) -> str:
@@ -416,7 +394,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
             addresses = await self._resolve(address.host, address.port)
         except OSError as error:
             raise ToolError(f"There is no host {address.host}.", f"{error.strerror or error}.") from error
-        private = next((numeric for numeric in addresses if not is_public(numeric)), "")
+        private = next((numeric for numeric in addresses if address_zone(numeric) != "public"), "")
         if private or not addresses:
             raise ToolError(
                 f"{address.host} was refused: it leads to {private or 'no address'}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
@@ -59,6 +60,9 @@ class StderrLog:
         """Redact these from now on; the longest first, so that none leaves a part of another visible."""
         redactable = {secret for secret in secrets if len(secret) >= MIN_SECRET_LENGTH}
         self._secrets = tuple(sorted(redactable, key=len, reverse=True))
+
+    def add_secrets(self, secrets: Iterable[str]) -> None:
+        self.set_secrets((*self._secrets, *secrets))
 
     def add(self, text: str) -> None:
         """Add the next chunk; lines are stored when they are complete."""
@@ -247,6 +251,9 @@ async def start_process(program: ProgramSpec) -> ServerProcess:
 
 
 _text = TextContext("MCP")
+# They log what servers send, including secrets; errors are reported in our own messages.
+for _name in ("mcp", "client", "httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 NOT_TAKEN = -1
 """The code of an error answer of our own: the server did not take the request."""
@@ -284,6 +291,17 @@ class ConnectionFailure(HelixError):
     ) -> None:
         super().__init__(what, why, fix)
         self.is_taken = is_taken
+
+
+class SignInNeeded(ConnectionFailure):
+    """A server answers only after the user has signed in, or has given it a key."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            _text("{host} asks for a sign-in.", host=host),
+            fix=_text("Sign in under Settings → MCP servers, or add a key to its headers."),
+            is_taken=False,
+        )
 
 
 FailureListener = Callable[[ConnectionFailure | None], None]

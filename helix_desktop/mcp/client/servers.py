@@ -16,7 +16,7 @@ import msgspec
 
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.files.file_use import mcp_call_target
-from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
+from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState, SignIn
 from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
 from helix_desktop.domain.named_tools import argument_fault
 from helix_desktop.domain.permissions.rules import suggest_server_rules
@@ -40,6 +40,7 @@ from helix_desktop.mcp.client.process import (
     NOT_TAKEN,
     ConnectionFailure,
     ProgramSpec,
+    SignInNeeded,
     StderrLog,
     answer_too_large,
     as_sentence,
@@ -85,6 +86,14 @@ async def _no_variables(_: McpServerConfig) -> Mapping[str, str]:
     return {}
 
 
+async def _no_sign_in(_: McpServerConfig) -> SignIn | None:
+    return None
+
+
+async def _keep_no_sign_in(_: McpServerConfig, __: SignIn | None) -> None:
+    pass
+
+
 class ConsentEnded(HelixError):
     """What a server runs of its workspace is not what the user agreed to."""
 
@@ -106,13 +115,16 @@ class ServerContext(msgspec.Struct, frozen=True):
     """The context of one workspace's servers: its folder, inherited environment, and source of secrets.
 
     `check_consent` is awaited right before a program starts: it returns more variables for it, or raises
-    ConsentEnded.
+    ConsentEnded. `load_sign_in` returns what the user's sign-in at a server gave us, `save_sign_in` keeps it
+    refreshed (None: it has ended).
     """
 
     root: Path
     inherited_environment: Mapping[str, str]
     load_secrets: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]]
     check_consent: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]] = _no_variables
+    load_sign_in: Callable[[McpServerConfig], Awaitable[SignIn | None]] = _no_sign_in
+    save_sign_in: Callable[[McpServerConfig, SignIn | None], Awaitable[None]] = _keep_no_sign_in
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
@@ -191,7 +203,9 @@ class ServerActor:
             reason = await self._connect()
             raise_if_canceled()
             failures = 1 if loop.time() - started_at_s > _STABLE_AFTER_S else failures + 1
-            may_retry = failures < _MAX_ATTEMPTS and not (self._lacks_secret or self._lacks_consent)
+            is_signed_out = isinstance(self._failure, SignInNeeded)
+            needs_user = self._lacks_secret or self._lacks_consent or is_signed_out
+            may_retry = failures < _MAX_ATTEMPTS and not needs_user
             delay_s = (
                 self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1] if may_retry else None
             )
@@ -199,7 +213,9 @@ class ServerActor:
             self._ended.set()
             self.stderr_log.note(reason)
             self._retry_requested.clear()
-            state: McpServerState = "unapproved" if self._lacks_consent else "failed"
+            state: McpServerState = (
+                "unapproved" if self._lacks_consent else "signed_out" if is_signed_out else "failed"
+            )
             self._set_status(ServerStatus(state, reason, delay_s or 0.0, self._lacks_secret))
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay_s):
@@ -239,7 +255,7 @@ class ServerActor:
     @property
     def failure_reason(self) -> OptionalText:
         """Why it can't be called now, with the last line that it printed."""
-        if self.status.state in ("failed", "waiting", "unapproved") and self.status.reason:
+        if self.status.state in ("failed", "waiting", "unapproved", "signed_out") and self.status.reason:
             return self.status.reason
         return self._end_reason or self._with_last_line(_text("It is still being started."))
 
@@ -332,8 +348,13 @@ class ServerActor:
             )
         if config.url:
             http = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.transports")
+            oauth = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.oauth")
+            auth = None
+            if not config.has_authorization:
+                auth = oauth.SignedInAuth(config.url, self._load_sign_in, self._save_sign_in)
+            headers = {**config.headers, **secrets}
             opened = http.connect_http(
-                config.url, {**config.headers, **secrets}, self.stderr_log, self._note_result
+                config.url, headers, auth, bool(secrets), self.stderr_log, self._note_result
             )
         else:
             stdio = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.transports")
@@ -346,6 +367,17 @@ class ServerActor:
             opened = stdio.connect_stdio(program, self.stderr_log, disconnected, self._note_result)
         async with opened as streams:
             yield streams
+
+    async def _load_sign_in(self) -> SignIn | None:
+        sign_in = await self._context.load_sign_in(self.config)
+        if sign_in is not None:
+            self.stderr_log.add_secrets(sign_in.secrets.values())
+        return sign_in
+
+    async def _save_sign_in(self, sign_in: SignIn | None) -> None:
+        if sign_in is not None:
+            self.stderr_log.add_secrets(sign_in.secrets.values())
+        await self._context.save_sign_in(self.config, sign_in)
 
     async def _relist_tools(self) -> None:
         if self._list_lock.locked() or self._session is None:
@@ -374,7 +406,7 @@ class ServerActor:
 
     def _set_status(self, status: ServerStatus) -> None:
         self.status = status
-        if status.state in ("ready", "failed", "unapproved"):
+        if status.state in ("ready", "failed", "unapproved", "signed_out"):
             self._ready_or_failed.set()
         self._on_change()
 

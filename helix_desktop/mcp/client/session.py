@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -119,9 +118,6 @@ MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
 _LATEST_PLAIN_VERSION = "2025-11-25"  # where none is agreed on yet
 _MANY = 100  # a progress of so much is told in whole numbers
-# They log what servers send, including secrets; errors are reported in our own messages.
-for _name in ("mcp", "client", "httpx2", "httpcore2"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 class _RepairedResults:

@@ -33,6 +33,7 @@ from helix_desktop.mcp.client.process import (
     FailureListener,
     ProgramSpec,
     ServerProcess,
+    SignInNeeded,
     StderrLog,
     answer_too_large,
     cut_off,
@@ -129,17 +130,27 @@ class _Client(httpx2.AsyncClient):
     """
 
     on_result: FailureListener
+    has_keys: bool
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request; of a message, return the server's answer or an error in its place."""
         if request.method != "POST":
             return await super().send(request, **options)
         try:
-            response = await _read_answer(await super().send(request, **options))
+            response = await super().send(request, **options)
+            if response.status_code == HTTPStatus.UNAUTHORIZED and self._asks_for_sign_in(response):
+                await response.aclose()
+                raise SignInNeeded(request.url.netloc.decode())
+            response = await _read_answer(response)
         except (ConnectionFailure, httpx2.TransportError, BodyUndecodable) as error:
-            return self._failed(request, _failure_of(error, request.url))
+            return self._failed(request, failure_of(error, request.url))
         self.on_result(None)
         return response
+
+    def _asks_for_sign_in(self, response: httpx2.Response) -> bool:
+        """Return True unless it asks for a key: older servers do not say which of them they want."""
+        challenge = response.headers.get("www-authenticate", "").lower()
+        return self.auth is not None and (not self.has_keys or "bearer" in challenge)
 
     def _failed(self, request: httpx2.Request, failure: ConnectionFailure) -> httpx2.Response:
         message = json.loads(request.content)
@@ -155,7 +166,10 @@ class _Client(httpx2.AsyncClient):
         return httpx2.Response(HTTPStatus.OK, json=answer, request=request)
 
 
-def _failure_of(error: Exception, url: httpx2.URL) -> ConnectionFailure:
+def failure_of(error: Exception, url: httpx2.URL) -> ConnectionFailure:
+    """Return what went wrong with a request to `url`, or with one that signs it."""
+    if isinstance(error, httpx2.TransportError):
+        url = error.request.url
     host = url.netloc.decode()
     match error:
         case ConnectionFailure():
@@ -213,30 +227,46 @@ def _error_in(content: bytes) -> dict[str, Any] | None:
     return error if isinstance(error, dict) and isinstance(error.get("code"), int) else None
 
 
+async def bound_response(response: httpx2.Response) -> None:
+    """Have a response read in pieces of bounded size, up to a limit."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
+    # Taken out: the library would unpack without bounds.
+    if encoding := response.headers.pop("content-encoding", ""):
+        response.stream = _UnpackedStream(response.stream, BodyDecoder(encoding))
+    is_events = response.headers.get("content-type", "").startswith(_EVENTS)
+    response.stream = (_RepairedEvents if is_events else _BoundedStream)(response.stream)
+
+
 @asynccontextmanager
 async def connect_http(
-    url: str, headers: Mapping[str, str], stderr_log: StderrLog, on_result: FailureListener
+    url: str,
+    headers: Mapping[str, str],
+    auth: httpx2.Auth | None,
+    has_keys: bool,
+    stderr_log: StderrLog,
+    on_result: FailureListener,
 ) -> AsyncIterator[TransportStreams]:
-    """Carry messages to and from a URL. Error statuses go to `stderr_log`."""
+    """Carry messages to and from a URL. Error statuses go to `stderr_log`.
+
+    `auth` signs the requests where the user can sign in; `has_keys`: some of the headers are secret.
+    """
 
     async def on_response(response: httpx2.Response) -> None:
         # Who offers no stream of its own answers a GET so, as the protocol has it.
         is_usual = response.request.method == "GET" and response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+        if auth is not None and "authorization" not in response.request.headers:
+            is_usual |= response.status_code == HTTPStatus.UNAUTHORIZED  # a sign-in is then looked up
         if response.is_error and not is_usual:
             stderr_log.add(f"{response.request.method}: {response.status_code} {response.reason_phrase}\n")
-        assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
-        # Taken out: the library would unpack without bounds.
-        if encoding := response.headers.pop("content-encoding", ""):
-            response.stream = _UnpackedStream(response.stream, BodyDecoder(encoding))
-        is_events = response.headers.get("content-type", "").startswith(_EVENTS)
-        response.stream = (_RepairedEvents if is_events else _BoundedStream)(response.stream)
+        await bound_response(response)
 
     client = _Client(
         headers={"Accept-Encoding": ACCEPT_ENCODING, **headers},
         timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
         event_hooks={"response": [on_response]},
+        auth=auth,
     )
-    client.on_result = on_result
+    client.on_result, client.has_keys = on_result, has_keys
     async with (
         client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,

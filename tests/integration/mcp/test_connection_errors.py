@@ -113,8 +113,7 @@ async def test_an_answer_that_is_too_large_is_said_to_be(rig: McpRig, server: Ra
     [
         (
             ("401 Unauthorized", "application/json", b'{"error": "invalid_token"}'),
-            "answered 401 Unauthorized. It needs a key, or doesn't accept the one that was sent. "
-            "Add a valid key to its headers, mostly in an Authorization header.",
+            "asks for a sign-in. Sign in under Settings → MCP servers, or add a key to its headers.",
         ),
         (
             ("404 Not Found", "text/html", b"<p>No."),

@@ -85,8 +85,9 @@ async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) ->
     port = web.sockets[0].getsockname()[1]
     silent = socket.socket()  # has its port, so that nobody else gets it, and does not listen
     silent.bind(("127.0.0.1", 0))
+    key = {"Authorization": "Basic eA=="}
     entries = [
-        approved_server(name, command="", args=(), url=f"http://127.0.0.1:{server_port}/mcp")
+        approved_server(name, command="", args=(), url=f"http://127.0.0.1:{server_port}/mcp", headers=key)
         for name, server_port in (
             ("page", port),
             ("nothing", silent.getsockname()[1]),
@@ -95,7 +96,7 @@ async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) ->
     ]
     await rig.hub.set_servers(entries, True)
     await rig.wait_until(lambda: all(rig.actor(entry.name).status.state == "failed" for entry in entries))
-    assert "401 Unauthorized" in rig.actor("page").status.reason
+    assert "401 Unauthorized. It needs a key, or doesn't accept the one" in rig.actor("page").status.reason
     assert "Nothing answers at this address." in rig.actor("nothing").status.reason
     assert "an answer of over 16 MB" in rig.actor("flood").status.reason
     await rig.close()

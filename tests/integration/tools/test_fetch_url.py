@@ -12,7 +12,8 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, ToolResult
 from helix_desktop.services.tool_service import WebFetcher, resolve
-from helix_desktop.tools.fetch_url import is_public, parse_url
+from helix_desktop.system.ip_addresses import address_zone
+from helix_desktop.tools.fetch_url import parse_url
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.local_site import (
     FakeResolver,
@@ -73,7 +74,7 @@ async def test_a_page_is_returned_as_complete_text(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 async def test_private_networks_are_never_contacted(tmp_path: Path, address: str) -> None:
-    assert not is_public(address)
+    assert address_zone(address) != "public"
     async with serve_site({}) as site:
         for answers in ([address], [PUBLIC, address]):
             web = FetchRig(tmp_path, site, {"inside.example": [answers]})
@@ -85,7 +86,18 @@ async def test_private_networks_are_never_contacted(tmp_path: Path, address: str
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "1.1.1.1"])
 def test_public_machines_are(address: str) -> None:
-    assert is_public(address)
+    assert address_zone(address) == "public"
+
+
+def test_an_address_is_public_private_or_of_this_computer() -> None:
+    zones = {
+        "loopback": ("127.3.2.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"),
+        "private": ("10.1.2.3", "192.168.1.1", "fd00::1", "::ffff:172.16.0.1", "100.64.0.1"),
+        "special": ("169.254.169.254", "fe80::1%eth0", "0.0.0.0", "::", "224.0.0.1", "::ffff:169.254.1.1"),
+    }
+    assert {zone: {address_zone(each) for each in addresses} for zone, addresses in zones.items()} == {
+        zone: {zone} for zone in zones
+    }
 
 
 async def test_a_name_that_resolves_differently_later_gains_nothing(tmp_path: Path) -> None:

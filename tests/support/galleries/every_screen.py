@@ -310,6 +310,7 @@ _SERVERS = (
         ),
         "unapproved", start_files=("tools/database/server.js", "package.json", "node_modules/", "tools/"),
     ),
+    McpServerStatus(McpServerConfig(name="tracker", url="https://mcp.example.org/mcp"), "signed_out"),
 )  # fmt: skip
 _TOTALS = StoreTotals(entries=312, size=2_202_009, stored_size=640_000, sessions=9)
 _PLAN_TOTALS = EntryTotals(41, 320_000)

@@ -65,8 +65,8 @@ class RawHttpServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request, and close the connection."""
-        first = await reader.readexactly(1)
-        if first == b"\x16":  # the beginning of TLS
+        first = await reader.read(1)
+        if first in (b"", b"\x16"):  # nothing, or the beginning of TLS
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             writer.close()
             return
@@ -75,6 +75,11 @@ class RawHttpServer:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         if self.is_silent:
             await reader.read()  # until the client gives up
+            writer.close()
+            return
+        if refusal := self.refusal(head):
+            writer.write(refusal)
+            await writer.drain()
             writer.close()
             return
         session, (status, media, content) = "", ("405 Method Not Allowed", "text/plain", b"")
@@ -106,6 +111,9 @@ class RawHttpServer:
         if body and "method" not in json.loads(body):
             self._reply_refused.set()
         writer.close()
+
+    def refusal(self, head: str) -> bytes | None:
+        """Return the whole response to a request that is not for the protocol; None for all others."""
 
     def _reply(self, message: dict[str, Any]) -> Answer:
         if "id" not in message:

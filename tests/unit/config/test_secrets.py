@@ -115,7 +115,7 @@ def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> No
     expected: dict[str, str] = {}
     for provider, key in changes:
         expected[provider] = key
-        KeychainItem(lambda: chain).change(provider, key)
+        KeychainItem(lambda: chain).change({provider: key})
     expected = {provider: key for provider, key in expected.items() if key}
     assert KeychainItem(lambda: chain).read() == ("Test Keychain", expected)
     assert all(len(text) <= MAX_ITEM_CHARS for text in chain.items.values())
@@ -125,12 +125,24 @@ def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> No
 
 def test_an_interrupted_write_keeps_the_old_keys() -> None:
     chain = MemoryKeychain()
-    KeychainItem(lambda: chain).change("a", "x" * 1500)
+    KeychainItem(lambda: chain).change({"a": "x" * 1500})
     for writes in range(3):
         chain.writes_left = writes
         with pytest.raises(keyring.errors.PasswordSetError):
-            KeychainItem(lambda: chain).change("a", "y" * 2600)
+            KeychainItem(lambda: chain).change({"a": "y" * 2600})
         assert KeychainItem(lambda: chain).read()[1] == {"a": "x" * 1500}
+
+
+async def test_keys_are_saved_and_deleted_together(secrets: SecretStore, chain: MemoryKeychain) -> None:
+    assert await secrets.set_all({"a": "1", "b": "2"}) == "Test Keychain"
+    chain.writes_left = 1
+    assert await secrets.set_all({"a": "", "b": "", "c": "3"}) == "Test Keychain", "one write"
+    assert [(await secrets.get(name)).value for name in "abc"] == ["", "", "3"]
+    chain.error = OSError("locked")
+    assert await secrets.set_all({"a": "4", "c": ""}) == ""
+    assert await secrets.get("a") == ApiKey("4", "run")
+    chain.error = None
+    assert (await secrets.get("c")).value == "3", "it is still there, and the caller was told so"
 
 
 async def test_without_a_keychain_a_key_is_for_this_run_only() -> None:

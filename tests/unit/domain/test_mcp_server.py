@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.mcp_server import McpServerConfig, suggest_name, validate_server
+from helix_desktop.domain.mcp_server import McpServerConfig, SignIn, suggest_name, validate_server
 from helix_desktop.services.mcp_config import ServerDraft, parse_server_configs
 
 WORD = st.text(min_size=1, max_size=8)
@@ -181,3 +181,19 @@ def test_unparsable_text_is_reported(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_server_configs(text)
     assert caught.value.fix
+
+
+def test_a_key_in_a_header_or_the_url_takes_the_place_of_a_sign_in() -> None:
+    site = McpServerConfig(name="web", url="https://mcp.example.com/@mara")
+    assert not site.has_authorization
+    assert msgspec.structs.replace(site, headers={"authorization": "Basic eA=="}).has_authorization
+    assert msgspec.structs.replace(site, secret_headers=("Authorization",)).has_authorization
+    assert msgspec.structs.replace(site, url="https://mara:x@mcp.example.com/mcp").has_authorization
+
+
+def test_the_tokens_of_a_sign_in_are_in_no_repr() -> None:
+    sign_in = SignIn(
+        url="https://a/mcp", token_url="https://a/t", client_id="c", access_token="s3", refresh_token="s4"
+    )
+    assert not {"s3", "s4"} & set(repr(sign_in).split("'"))
+    assert sign_in.secrets == {"access_token": "s3", "refresh_token": "s4", "client_secret": ""}

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
 from helix_desktop.services.foreign_servers import OfferedServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
@@ -26,6 +27,7 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.offers import ServerOffersBox
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
+from helix_desktop.ui.settings.mcp.sign_in import SignInBox
 from helix_desktop.ui.settings.mcp.texts import (
     STATE_COLORS,
     consent_reason_text,
@@ -245,6 +247,8 @@ class ServerCard(QFrame):
         self._consent_reason = label("", "warn", wrap=True)
         self._consent_files = label("", "note", wrap=True)
         self._consent = self._consent_box()
+        self.sign_in = SignInBox(page.session, name)
+        self._signed_in = label("", "faint", wrap=True)
         self.tools = ToolList(lambda off: self._change(self._servers.set_disabled_tools, "tools", off))
         self.log = LogView()
         self.editor = ServerEditor(tr("Save and start"), page.session, self._save, self.end_editing, name)
@@ -257,12 +261,17 @@ class ServerCard(QFrame):
         remove = PushButton(tr("Remove"), "link", name="remove")
         self._restart.clicked.connect(lambda: self._change(self._servers.restart, "restart"))
         remove.clicked.connect(lambda: page.change(lambda: page.remove(name), "remove"))
+        self._sign_out = PushButton(tr("Sign out"), "link", name="sign_out")
+        self._sign_out.clicked.connect(lambda: self._change(self._servers.sign_out, "sign_out"))
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
-        links = row(*self._toggles.values(), self._restart, remove, None, margins=(-_LINK_PX, 0, 0, 0), gap=2)
+        links = row(
+            *self._toggles.values(), self._restart, self._sign_out, remove, None,
+            margins=(-_LINK_PX, 0, 0, 0), gap=2,
+        )  # fmt: skip
         self.setLayout(
             column(
-                head, self._endpoint, self._cost, self._reason, self._consent, links, self.tools, self.log,
-                self.editor, margins=(16, 12, 12, 10), gap=7,
+                head, self._endpoint, self._cost, self._signed_in, self._reason, self._consent, self.sign_in,
+                links, self.tools, self.log, self.editor, margins=(16, 12, 12, 10), gap=7,
             )
         )  # fmt: skip
 
@@ -318,8 +327,11 @@ class ServerCard(QFrame):
         if self._report is not None and not self.editor.has_edits:
             self.editor.edit(ServerDraft(self._report.config), self._report.missing_secrets)
 
-    def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:
+    def show_report(
+        self, report: McpServerStatus, folder: str, used_names: tuple[str, ...], secret_storage: str
+    ) -> None:
         """Show how the server is doing; `used_names` are the other servers' names."""
+        self.editor.form.show_secret_storage(secret_storage)
         self._report, self.editor.used_names = report, used_names
         self._dot.set_color_token(STATE_COLORS[report.state])
         reported_name = report.reported_name if report.state == "ready" else ""
@@ -336,6 +348,17 @@ class ServerCard(QFrame):
         self._reason.setText(translate(report.why) if failed else "")
         self._reason.setVisible(bool(failed))
         self._consent.setVisible(report.state == "unapproved")
+        self.sign_in.show_server(report.config.url, secret_storage)
+        needs_sign_in = report.state == "signed_out" or self.sign_in.is_running
+        focused = QApplication.focusWidget()
+        if (focused is self._sign_out and not report.is_signed_in) or (
+            focused is not None and self.sign_in.isAncestorOf(focused) and not needs_sign_in
+        ):
+            self._toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
+        self.sign_in.setVisible(needs_sign_in)
+        self._sign_out.setVisible(report.is_signed_in)
+        signed_in = join_sentences(tr("Signed in."), secret_storage)
+        show_text(self._signed_in, signed_in if report.is_signed_in else "")
         sentence, exactly = consent_text(report.config, folder)
         self._consent_summary.setText(sentence)
         self._consent_details.setText(exactly)
@@ -347,8 +370,8 @@ class ServerCard(QFrame):
             tr.plural(len(report.tools), "%n tool", "%n tools") if report.tools else tr("Tools")
         )
         self._toggles["tools"].setVisible(bool(report.tools))
-        self._restart.setVisible(report.state in ("ready", "failed", "starting", "waiting"))
-        self._restart.setText(tr("Start now") if report.state == "failed" else tr("Restart"))
+        self._restart.setVisible(report.state in ("ready", "failed", "signed_out", "starting", "waiting"))
+        self._restart.setText(tr("Start now") if report.state in ("failed", "signed_out") else tr("Restart"))
 
     def enter_secret(self) -> None:
         """Open the fields, with the keyboard in the first secret that has no value."""
@@ -356,7 +379,10 @@ class ServerCard(QFrame):
         self.editor.form.focus_missing_secret()
 
     def open_tools(self) -> None:
-        """Open the list of tools, with the keyboard at what closes it."""
+        """Open the list of tools, with the keyboard at what closes it; without a sign-in, at that."""
+        if not self.sign_in.isHidden():
+            self.sign_in.start.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
         self._toggles["tools"].setChecked(True)
         self._toggles["tools"].setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -502,8 +528,7 @@ class McpPage(Themed, QWidget):
         for report in reports:
             used_names = tuple(name for name in names if name != report.config.name)
             card = self.cards[report.config.name]
-            card.editor.form.show_secret_storage(secret_storage)
-            card.show_report(report, folder, used_names)
+            card.show_report(report, folder, used_names, secret_storage)
 
     def _show_cards(self, folder: str, names: tuple[str, ...]) -> None:
         """Show a card for each server of a folder; what is edited in cards of other folders stays."""
@@ -516,7 +541,7 @@ class McpPage(Themed, QWidget):
             if cards.get(name) is old:
                 continue
             old.hide()
-            if place == folder or not old.editor.has_edits:
+            if place == folder or not (old.editor.has_edits or old.sign_in.is_running):
                 del self._all_cards[place, name]
                 old.deleteLater()
         self.cards = cards

@@ -373,6 +373,8 @@ def _testing_text(config: McpServerConfig) -> str:
 
 
 def _report_status(report: McpServerStatus) -> tuple[str, str]:
+    if report.state == "signed_out":
+        return "ok", tr("It answers, and asks for a sign-in. Save it, then sign in on its card.")
     if report.state != "ready":
         return "failed", translate(report.why) or state_text(report)
     parts = (report.reported_name or tr("Connected"), tools_cost_text(report))

@@ -26,10 +26,12 @@ _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 _STATES = {
     "ready": text("Ready"), "starting": text("Starting…"), "waiting": text("Waiting to start"),
     "failed": text("Failed"), "off": text("Off"), "unapproved": text("Needs your approval"),
+    "signed_out": text("Sign-in needed"),
     "untrusted": text("Folder not trusted"),
 }  # fmt: skip
 STATE_COLORS = {
     "ready": "ok", "starting": "accent", "waiting": "accent", "failed": "error", "unapproved": "warn",
+    "signed_out": "warn",
     "untrusted": "warn", "off": "faint",
 }  # fmt: skip
 
