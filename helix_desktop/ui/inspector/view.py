@@ -28,6 +28,7 @@ from helix_desktop.ui.design.layout.boxes import column, line, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout.stack import LatePage
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
@@ -237,14 +238,67 @@ class _PartView(Themed, QWidget):
         return [self._title.text, *rows, *([] if self._note.isHidden() else [self._note.text()])]
 
 
+class RequestReader(QWidget):
+    """A text of the panel, or a whole request in two views, with the way back."""
+
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: RequestTexts | None = None  # that it shows
+        self._view = "messages"
+        self.page = ContentViewer(wraps=True)
+        back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
+        back.clicked.connect(self.left)
+        self._title = TextLine("", 13, 600)
+        self._note = label("", "note", wrap=True)
+        self._note.setObjectName("request-note")
+        self.switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
+        self.switch.view_selected.connect(self._show_view)
+        self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
+        self._curl_button.clicked.connect(self._copy_curl)
+        self._request_head = ResponsiveRow(self.switch, [self._curl_button])
+        head = row(back, self._title, gap=6, stretch=1)
+        parts = (head, self._note, self._request_head, self.page)
+        self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=3))
+
+    def show_page(self, title: str, text: str) -> None:
+        self._show_head(title, "", None)
+        self.page.show_data(text.encode())
+
+    def show_request(self, texts: RequestTexts) -> None:
+        self._show_head(texts.title, texts.note, texts)
+        self._show_view(self._view)
+
+    def _show_head(self, title: str, note: str, request: RequestTexts | None) -> None:
+        self._texts = request
+        self._title.set_text(title)
+        show_text(self._note, note)
+        self._request_head.setVisible(request is not None)
+        self._curl_button.setVisible(request is not None and bool(request.curl))
+
+    def _show_view(self, view: str) -> None:
+        self._view = view
+        self.switch.show_views(("messages", "json"), view, {})
+        if self._texts is not None:
+            is_json = view == "json"
+            content = self._texts.json if is_json else self._texts.messages
+            self.page.show_content(content, "request.json" if is_json else "")
+
+    def _copy_curl(self) -> None:
+        if self._texts is not None:
+            QGuiApplication.clipboard().setText(self._texts.curl)
+            done = tr("Copied as curl. Set the variables it names.")
+            show_text(self._note, done)
+            announce(self, done)
+
+
 class Inspector(Themed, QWidget):
     text_shown = Signal(bool)  # a text lies over the overview now, or no longer
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: InspectorState | None = None
-        self._request_texts: RequestTexts | None = None  # that the page shows
-        self._request_view = "messages"
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.empty = EmptyState(
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
@@ -253,12 +307,13 @@ class Inspector(Themed, QWidget):
         self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
         self.provider_cache = ProviderCacheCard()
-        self.page = ContentViewer(wraps=True)
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
-        for part in (self._overview(), self._reader(), self.empty, self._unknown):
+        for part in (self._overview(), self.empty, self._unknown):
             self._stack.addWidget(part)
-        self._stack.currentChanged.connect(lambda at: self.text_shown.emit(at == 1))
+        self._late_reader = LatePage(RequestReader)
+        self._late_reader.when_built(self._add_reader)
+        self._stack.currentChanged.connect(lambda _: self.text_shown.emit(self._is_reading))
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self._stack.setCurrentWidget(self._unknown)
@@ -286,41 +341,35 @@ class Inspector(Themed, QWidget):
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
-        self._open_page(title, "", None)
-        self.page.show_data(text.encode())
+        self.reader.show_page(title, text)
+        self._open_reader()
 
     def show_request(self, texts: RequestTexts) -> None:
         """Show a whole request over the overview, in the view that was chosen last."""
-        self._open_page(texts.title, texts.note, texts)
-        self._show_request_view(self._request_view)
+        self.reader.show_request(texts)
+        self._open_reader()
 
-    def _open_page(self, title: str, note: str, request: RequestTexts | None) -> None:
-        self._request_texts = request
-        self._page_title.set_text(title)
-        show_text(self._page_note, note)
-        self._request_head.setVisible(request is not None)
-        self._curl_button.setVisible(request is not None and bool(request.curl))
-        self._stack.setCurrentIndex(1)
-        self.page.text.setFocus()
+    @property
+    def reader(self) -> RequestReader:
+        """Return what shows a text; it is built when it is first asked for."""
+        return self._late_reader.get()
 
-    def _show_request_view(self, view: str) -> None:
-        self._request_view = view
-        self.request_switch.show_views(("messages", "json"), view, {})
-        if self._request_texts is not None:
-            is_json = view == "json"
-            content = self._request_texts.json if is_json else self._request_texts.messages
-            self.page.show_content(content, "request.json" if is_json else "")
+    def _add_reader(self, reader: RequestReader) -> None:
+        reader.left.connect(self.go_back)
+        self._stack.addWidget(reader)
+        retint(reader, self._theme)
 
-    def _copy_curl(self) -> None:
-        if self._request_texts is not None:
-            QGuiApplication.clipboard().setText(self._request_texts.curl)
-            done = tr("Copied as curl. Set the variables it names.")
-            show_text(self._page_note, done)
-            announce(self, done)
+    def _open_reader(self) -> None:
+        self._stack.setCurrentWidget(self.reader)
+        self.reader.page.text.setFocus()
+
+    @property
+    def _is_reading(self) -> bool:
+        return self._stack.currentWidget() is self._late_reader.find()
 
     def close_page(self) -> None:
         """Leave a text without the keyboard: its session goes off the screen."""
-        if self._stack.currentIndex() == 1:
+        if self._is_reading:
             self._stack.setCurrentIndex(0)
 
     def go_back(self) -> None:
@@ -331,7 +380,7 @@ class Inspector(Themed, QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.side))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self._stack.currentIndex() == 1:
+        if event.key() == Qt.Key.Key_Escape and self._is_reading:
             self.go_back()
         else:
             super().keyPressEvent(event)
@@ -425,23 +474,6 @@ class Inspector(Themed, QWidget):
         self.requests.show_fixed(False)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
         return pane(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
-
-    def _reader(self) -> QWidget:
-        back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
-        back.clicked.connect(self.go_back)
-        self._page_title = TextLine("", 13, 600)
-        head = row(back, self._page_title, gap=6, stretch=1)
-        self._page_note = label("", "note", wrap=True)
-        self._page_note.setObjectName("request-note")
-        self.request_switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
-        self.request_switch.view_selected.connect(self._show_request_view)
-        self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
-        self._curl_button.clicked.connect(self._copy_curl)
-        self._request_head = ResponsiveRow(self.request_switch, [self._curl_button])
-        body = column(
-            head, self._page_note, self._request_head, self.page, margins=(12, 9, 12, 12), stretch=3
-        )
-        return pane(body)
 
     def _show_window(self, state: InspectorState) -> None:
         about = "≈ " if state.is_estimated else ""

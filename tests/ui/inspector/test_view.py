@@ -310,13 +310,13 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
 def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:
     """A page over the overview; Esc goes back."""
     pane.show_page("Next request", "system\nYou are an agent.")
-    assert pane.page.text.toPlainText() == "system\nYou are an agent."
-    pane.page.show_data(b"a long line of a call " * 40)
-    assert pane.page.text.horizontalScrollBar().maximum() == 0, "the panel is narrow: lines break"
+    assert pane.reader.page.text.toPlainText() == "system\nYou are an agent."
+    pane.reader.page.show_data(b"a long line of a call " * 40)
+    assert pane.reader.page.text.horizontalScrollBar().maximum() == 0, "the panel is narrow: lines break"
     pane.show_page("Next request", "system\nYou are an agent.")
-    pane.page.copy_content()
+    pane.reader.page.copy_content()
     assert QGuiApplication.clipboard().text() == "system\nYou are an agent."
-    QTest.keyClick(pane.page.text, Qt.Key.Key_Escape)
+    QTest.keyClick(pane.reader.page.text, Qt.Key.Key_Escape)
     assert pane.requests.isVisible()
     pane.set_state(inspector_state(43))
     assert pane.requests.isVisible()
