@@ -301,7 +301,9 @@ async def _check_the_request(rig: WindowRig) -> None:
         await rig.begin("request", FILES, server, **sweeps)
         await rig.run_turn("Read everything")
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
-        assert rig.views.inspector.cost.isHidden()  # nothing cached so far, no price: the total says it
+        assert (
+            rig.views.inspector.breakdown.cost.isHidden()
+        )  # nothing cached so far, no price: the total says it
         rig.window.commands.show_request.trigger()
         inspector = rig.views.inspector
         text = inspector.reader.page.text
