@@ -391,19 +391,36 @@ def _wire_window(
 
 def _build_pages(window_context: WindowContext) -> None:
     window, start = window_context.window, window_context.actions.start
-    pages, window_state = window.session_pages, window_context.window_state
-    chat, cache = ChatPage(pages), CacheBrowser(start, parent=pages)
-    cache.preview.content.remember(window_state.get, window_state.put)
-    timeline, changes = Timeline(parent=pages), ChangesPage(start, parent=pages)
-    changes.detail.remember(window_state.get, window_state.put)
-    survives, inspector = SurvivalPage(pages), Inspector(window.inspector_pane)
+    parent, window_state = window.session_pages, window_context.window_state
+    chat, inspector = ChatPage(parent), Inspector(window.inspector_pane)
+    window.key_bindings.add_page(inspector.keys)
     appearance = window_context.appearance
+
+    def build_cache() -> CacheBrowser:
+        cache = CacheBrowser(start, parent=parent)
+        cache.preview.content.remember(window_state.get, window_state.put)
+        window.key_bindings.add_page(cache.keys)
+        return cache
+
+    def build_changes() -> ChangesPage:
+        changes = ChangesPage(start, parent=parent)
+        changes.detail.remember(window_state.get, window_state.put)
+        window.key_bindings.add_page(changes.keys)
+        return changes
 
     def zoom(theme: Theme) -> None:
         chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
 
-    page_keys = cache.keys, changes.keys, inspector.keys
-    window.add_pages(WindowPages(chat, cache, timeline, changes, survives, inspector, page_keys))
+    window.add_pages(
+        WindowPages(
+            chat,
+            inspector,
+            build_cache,
+            lambda: Timeline(parent=parent),
+            build_changes,
+            lambda: SurvivalPage(parent),
+        )
+    )
     appearance.changed.connect(zoom)
     zoom(appearance.theme)
 

@@ -522,6 +522,7 @@ class CacheBrowser(Themed, QWidget):
         self._session = session
         self.preview.content.diff_requested.connect(self._start_comparing)
         session.changed.connect(self._show_workspace)
+        self._show_workspace()
         session.on_refresh_page("cache", self.refresh)
 
     def _show_workspace(self) -> None:

@@ -347,6 +347,7 @@ class ChangesPage(Themed, QWidget):
         self._session, self._git = session, session.app.git
         self._git.listen(self._show_git)
         session.changed.connect(self._leave)
+        self._leave()
         session.on_refresh_page("changes", self.refresh)
 
     def _leave(self) -> None:

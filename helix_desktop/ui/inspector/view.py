@@ -28,6 +28,7 @@ from helix_desktop.ui.design.layout.boxes import column, line, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout.stack import LatePage
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
@@ -237,28 +238,154 @@ class _PartView(Themed, QWidget):
         return [self._title.text, *rows, *([] if self._note.isHidden() else [self._note.text()])]
 
 
+class Breakdown(Themed, QWidget):
+    """What stands under Details: where the figures come from, what they are of, and what was saved."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._legend: dict[SegmentKind, KeyValue] = {}
+        self.provider_cache = ProviderCacheCard()
+        self.source = SelectableText("", 12, "muted")
+        self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.policy = SelectableText("", 12, "muted")
+        self._legend_box = column(gap=5)
+        self.waiting = WaitingView()
+        self._markers = Pill("", "ok")
+        self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
+        self.saved_bars = SavingsBars()
+        self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
+        survives = PushButton(tr("See what survives"), "link", name="show_survival")
+        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
+        self.setLayout(
+            column(
+                *(self.source, self.cost, self.pending, self.policy, self._legend_box),
+                *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
+                *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
+                row(survives, None),
+            )
+        )
+
+    def show_state(self, state: InspectorState) -> None:
+        self.source.setText(state.source)
+        show_text(self.policy, state.own_policy)
+        show_text(self.pending, state.pending_text)
+        show_text(self.cost, state.cost_text)
+        self.waiting.show_parts(state.waiting)
+        self.waiting.setVisible(bool(state.waiting))
+        self._show_legend(state)
+        self._show_cache(state.cache)
+        for figure in (self._entries, self._disk):  # of the cache now
+            figure.setVisible(not state.past)
+        self.provider_cache.show_state(state.provider_cache)
+
+    def _show_legend(self, state: InspectorState) -> None:
+        """Show the sums of kinds that the list has several rows of, and what it doesn't have."""
+        rows_of = Counter[SegmentKind](row.kind for row in state.rows)
+        visible = [part for part in state.segments if part.tokens > 0 and rows_of[part.kind] != 1]
+        if list(self._legend) != [segment.kind for segment in visible]:
+            rows, self._legend = self._legend, {}
+            for at, segment in enumerate(visible):
+                row = rows.pop(segment.kind, None) or self._legend_row(segment)
+                self._legend[segment.kind] = row
+                self._legend_box.insertWidget(at, row)
+                row.raise_()  # a screen reader reads them in this order
+            for row in rows.values():
+                self._legend_box.removeWidget(row)
+                row.deleteLater()
+        for segment in visible:
+            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens, in_column=True))
+
+    def _legend_row(self, segment: Segment) -> KeyValue:
+        row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
+        row.setToolTip(_explain(segment.kind))
+        retint(row, self._theme)
+        return row
+
+    def _show_cache(self, cache: CacheStats) -> None:
+        self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
+        self._markers.setVisible(cache.markers > 0)
+        self.saved_bars.show_savings(cache.savings)
+        saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
+        self._saved.set_value(tr("Saved in the context"), saved)
+        entries = tr.plural(cache.entries, "%n entry", "%n entries")
+        self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
+        self._disk.set_value(tr("Outputs, on disk"), format_size(cache.stored_size))
+
+
+class RequestReader(QWidget):
+    """A text of the panel, or a whole request in two views, with the way back."""
+
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: RequestTexts | None = None  # that it shows
+        self._view = "messages"
+        self.page = ContentViewer(wraps=True)
+        back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
+        back.clicked.connect(self.left)
+        self._title = TextLine("", 13, 600)
+        self._note = label("", "note", wrap=True)
+        self._note.setObjectName("request-note")
+        self.switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
+        self.switch.view_selected.connect(self._show_view)
+        self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
+        self._curl_button.clicked.connect(self._copy_curl)
+        self._request_head = ResponsiveRow(self.switch, [self._curl_button])
+        head = row(back, self._title, gap=6, stretch=1)
+        parts = (head, self._note, self._request_head, self.page)
+        self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=3))
+
+    def show_page(self, title: str, text: str) -> None:
+        self._show_head(title, "", None)
+        self.page.show_data(text.encode())
+
+    def show_request(self, texts: RequestTexts) -> None:
+        self._show_head(texts.title, texts.note, texts)
+        self._show_view(self._view)
+
+    def _show_head(self, title: str, note: str, request: RequestTexts | None) -> None:
+        self._texts = request
+        self._title.set_text(title)
+        show_text(self._note, note)
+        self._request_head.setVisible(request is not None)
+        self._curl_button.setVisible(request is not None and bool(request.curl))
+
+    def _show_view(self, view: str) -> None:
+        self._view = view
+        self.switch.show_views(("messages", "json"), view, {})
+        if self._texts is not None:
+            is_json = view == "json"
+            content = self._texts.json if is_json else self._texts.messages
+            self.page.show_content(content, "request.json" if is_json else "")
+
+    def _copy_curl(self) -> None:
+        if self._texts is not None:
+            QGuiApplication.clipboard().setText(self._texts.curl)
+            done = tr("Copied as curl. Set the variables it names.")
+            show_text(self._note, done)
+            announce(self, done)
+
+
 class Inspector(Themed, QWidget):
     text_shown = Signal(bool)  # a text lies over the overview now, or no longer
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: InspectorState | None = None
-        self._request_texts: RequestTexts | None = None  # that the page shows
-        self._request_view = "messages"
-        self._legend: dict[SegmentKind, KeyValue] = {}
         self.empty = EmptyState(
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
         )
         self.keys = PageKeys(ContextCommands, self)
         self.requests = RequestList(self.keys)
         mark_pane_stop(self.requests)
-        self.provider_cache = ProviderCacheCard()
-        self.page = ContentViewer(wraps=True)
         self._stack = QStackedLayout(self)
         self._unknown = QWidget()  # until there is a state
-        for part in (self._overview(), self._reader(), self.empty, self._unknown):
+        for part in (self._overview(), self.empty, self._unknown):
             self._stack.addWidget(part)
-        self._stack.currentChanged.connect(lambda at: self.text_shown.emit(at == 1))
+        self._late_reader = LatePage(RequestReader)
+        self._late_reader.when_built(self._add_reader)
+        self._stack.currentChanged.connect(lambda _: self.text_shown.emit(self._is_reading))
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self._stack.setCurrentWidget(self._unknown)
@@ -278,49 +405,59 @@ class Inspector(Themed, QWidget):
             self._stack.setCurrentIndex(0)
         self._show_past(state)
         self._show_window(state)
-        self._show_legend(state)
-        self._show_cache(state.cache)
-        self.provider_cache.show_state(state.provider_cache)
+        if (breakdown := self._late_breakdown.find()) is not None:
+            breakdown.show_state(state)
         self.requests.show_rows(state.rows)
         self.always_sent.show_rows([row for row in state.rows if row.is_fixed])
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
-        self._open_page(title, "", None)
-        self.page.show_data(text.encode())
+        self.reader.show_page(title, text)
+        self._open_reader()
 
     def show_request(self, texts: RequestTexts) -> None:
         """Show a whole request over the overview, in the view that was chosen last."""
-        self._open_page(texts.title, texts.note, texts)
-        self._show_request_view(self._request_view)
+        self.reader.show_request(texts)
+        self._open_reader()
 
-    def _open_page(self, title: str, note: str, request: RequestTexts | None) -> None:
-        self._request_texts = request
-        self._page_title.set_text(title)
-        show_text(self._page_note, note)
-        self._request_head.setVisible(request is not None)
-        self._curl_button.setVisible(request is not None and bool(request.curl))
-        self._stack.setCurrentIndex(1)
-        self.page.text.setFocus()
+    @property
+    def breakdown(self) -> Breakdown:
+        """Return what stands under Details; it is built when it is first asked for."""
+        return self._late_breakdown.get()
 
-    def _show_request_view(self, view: str) -> None:
-        self._request_view = view
-        self.request_switch.show_views(("messages", "json"), view, {})
-        if self._request_texts is not None:
-            is_json = view == "json"
-            content = self._request_texts.json if is_json else self._request_texts.messages
-            self.page.show_content(content, "request.json" if is_json else "")
+    def _add_breakdown(self, breakdown: Breakdown) -> None:
+        self._details_box.insertWidget(0, breakdown)
+        breakdown.lower()  # a screen reader reads it first
+        retint(breakdown, self._theme)
+        if self._state is not None:
+            breakdown.show_state(self._state)
 
-    def _copy_curl(self) -> None:
-        if self._request_texts is not None:
-            QGuiApplication.clipboard().setText(self._request_texts.curl)
-            done = tr("Copied as curl. Set the variables it names.")
-            show_text(self._page_note, done)
-            announce(self, done)
+    def _show_details(self, is_open: bool) -> None:
+        if is_open:
+            self._late_breakdown.get()
+        self._inside.setVisible(is_open)
+
+    @property
+    def reader(self) -> RequestReader:
+        """Return what shows a text; it is built when it is first asked for."""
+        return self._late_reader.get()
+
+    def _add_reader(self, reader: RequestReader) -> None:
+        reader.left.connect(self.go_back)
+        self._stack.addWidget(reader)
+        retint(reader, self._theme)
+
+    def _open_reader(self) -> None:
+        self._stack.setCurrentWidget(self.reader)
+        self.reader.page.text.setFocus()
+
+    @property
+    def _is_reading(self) -> bool:
+        return self._stack.currentWidget() is self._late_reader.find()
 
     def close_page(self) -> None:
         """Leave a text without the keyboard: its session goes off the screen."""
-        if self._stack.currentIndex() == 1:
+        if self._is_reading:
             self._stack.setCurrentIndex(0)
 
     def go_back(self) -> None:
@@ -331,7 +468,7 @@ class Inspector(Themed, QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.side))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self._stack.currentIndex() == 1:
+        if event.key() == Qt.Key.Key_Escape and self._is_reading:
             self.go_back()
         else:
             super().keyPressEvent(event)
@@ -340,10 +477,13 @@ class Inspector(Themed, QWidget):
         self._scroll = QScrollArea(self)
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
-        inside = self._details()
+        self._details_box = column(HelpLink("context"), margins=_SIDES)
+        inside = self._inside = pane(self._details_box)
+        self._late_breakdown = LatePage(lambda: Breakdown(inside))
+        self._late_breakdown.when_built(self._add_breakdown)
         self.details = DisclosureHead(tr("Details"), "", "muted")
         self.details.setObjectName("details")
-        self.details.toggled.connect(inside.setVisible)
+        self.details.toggled.connect(self._show_details)
         inside.hide()
         details = row(self.details, margins=_SIDES)
         body = column(self._total(), self._request(), None, details, inside, margins=_MARGINS, gap=18)
@@ -380,8 +520,6 @@ class Inspector(Themed, QWidget):
         show_text(self._past_note, state.past_note)
         self._request_title.set_text(tr("Request") if state.past else tr("Next request"))
         self.requests.is_read_only = bool(state.past)
-        for figure in (self._entries, self._disk):  # of the cache now
-            figure.setVisible(not state.past)
 
     def _total(self) -> QWidget:
         """Return how full the window is: the total, the bar, and when it is compacted."""
@@ -391,29 +529,6 @@ class Inspector(Themed, QWidget):
         self.until, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
         return pane(column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
-
-    def _details(self) -> QWidget:
-        self.source = SelectableText("", 12, "muted")
-        self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.policy = SelectableText("", 12, "muted")
-        self._legend_box = column(gap=5)
-        self.waiting = WaitingView()
-        self._markers = Pill("", "ok")
-        self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
-        self.saved_bars = SavingsBars()
-        self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
-        survives = PushButton(tr("See what survives"), "link", name="show_survival")
-        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
-        return pane(
-            column(
-                *(self.source, self.cost, self.pending, self.policy, self._legend_box),
-                *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
-                *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
-                row(survives, None),
-                HelpLink("context"),
-                margins=_SIDES,
-            )
-        )
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")
@@ -426,70 +541,14 @@ class Inspector(Themed, QWidget):
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
         return pane(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
 
-    def _reader(self) -> QWidget:
-        back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
-        back.clicked.connect(self.go_back)
-        self._page_title = TextLine("", 13, 600)
-        head = row(back, self._page_title, gap=6, stretch=1)
-        self._page_note = label("", "note", wrap=True)
-        self._page_note.setObjectName("request-note")
-        self.request_switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
-        self.request_switch.view_selected.connect(self._show_request_view)
-        self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
-        self._curl_button.clicked.connect(self._copy_curl)
-        self._request_head = ResponsiveRow(self.request_switch, [self._curl_button])
-        body = column(
-            head, self._page_note, self._request_head, self.page, margins=(12, 9, 12, 12), stretch=3
-        )
-        return pane(body)
-
     def _show_window(self, state: InspectorState) -> None:
         about = "≈ " if state.is_estimated else ""
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
-        self.source.setText(state.source)
         show_text(self.own_count, state.own_count)
         threshold = state.threshold if state.is_managed else 0.0
         self.bar.show_window(state.segments, state.used, state.window, threshold)
         self.until.setText(state.compaction_text)
-        show_text(self.policy, state.own_policy)
-        show_text(self.pending, state.pending_text)
-        show_text(self.cost, state.cost_text)
-        self.waiting.show_parts(state.waiting)
-        self.waiting.setVisible(bool(state.waiting))
-
-    def _show_legend(self, state: InspectorState) -> None:
-        """Show the sums of kinds that the list has several rows of, and what it doesn't have."""
-        rows_of = Counter[SegmentKind](row.kind for row in state.rows)
-        visible = [part for part in state.segments if part.tokens > 0 and rows_of[part.kind] != 1]
-        if list(self._legend) != [segment.kind for segment in visible]:
-            rows, self._legend = self._legend, {}
-            for at, segment in enumerate(visible):
-                row = rows.pop(segment.kind, None) or self._legend_row(segment)
-                self._legend[segment.kind] = row
-                self._legend_box.insertWidget(at, row)
-                row.raise_()  # a screen reader reads them in this order
-            for row in rows.values():
-                self._legend_box.removeWidget(row)
-                row.deleteLater()
-        for segment in visible:
-            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens, in_column=True))
-
-    def _legend_row(self, segment: Segment) -> KeyValue:
-        row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
-        row.setToolTip(_explain(segment.kind))
-        retint(row, self._theme)
-        return row
-
-    def _show_cache(self, cache: CacheStats) -> None:
-        self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
-        self._markers.setVisible(cache.markers > 0)
-        self.saved_bars.show_savings(cache.savings)
-        saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
-        self._saved.set_value(tr("Saved in the context"), saved)
-        entries = tr.plural(cache.entries, "%n entry", "%n entries")
-        self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
-        self._disk.set_value(tr("Outputs, on disk"), format_size(cache.stored_size))
 
     def _scroll_to_current(self, current: QModelIndex) -> None:
         if current.isValid() and self.requests.hasFocus():

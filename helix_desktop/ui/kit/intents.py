@@ -87,22 +87,26 @@ class IntentHandlers:
     def __init__(self) -> None:
         self.async_actions: AsyncActions | None = None
         """Runs what awaits, and shows errors; without it errors are raised, and nothing awaits."""
-        self._handlers: dict[type[Intent], list[Callable[..., Any]]] = {}
+        self._handlers: dict[type[Intent], list[tuple[Callable[[], object], str]]] = {}
 
     def add(self, handler: object) -> None:
         """Let an object handle what methods of its class are marked for."""
-        for name, method in vars(type(handler)).items():
+        self.add_late(type(handler), lambda: handler)
+
+    def add_late(self, kind_of_handler: type, get: Callable[[], object]) -> None:
+        """The same for what may not be there yet: `get` is called for each intent that it handles."""
+        for name, method in vars(kind_of_handler).items():
             for kind in handled_intents(method):
-                self._handlers.setdefault(kind, []).append(getattr(handler, name))
+                self._handlers.setdefault(kind, []).append((get, name))
 
     def knows(self, intent: Intent) -> bool:
         return type(intent) in self._handlers
 
     def perform(self, intent: Intent) -> None:
         """Do what an intent wants; what awaits is begun, and errors are shown where the user looks."""
-        for handler in self._handlers.get(type(intent), ()):
+        for get, name in self._handlers.get(type(intent), ()):
             try:
-                outcome = _call(handler, intent)
+                outcome = _call(getattr(get(), name), intent)
             except HelixError as error:
                 if self.async_actions is None:
                     raise
@@ -113,8 +117,8 @@ class IntentHandlers:
 
     async def run(self, intent: Intent) -> None:
         """Do what an intent wants, to its end. Raises HelixError."""
-        for handler in self._handlers.get(type(intent), ()):
-            outcome = _call(handler, intent)
+        for get, name in self._handlers.get(type(intent), ()):
+            outcome = _call(getattr(get(), name), intent)
             if inspect.iscoroutine(outcome):
                 await outcome
 

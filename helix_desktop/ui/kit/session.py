@@ -188,6 +188,7 @@ class Session(QObject):
     def on_refresh_page(self, page: str, refresh: Callable[[], Coroutine[Any, Any, None] | None]) -> None:
         """The same for what takes longer: while a page is in sight, and else once it comes into sight."""
         self._pages[page] = refresh
+        self._stale_pages.add(page)
 
     def show_page(self, page: str) -> None:
         """Bring a page into sight, as it is now."""

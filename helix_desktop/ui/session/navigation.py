@@ -20,6 +20,8 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import ControlTurn, OpenLink
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
@@ -46,6 +48,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.past import PastController
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date
@@ -227,17 +230,26 @@ class ViewStateController(QObject):
         self._save_timer.timeout.connect(self._save)
         session.changing.connect(self._save_previous)
         session.loaded.connect(self._restore)
-        screens = self._pages
-        for changed in (
-            screens.chat.view.chat_viewport.layout_changed,
-            screens.chat.composer.editor.cursorPositionChanged,
-            screens.chat.composer.editor.selectionChanged,
-            screens.cache.table.entry_selected,
-            screens.cache.filter_bar.changed,
-            screens.timeline.scrolled,
-            screens.changes.list.entry_selected,
-        ):
+        viewport, editor = window.pages.chat.view.chat_viewport, window.pages.chat.composer.editor
+        for changed in (viewport.layout_changed, editor.cursorPositionChanged, editor.selectionChanged):
             changed.connect(self._schedule_save)
+        window.pages.late_cache.when_built(self._follow_cache)
+        window.pages.late_timeline.when_built(self._follow_timeline)
+        window.pages.late_changes.when_built(self._follow_changes)
+
+    def _follow_cache(self, cache: CacheBrowser) -> None:
+        cache.table.entry_selected.connect(self._schedule_save)
+        cache.filter_bar.changed.connect(self._schedule_save)
+        if self._session_id:
+            self._restore_cache(cache)
+
+    def _follow_timeline(self, timeline: Timeline) -> None:
+        timeline.scrolled.connect(self._schedule_save)
+        timeline.set_first_card(self._states.get(self._session_id).card)
+
+    def _follow_changes(self, changes: ChangesPage) -> None:
+        changes.list.entry_selected.connect(self._schedule_save)
+        changes.select_soon(self._states.get(self._session_id).change)
 
     def _schedule_save(self, *_: object) -> None:
         if self._session_id and not self._save_timer.isActive():
@@ -252,9 +264,6 @@ class ViewStateController(QObject):
 
     def _restore(self) -> None:
         conversation, screens = self._session.conversation, self._pages
-        if self._session.workspace.id != self._workspace_id:
-            self._workspace_id = self._session.workspace.id
-            screens.cache.filter_bar.apply_saved(self._last_filter())
         self._session_id = self._session.id
         state = self._states.get(self._session_id)
         key = RowKey.parse(state.row)
@@ -263,12 +272,20 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
             self._restore_cursor(state)
-        if state.entry and not screens.cache.filter_bar.current_filter.is_narrowing:  # it would clear that
-            screens.cache.select(state.entry)
-        if state.card:
-            screens.timeline.set_first_card(state.card)
-        if state.change:
-            screens.changes.select_soon(state.change)
+        if (cache := screens.late_cache.find()) is not None:
+            self._restore_cache(cache)
+        if (timeline := screens.late_timeline.find()) is not None:
+            timeline.set_first_card(state.card)
+        if (changes := screens.late_changes.find()) is not None:
+            changes.select_soon(state.change)
+
+    def _restore_cache(self, cache: CacheBrowser) -> None:
+        if self._session.workspace.id != self._workspace_id:
+            self._workspace_id = self._session.workspace.id
+            cache.filter_bar.apply_saved(self._last_filter())
+        entry = self._states.get(self._session_id).entry
+        if entry and not cache.filter_bar.current_filter.is_narrowing:  # it would clear that
+            cache.select(entry)
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._pages.chat.composer.editor
@@ -293,8 +310,11 @@ class ViewStateController(QObject):
 
     def _save_filter(self) -> None:
         """Keep the cache's filter; a record that is gone or can't be written loses it."""
+        cache = self._pages.late_cache.find()
+        if cache is None:
+            return
         with suppress(HelixError):
-            current = self._pages.cache.filter_bar.saved_filter
+            current = cache.filter_bar.saved_filter
             if current != self._last_filter():
                 filters = self._registry.get(self._workspace_id).cache_filters
                 named = (saved for saved in filters if saved.name)
@@ -302,8 +322,10 @@ class ViewStateController(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._pages
-        state, card = self._states.get(self._session_id), screens.timeline.first_card
-        change = screens.changes.entry
+        state, cache = self._states.get(self._session_id), screens.late_cache.find()
+        timeline, changes = screens.late_timeline.find(), screens.late_changes.find()
+        card = timeline.first_card if timeline is not None else None
+        change = changes.entry if changes is not None else None
         viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
         scrolled = not viewport.is_following and len(viewport.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
@@ -312,7 +334,7 @@ class ViewStateController(QObject):
             offset=round(viewport.scroll_layout.offset, 1) if scrolled else 0.0,
             cursor=-1 if at_end else cursor.position(),
             mark=-1 if at_end else cursor.anchor(),
-            entry=screens.cache.selected,
+            entry=state.entry if cache is None else cache.selected,
             card=state.card if card is None else card,
             change=change.key if change is not None else state.change,
         )

@@ -121,7 +121,8 @@ class PastController(QObject):
             self._conversation = None
         self.step = self.window = self._chat_step = None
         self._reveal = 0
-        self._views.timeline.show_past(None)
+        if (timeline := self._views.late_timeline.find()) is not None:
+            timeline.show_past(None)
         self._views.chat.past_strip.hide()
         self._views.chat.view.is_past = False
         self._views.chat.next_messages.show_past(False)

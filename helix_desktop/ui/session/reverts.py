@@ -63,9 +63,14 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 class RevertFlow:
     def __init__(self, window: MainWindow, session: Session) -> None:
-        self._window, self._session, self._changes = window, session, window.pages.changes
+        self._window, self._session, self._late_changes = window, session, window.pages.late_changes
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         window.intents.add(self)
+
+    async def _refresh_page(self) -> None:
+        """Show what was done on the page before it is reported."""
+        if (page := self._late_changes.find()) is not None:
+            await page.refresh()
 
     async def carry_out(
         self, workspace: OpenWorkspace, session_id: str, plan: RevertPlan
@@ -194,7 +199,7 @@ class RevertFlow:
                 session_id=session_id,
                 is_brief=True,
             )
-            await self._changes.refresh()  # what is on screen when it is reported
+            await self._refresh_page()
             self._session.notify(notice)
         if paths:
             await self.revert(RevertSelection((capture_id,), paths))
@@ -232,7 +237,7 @@ class RevertFlow:
         workspace, session_id = self._session.workspace, self._session.conversation.session.id
         plan = await make_plan(workspace.changes, origin or session_id)
         done = await self.carry_out(workspace, origin or session_id, plan)
-        await self._changes.refresh()  # what is on screen when it is reported
+        await self._refresh_page()
         if done is not None:
             self.report(workspace, session_id, done, undone)
 
@@ -240,7 +245,7 @@ class RevertFlow:
     async def accept(self, paths: Sequence[str]) -> None:
         """Accept changes of these paths; none named: all."""
         await self._session.workspace.changes.accept(self._session.conversation.session.id, paths)
-        await self._changes.refresh()
+        await self._refresh_page()
 
     @handles(CopyPatch)
     async def copy_patch(self, selection: RevertSelection) -> None:
@@ -250,7 +255,8 @@ class RevertFlow:
         else:  # of no capture: what differs from the last commit
             patch = await self._session.app.git.changes(workspace.id).patch(selection.paths)
         QGuiApplication.clipboard().setText(patch)
-        self._changes.detail.show_copied()
+        if (page := self._late_changes.find()) is not None:
+            page.detail.show_copied()
 
     @handles(OpenInEditor)
     async def open_in_editor(self, path: str) -> None:

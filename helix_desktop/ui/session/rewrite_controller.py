@@ -74,7 +74,9 @@ class RewriteController(QObject):
         self.handover_window: HandoverWindow | None = None
         window.intents.add(self)
         tip = tr("Read, edit, compare and write handovers, or start a session from one")
-        keep_tip(window.commands.compact_now, tip, window.pages.timeline.handovers_button.setToolTip)
+        window.pages.late_timeline.when_built(
+            lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
+        )
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
         session.on(HoldSet, self._on_hold_set)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -35,12 +35,12 @@ from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, re
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.layout.stack import LatePage, PageArea
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.kit.commands import PageKeys, action_shortcut
+from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import (
     ClosePage,
     FocusPane,
@@ -194,18 +194,40 @@ def _words(dragged: DragContent) -> str:
     return tr("Only files, folders, images and text can be dropped.")
 
 
-@dataclass(frozen=True, slots=True)
 class WindowPages:
-    """The widgets that fill the center and the inspector pane."""
+    """The widgets that fill the center and the inspector pane; all but chat and inspector are built late.
 
-    chat: ChatPage
-    cache: CacheBrowser
-    timeline: Timeline
-    changes: ChangesPage
-    survives: SurvivalPage
-    inspector: Inspector
-    keys: tuple[PageKeys, ...] = ()
-    """Of those pages that have their own."""
+    To read one, as in `pages.cache`, builds it: who only follows what is shown asks its `LatePage`.
+    """
+
+    def __init__(
+        self,
+        chat: ChatPage,
+        inspector: Inspector,
+        build_cache: Callable[[], CacheBrowser],
+        build_timeline: Callable[[], Timeline],
+        build_changes: Callable[[], ChangesPage],
+        build_survives: Callable[[], SurvivalPage],
+    ) -> None:
+        self.chat, self.inspector = chat, inspector
+        self.late_cache, self.late_timeline = LatePage(build_cache), LatePage(build_timeline)
+        self.late_changes, self.late_survives = LatePage(build_changes), LatePage(build_survives)
+
+    @property
+    def cache(self) -> CacheBrowser:
+        return self.late_cache.get()
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.late_timeline.get()
+
+    @property
+    def changes(self) -> ChangesPage:
+        return self.late_changes.get()
+
+    @property
+    def survives(self) -> SurvivalPage:
+        return self.late_survives.get()
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
@@ -241,7 +263,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
         self._theme = LIGHT
-        self._pages: dict[str, QWidget] = {}
+        self._pages: Mapping[str, LatePage[Any]] = {}
+        self._places: Mapping[str, LatePage[Any]] = {}  # in the center, without a session
         self._is_settings_shown = False
         self._focused_before: QWidget | None = None  # the settings
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
@@ -258,14 +281,14 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._is_one_of_several, self._title_number = False, 1
         self.unnumbered_title = APP_NAME
         self.pages: WindowPages
-        self.welcome: WelcomePage
-        self.no_session: NoSessionPage
-        self.missing_folder: MissingFolderPage
-        self.closed_workspace: ClosedWorkspacePage
+        self.late_welcome: LatePage[WelcomePage]
+        self.late_missing_folder: LatePage[MissingFolderPage]
+        self.late_closed_workspace: LatePage[ClosedWorkspacePage]
+        self.late_no_session: LatePage[NoSessionPage]
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
-        self.search_panel: SearchPanel
+        self.late_search_panel: LatePage[SearchPanel]
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
@@ -292,9 +315,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._panes.set_available(sidebar=True, inspector=False)
 
     def add_pages(self, pages: WindowPages) -> None:
-        """Put in the pages, the places without a session, and the switcher; none of them is shown yet.
+        """Put in the pages, the places without a session, and the panels; none of them is shown yet.
 
-        Pages that were built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
+        Pages that are built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
         in a widget again when that gets a parent.
         """
         from helix_desktop.ui.onboarding.pages import (
@@ -306,36 +329,71 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         from helix_desktop.ui.shell.search_panel import SearchPanel
         from helix_desktop.ui.shell.switcher import Switcher
 
-        self.welcome, self.no_session, self.missing_folder = (
-            WelcomePage(self._center),
-            NoSessionPage(self._center),
-            MissingFolderPage(self._center),
-        )
-        self.closed_workspace = ClosedWorkspacePage(self._center)
+        self.late_welcome = LatePage(lambda: WelcomePage(self._center))
+        self.late_missing_folder = LatePage(lambda: MissingFolderPage(self._center))
+        self.late_closed_workspace = LatePage(lambda: ClosedWorkspacePage(self._center))
+        self.late_no_session = LatePage(lambda: NoSessionPage(self._center))
+        self.late_search_panel = LatePage(lambda: SearchPanel(self))
         self.switcher = Switcher(self, self.help_windows.command_list)
-        self.search_panel = SearchPanel(self)
         self.sidebar.add_session_list()
-        for page_keys in (*pages.keys, self.sidebar.session_list.keys):
-            self.key_bindings.add_page(page_keys)
+        self.key_bindings.add_page(self.sidebar.session_list.keys)
         self.pages = pages
-        self._pages |= {
-            "chat": pages.chat,
-            "cache": pages.cache,
-            "timeline": pages.timeline,
-            "changes": pages.changes,
-            "survives": pages.survives,
+        self.session_pages.addWidget(pages.chat)
+        self._pages = {
+            "chat": LatePage(lambda: pages.chat),
+            "cache": pages.late_cache,
+            "timeline": pages.late_timeline,
+            "changes": pages.late_changes,
+            "survives": pages.late_survives,
         }
-        for page in self._pages.values():
-            self.session_pages.addWidget(page)
-        for place in (self.welcome, self.missing_folder, self.closed_workspace, self.no_session):
-            self._center.addWidget(place)
+        self._pages["chat"].get()
+        self._places = {
+            "welcome": self.late_welcome,
+            "missing": self.late_missing_folder,
+            "closed": self.late_closed_workspace,
+            "empty": self.late_no_session,
+        }
+        for area, late_pages in ((self.session_pages, self._pages), (self._center, self._places)):
+            for late_page in late_pages.values():
+                late_page.when_built(partial(self._add_page, area))
+        self.late_search_panel.when_built(lambda panel: retint(panel, self._theme))
         self.inspector_pane.setLayout(column(pages.inspector))
-        self.commands.new_session.changed.connect(
-            lambda: self.no_session.show_keys(action_shortcut(self.commands.new_session))
-        )
+        self.late_no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
         self.set_theme(self._theme)
+
+    def _add_page(self, area: QStackedWidget, page: QWidget) -> None:
+        area.addWidget(page)
+        self.help_windows.hide_followed_links()
+        retint(page, self._theme)
+
+    def _follow_new_session_keys(self, page: NoSessionPage) -> None:
+        def show_keys() -> None:
+            page.show_keys(action_shortcut(self.commands.new_session))
+
+        self.commands.new_session.changed.connect(show_keys)
+        show_keys()
+
+    @property
+    def welcome(self) -> WelcomePage:
+        return self.late_welcome.get()
+
+    @property
+    def missing_folder(self) -> MissingFolderPage:
+        return self.late_missing_folder.get()
+
+    @property
+    def closed_workspace(self) -> ClosedWorkspacePage:
+        return self.late_closed_workspace.get()
+
+    @property
+    def no_session(self) -> NoSessionPage:
+        return self.late_no_session.get()
+
+    @property
+    def search_panel(self) -> SearchPanel:
+        return self.late_search_panel.get()
 
     def _arrange(self) -> Panes:
         center = QFrame()
@@ -536,15 +594,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def show_center_page(self, center_page: CenterPage) -> None:
         self._center_page = center_page
-        pages = {
-            "opening": self.opening_page,
-            "welcome": self.welcome,
-            "missing": self.missing_folder,
-            "closed": self.closed_workspace,
-            "empty": self.no_session,
-            "work": self.session_pages,
-        }
-        self._center.setCurrentWidget(pages[center_page])
+        built = {"opening": self.opening_page, "work": self.session_pages}
+        self._center.setCurrentWidget(built.get(center_page) or self._places[center_page].get())
         self.commands.meet(OPEN_SESSION, center_page == "work")
         self.commands.meet(OPEN_WORKSPACE, center_page in {"empty", "work"})
         self._enable_close_page()
@@ -553,7 +604,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     @handles(ShowPage)
     def show_page(self, name: str) -> None:
         """Show chat, cache, timeline, changes or survives, with which the next start doesn't begin."""
-        self.session_pages.setCurrentWidget(self._pages[name])
+        self.session_pages.setCurrentWidget(self._pages[name].get())
         self.top_bar.show_page(name)
         leaves_settings = self._is_settings_shown
         self._set_settings_shown(False)
@@ -567,14 +618,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def focus_page(self, name: str) -> None:
         """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
-        pages = {
-            "chat": self.pages.chat.composer.editor,
-            "cache": self.pages.cache.table,
-            "timeline": self.pages.timeline,
-            "changes": self.pages.changes,
-            "survives": self.pages.survives,
-        }
-        pages[name].setFocus(Qt.FocusReason.OtherFocusReason)
+        page: QWidget = self._pages[name].get()
+        if name == "chat":
+            page = self.pages.chat.composer.editor
+        elif name == "cache":
+            page = self.pages.cache.table
+        page.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""
@@ -586,7 +635,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         return "settings" if self._is_settings_shown else self._session_page()
 
     def _session_page(self) -> str:
-        return next(name for name, page in self._pages.items() if page is self.session_pages.currentWidget())
+        shown = self.session_pages.currentWidget()
+        return next(name for name, page in self._pages.items() if page.find() is shown)
 
     def add_settings(self, names: QWidget, head: QWidget, pages: QWidget) -> None:
         """Put in the settings: the names of their pages at the place of the sidebar, and the pages.

@@ -315,6 +315,7 @@ class Timeline(Themed, QWidget):
         """Show what happened to the context of the session on screen, from the next `refresh` on."""
         self._session = session
         session.changed.connect(self._leave)
+        self._leave()
         session.on_refresh_page("timeline", self.refresh)
 
     def _leave(self) -> None:

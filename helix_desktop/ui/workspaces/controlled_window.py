@@ -8,6 +8,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -29,6 +31,8 @@ from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.ui.survival.page import SurvivalPage
+from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -76,15 +80,16 @@ class ControlledWindow:
         SessionFigures(window, session)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
-        pages.timeline.follow(session)
-        pages.changes.follow(session)
-        for page in (pages.timeline, pages.changes):
-            window.intents.add(page)
+        for late_page, kind in (
+            (pages.late_timeline, Timeline),
+            (pages.late_changes, ChangesPage),
+            (pages.late_cache, CacheBrowser),
+            (pages.late_survives, SurvivalPage),
+        ):
+            late_page.when_built(lambda page: page.follow(session))
+            window.intents.add_late(kind, late_page.get)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
-        pages.cache.follow(session)
-        window.intents.add(pages.cache)
-        pages.survives.follow(session)
         self.composer = ComposerController(window, session, self.windows.drafts)
         add_completions(self.composer, session, window.commands)
         self.turn = TurnController(window, session, self.composer)

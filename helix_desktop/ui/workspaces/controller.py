@@ -90,13 +90,19 @@ class WorkspaceController(QObject):
         start = session.start
         window.intents.add(self)
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
-        window.missing_folder.read_only_requested.connect(
-            lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
+        window.late_missing_folder.when_built(
+            lambda page: page.read_only_requested.connect(
+                lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
+            )
         )
-        window.closed_workspace.retry_requested.connect(
-            lambda: start(self.open_workspace(session.workspace_id), "open again")
+        window.late_closed_workspace.when_built(
+            lambda page: page.retry_requested.connect(
+                lambda: start(self.open_workspace(session.workspace_id), "open again")
+            )
         )
-        window.welcome.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
+        window.late_welcome.when_built(
+            lambda page: page.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
+        )
 
     async def restore_last(
         self, path: Path | None = None, sample: bool = False, place: ShownSession = NO_SESSION

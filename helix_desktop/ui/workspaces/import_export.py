@@ -74,7 +74,6 @@ class ImportExportController(QObject):
         self._window, self._windows, self._services = window, windows, session.app
         self._session, self._workspace_controller = session, workspace_controller
         self._start = session.start
-        self._entry_actions = window.pages.cache.entry_actions
         window.intents.add(self)
 
     @handles(Export)
@@ -84,7 +83,8 @@ class ImportExportController(QObject):
             await (self.export(workspace_id) if workspace_id else self._export_session(session_id))
             return
         workspace = self._session.opened
-        digests = self._entry_actions.digests_of(is_readable) if self._window.page() == "cache" else []
+        is_in_cache = self._window.page() == "cache"
+        digests = self._window.pages.cache.entry_actions.digests_of(is_readable) if is_in_cache else ()
         choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
         if workspace is not None:
             name = self._services.registry.get(workspace.id).name

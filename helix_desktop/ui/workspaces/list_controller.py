@@ -20,6 +20,7 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.onboarding.pages import MissingFolderPage
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController, start_folder
 from helix_desktop.words.translation import Translator
@@ -38,15 +39,18 @@ class WorkspaceListController(QObject):
         super().__init__(window)
         self._window, self._services = window, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        start, missing = session.start, window.missing_folder
-        missing.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
-        missing.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
+        window.late_missing_folder.when_built(self._follow_missing_folder)
         self._git = session.app.git
         self._git.listen(lambda _: workspace_controller.sidebar.show_workspaces())
         workspace_controller.workspace_opened.connect(self._git.refresh)
         workspace_controller.on(TurnChanged | ChangesRecorded | ToolAnswered, self._on_update)
         window.intents.add(self)
         window.activated.connect(self._refresh_open)
+
+    def _follow_missing_folder(self, page: MissingFolderPage) -> None:
+        session, start = self._session, self._session.start
+        page.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
+        page.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
 
     @handles(ShowFolder)
     def _show_folder(self, workspace_id: str) -> None:

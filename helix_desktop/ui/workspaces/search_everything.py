@@ -21,7 +21,7 @@ from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.search_panel import MoreRow, ResultGroup, ResultRow
+from helix_desktop.ui.shell.search_panel import MoreRow, ResultGroup, ResultRow, SearchPanel
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
@@ -137,14 +137,20 @@ class SearchController(QObject):
         navigation: SessionNavigation,
     ) -> None:
         super().__init__(window)
-        self._window, self._panel, self._session = window, window.search_panel, session
+        self._window, self._session = window, session
+        self._panel: SearchPanel  # once it has been opened
         self._workspaces, self._navigation = workspace_controller, navigation
         self._search = RunningSearch(self, session, self._show)
         self._announced = SearchRequest("")
-        self._panel.requested.connect(self._request)
-        self._panel.chosen.connect(self._choose)
-        self._panel.closed.connect(self._search.end)
-        session.changed.connect(lambda: self._panel.allow_here(session.has_workspace))
+        window.late_search_panel.when_built(self._follow)
+
+    def _follow(self, panel: SearchPanel) -> None:
+        session, self._panel = self._session, panel
+        panel.requested.connect(self._request)
+        panel.chosen.connect(self._choose)
+        panel.closed.connect(self._search.end)
+        panel.allow_here(session.has_workspace)
+        session.changed.connect(lambda: panel.allow_here(session.has_workspace))
 
     def _request(self) -> None:
         """Search for what the panel says, in place of what is searched for now."""

@@ -21,6 +21,7 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, ShowServer, handles
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.session.model_menu import (
     ADD_PROVIDER,
     EffortController,
@@ -65,12 +66,10 @@ class SettingsController(QObject):
         self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
         self.preparation = ReplayPreparation(session, self.replays)
-        start = session.start
         self._effort = EffortController(window, session, lambda: self._open("providers"))
         follow_model_change(session, self._offer_models, self._use_in_session)
         MissingKeys(window, session, self._enter_key)
         composer = window.pages.chat.composer
-        settings.follow("model", window.welcome.show_model)
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         settings.follow("shortcuts", self._use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
@@ -79,22 +78,29 @@ class SettingsController(QObject):
         appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
-        for requested in (window.welcome.provider_requested, window.pages.chat.model_requested):
-            requested.connect(lambda: start(self._run_on_providers_page(ProvidersPage.add), "add a provider"))
-        window.welcome.key_entered.connect(
+        window.pages.chat.model_requested.connect(self._add_provider)
+        window.late_welcome.when_built(self._follow_welcome)
+        window.activated.connect(self._follow_other_window)
+        session.changed.connect(self._follow_workspace)
+        session.app.settings_listeners.append(lambda *_: self._follow_other_window())
+        self._offer_pages()
+
+    def _follow_welcome(self, welcome: WelcomePage) -> None:
+        start, found_servers = self._session.start, welcome.found_servers
+        self._settings.follow("model", welcome.show_model)
+        welcome.provider_requested.connect(self._add_provider)
+        welcome.key_entered.connect(
             lambda key: start(self._run_on_providers_page(lambda page: page.add_key(key)), "add a key")
         )
-        found_servers = window.welcome.found_servers
-        window.welcome.scan_requested.connect(
+        welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
         )
         found_servers.add_requested.connect(
             lambda server: start(self._add_found_server(server), "add a local server")
         )
-        window.activated.connect(self._follow_other_window)
-        session.changed.connect(self._follow_workspace)
-        session.app.settings_listeners.append(lambda *_: self._follow_other_window())
-        self._offer_pages()
+
+    def _add_provider(self) -> None:
+        self._session.start(self._run_on_providers_page(ProvidersPage.add), "add a provider")
 
     def _offer_pages(self) -> None:
         """Offer each page in the command palette."""

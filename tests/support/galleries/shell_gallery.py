@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,11 @@ def make_window() -> MainWindow:
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
-    pages: Any = map(placeholder, ("Chat", "Cache", "Timeline", "Changes", "What survives", "Context"))
-    window.add_pages(WindowPages(*pages))
+    late_pages: Any = (
+        partial(placeholder, name) for name in ("Cache", "Timeline", "Changes", "What survives")
+    )
+    here: Any = map(placeholder, ("Chat", "Context"))
+    window.add_pages(WindowPages(*here, *late_pages))
     window.show_center_page("welcome")
     return window
 

@@ -11,7 +11,7 @@ from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPa
 
 def make_window(saved_state: dict[str, bytes]) -> MainWindow:
     """Return a window with a dictionary as its layout store, not yet shown."""
-    placeholders: Any = (QTextEdit(), *(QWidget() for _ in range(5)))
+    placeholders: Any = (QTextEdit(), QWidget(), *[QWidget] * 4)
     pages = WindowPages(*placeholders)
     window = MainWindow(LayoutStore(lambda key: saved_state.get(key, b""), saved_state.__setitem__))
     window.add_pages(pages)

@@ -119,4 +119,4 @@ async def check_cache_totals(rig: WindowRig) -> str:
 
 
 def _entries_value(rig: WindowRig) -> Any:
-    return rig.views.inspector._entries
+    return rig.views.inspector.breakdown._entries

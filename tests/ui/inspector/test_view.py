@@ -45,10 +45,13 @@ def pane(qtbot: QtBot) -> Inspector:
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.source.text()) == ("14.6k", "By the provider's count")
+    assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
     assert pane.until.text() == "Handover at 85 %, 5.8k left."
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.source.text()) == ("≈ 20.9k", "Estimated from the provider's last report")
+    assert (pane.used.text, pane.breakdown.source.text()) == (
+        "≈ 20.9k",
+        "Estimated from the provider's last report",
+    )
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
@@ -56,16 +59,17 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
     pane.details.click()
     state = inspector_state()
     counts = Counter(str(row.kind) for row in state.rows)
-    assert {kind for kind in pane._legend if counts[kind] == 1} == set()
-    assert {"output", "assistant", "free", "reserve"} <= pane._legend.keys()
+    assert {kind for kind in pane.breakdown._legend if counts[kind] == 1} == set()
+    assert {"output", "assistant", "free", "reserve"} <= pane.breakdown._legend.keys()
     without = tuple(
         replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
     )
     pane.set_state(replace(state, segments=without))
-    assert "recalled" not in pane._legend
-    assert pane._legend["free"].accessibleName() == "Free: 7.4k"
+    assert "recalled" not in pane.breakdown._legend
+    assert pane.breakdown._legend["free"].accessibleName() == "Free: 7.4k"
     pane.set_state(state)
-    rows = [pane._legend[segment.kind] for segment in state.segments if segment.kind in pane._legend]
+    legend = pane.breakdown._legend
+    rows = [legend[segment.kind] for segment in state.segments if segment.kind in legend]
     qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
     qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
 
@@ -93,12 +97,13 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
 
 
 def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
-    hidden = (pane.source, pane.pending, pane.saved_bars, pane.provider_cache, pane.waiting)
-    assert not any(part.isVisible() for part in (*hidden, *pane._legend.values()))
+    parts = pane.breakdown
+    hidden = (parts.source, parts.pending, parts.saved_bars, parts.provider_cache, parts.waiting)
+    assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
     pane.details.click()
-    assert all(part.isVisible() for part in (*hidden, *pane._legend.values()))
+    assert all(part.isVisible() for part in (*hidden, *parts._legend.values()))
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
@@ -158,7 +163,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     right = max(right for _, _, right in pane.bar._spans())
     assert right == pytest.approx(pane.bar.width() * used / state.window, abs=1)
     outputs = next(part.tokens for part in parts if part.kind == "output")
-    assert pane._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
+    assert pane.breakdown._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
 
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
@@ -169,10 +174,10 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
 
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
     pane.details.click()
-    assert pane.pending.isVisible()
-    assert "12 facts wait" in pane.pending.text()
+    assert pane.breakdown.pending.isVisible()
+    assert "12 facts wait" in pane.breakdown.pending.text()
     pane.set_state(replace(inspector_state(), pending_text=""))
-    assert not pane.pending.isVisible()
+    assert not pane.breakdown.pending.isVisible()
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
@@ -242,11 +247,11 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
 
 
 def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
-    assert pane.saved_bars.accessibleName().startswith(
+    assert pane.breakdown.saved_bars.accessibleName().startswith(
         "Tokens saved: Cached 1.2k · Note 2.9k · Handover 2.1k"
     )
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
-    assert pane.saved_bars.isHidden()
+    assert pane.breakdown.saved_bars.isHidden()
     # What the outputs take is not what all data of the workspace takes.
     names = [row.accessibleName() for row in pane.findChildren(KeyValue)]
     assert "Outputs, on disk: 80 B" in names
@@ -310,13 +315,13 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
 def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:
     """A page over the overview; Esc goes back."""
     pane.show_page("Next request", "system\nYou are an agent.")
-    assert pane.page.text.toPlainText() == "system\nYou are an agent."
-    pane.page.show_data(b"a long line of a call " * 40)
-    assert pane.page.text.horizontalScrollBar().maximum() == 0, "the panel is narrow: lines break"
+    assert pane.reader.page.text.toPlainText() == "system\nYou are an agent."
+    pane.reader.page.show_data(b"a long line of a call " * 40)
+    assert pane.reader.page.text.horizontalScrollBar().maximum() == 0, "the panel is narrow: lines break"
     pane.show_page("Next request", "system\nYou are an agent.")
-    pane.page.copy_content()
+    pane.reader.page.copy_content()
     assert QGuiApplication.clipboard().text() == "system\nYou are an agent."
-    QTest.keyClick(pane.page.text, Qt.Key.Key_Escape)
+    QTest.keyClick(pane.reader.page.text, Qt.Key.Key_Escape)
     assert pane.requests.isVisible()
     pane.set_state(inspector_state(43))
     assert pane.requests.isVisible()
@@ -375,8 +380,8 @@ def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
     pane.details.click()
     caching = ["Caching", "Ready: 2k", "Kept: 1k", "Once that pays."]
-    assert pane.waiting.texts() == [*caching, "Noting", "Now: 9 %"]
+    assert pane.breakdown.waiting.texts() == [*caching, "Noting", "Now: 9 %"]
     pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
-    assert pane.waiting.texts() == ["Caching", "Ready: 9k"]
+    assert pane.breakdown.waiting.texts() == ["Caching", "Ready: 9k"]
     pane.set_state(replace(inspector_state(), waiting=()))
-    assert not pane.waiting.isVisible()
+    assert not pane.breakdown.waiting.isVisible()

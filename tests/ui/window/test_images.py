@@ -148,5 +148,6 @@ async def _check_a_refused_image(rig: WindowRig) -> None:
 
 def _inspector_says(rig: WindowRig, start: str) -> bool:
     return any(
-        widget.accessibleName().startswith(start) for widget in rig.views.inspector.findChildren(QWidget)
+        widget.accessibleName().startswith(start)
+        for widget in rig.views.inspector.breakdown.findChildren(QWidget)
     )

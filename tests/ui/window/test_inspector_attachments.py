@@ -47,7 +47,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         (_, event) = rig.events(UserSpoke)
         assert attached.tokens > sum(one.tokens for one in event.attachments) / 2
         assert not [row for row in _rows(rig) if row.kind == "recalled"]
-        legend = rig.views.inspector._legend
+        legend = rig.views.inspector.breakdown._legend
         assert "recalled" not in legend
         assert "that you attached" in legend["user"].toolTip()
         await rig.wiring.recalls.recall(event.attachments[0].digest, 0, 0)

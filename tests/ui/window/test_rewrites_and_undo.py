@@ -301,17 +301,19 @@ async def _check_the_request(rig: WindowRig) -> None:
         await rig.begin("request", FILES, server, **sweeps)
         await rig.run_turn("Read everything")
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
-        assert rig.views.inspector.cost.isHidden()  # nothing cached so far, no price: the total says it
+        assert (
+            rig.views.inspector.breakdown.cost.isHidden()
+        )  # nothing cached so far, no price: the total says it
         rig.window.commands.show_request.trigger()
         inspector = rig.views.inspector
-        text = inspector.page.text
+        text = inspector.reader.page.text
         await until(lambda: text.isVisible() and text.toPlainText(), "its text")
         masked = rig.conversation.session.transcript.messages.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
         assert output_marker(masked.event) in text.toPlainText()
-        inspector.request_switch.view_selected.emit("json")
-        inspector.page.copy_content()
+        inspector.reader.switch.view_selected.emit("json")
+        inspector.reader.page.copy_content()
         copied = json.loads(QGuiApplication.clipboard().text())
         await rig.run_turn("And now?")
         sent = server.bodies[-1]

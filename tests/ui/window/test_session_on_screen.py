@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.ui.kit.intents import Compact, Undo
+from helix_desktop.ui.design.layout.stack import LatePage
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom
 from helix_desktop.ui.kit.session import SessionMissing
 from tests.support.window.window_rig import act, open_window, until
 
@@ -70,6 +74,32 @@ async def test_a_page_is_read_once_it_is_in_sight(qapp: QApplication, tmp_path: 
         assert not rig.views.timeline.chart.scrubber.steps
         rig.window.show_page("timeline")
         await until(lambda: rig.views.timeline.chart.scrubber.steps, "the timeline")
+
+
+async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.run_turn("Hello")
+        pages, window = rig.views, rig.window
+        late_pages: dict[str, LatePage[Any]] = {
+            "cache": pages.late_cache,
+            "timeline": pages.late_timeline,
+            "changes": pages.late_changes,
+            "survives": pages.late_survives,
+        }
+        assert {name for name, late_page in late_pages.items() if late_page.find() is not None} == set()
+        rig.perform(SetTheme("dark"))
+        rig.perform(Zoom(2))
+        for name, late_page in late_pages.items():
+            await act(partial(window.show_page, name))
+            page = late_page.find()
+            assert page is not None
+            assert page.isVisible()
+            assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
+            assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
+            assert page.grab().toImage().pixelColor(1, 1) == window.theme.canvas
+        sentences = [words.text() for words in pages.cache.empty.findChildren(QLabel)]
+        assert any("as the agent works" in sentence for sentence in sentences), "it knows the workspace"
 
 
 async def test_a_page_of_opening_that_comes_too_late_takes_no_session_away(

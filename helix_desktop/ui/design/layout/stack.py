@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QStackedWidget
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+P = TypeVar("P", bound=QWidget)
+
+
+class LatePage(Generic[P]):
+    """A page that is built when it is first asked for, which is when the user goes there."""
+
+    def __init__(self, build: Callable[[], P]) -> None:
+        self._build = build
+        self._page: P | None = None
+        self._handlers: list[Callable[[P], object]] = []
+
+    def get(self) -> P:
+        if self._page is None:
+            self._page = self._build()
+            for handler in self._handlers:
+                handler(self._page)
+        return self._page
+
+    def find(self) -> P | None:
+        """Return the page; None while it is not built."""
+        return self._page
+
+    def when_built(self, handler: Callable[[P], object]) -> None:
+        """Call `handler` with the page once it is built, after those before it; now if it is."""
+        self._handlers.append(handler)
+        if self._page is not None:
+            handler(self._page)
 
 
 class PageArea(QStackedWidget):

@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.cache.entry_actions import RecallMany
+from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachEntries,
     AttachFiles,
@@ -282,14 +283,18 @@ class RecallController(QObject):
     def __init__(self, window: MainWindow, session: Session, attachments: DraftAttachments) -> None:
         super().__init__(window)
         self._window, self._session, self._attachments = window, session, attachments
-        self._preview = window.pages.cache.preview
+        self._preview: Preview  # of the cache, once that is built
         self._matches: Attachment | None = None  # of find's words, counted last
         self._search: asyncio.Task[None] | None = None
         window.intents.add(self)
-        self._preview.matches_requested.connect(self._recall_matches)
-        self._preview.content.find_bar.found.connect(self._forget_matches)
-        self._preview.matches_found.connect(self._look)
         self._start = session.start
+        window.pages.late_cache.when_built(lambda cache: self._follow(cache.preview))
+
+    def _follow(self, preview: Preview) -> None:
+        self._preview = preview
+        preview.matches_requested.connect(self._recall_matches)
+        preview.content.find_bar.found.connect(self._forget_matches)
+        preview.matches_found.connect(self._look)
 
     @handles(Recall)
     async def recall(self, digest: str, first: int, last: int) -> None:
