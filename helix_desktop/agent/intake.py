@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.context.intake.descriptions import describe_output, describe_text, lines_before_part
+from helix_desktop.context.intake.descriptions import describe_output, lines_before_part
 from helix_desktop.context.intake.marker import MaskableCall, mask_arguments
 from helix_desktop.context.intake.output_forms import (
     MIN_BUDGET,
@@ -150,12 +150,12 @@ class Intake:
                 text.encode("utf-8", "surrogatepass"),
                 calls_by_id[masked.call.call_id].name,
                 call_target(calls_by_id[masked.call.call_id].arguments),
-                describe_text(text),
+                about,
                 next(counts),
                 "argument",
             )
             for masked in shortened
-            for digest, text in zip(masked.call.digests, masked.texts, strict=True)
+            for digest, text, about in zip(masked.call.digests, masked.texts, masked.about, strict=True)
         ]
 
     async def from_tool_result(

@@ -26,13 +26,13 @@ from helix_desktop.foreign.items import (
     as_text,
     decode_object,
     read_record,
+    time_ms,
 )
 from helix_desktop.foreign.sources import (
     HISTORY_NAMES,
     SESSION_COLUMNS,
     Source,
     open_database,
-    open_plain,
     read_document,
     recognize,
     session_row,
@@ -247,11 +247,9 @@ def _id_of(source: Source, named: str) -> str:
 
 
 def _newest_title(source: Source) -> str:
-    """Return the last title near the end of a file; empty if none is there."""
+    """Return the last title near the end of a file; empty if none is there, or the file is compressed."""
     title, reader = "", source.reader()
-    with suppress(OSError), open_plain(source.path) as file:
-        if source.path.suffix in (".gz", ".zst"):
-            return ""
+    with suppress(OSError), source.path.open("rb") as file:
         file.seek(max(0, source.path.stat().st_size - _TAIL_BYTES))
         for raw in file.read(_TAIL_BYTES).splitlines()[1:]:
             record = decode_object(raw) if b"itle" in raw else None
@@ -296,10 +294,11 @@ def _with_subagents(sessions: Iterator[FoundSession]) -> Iterator[FoundSession]:
 
 def _codex_parent(found: FoundSession) -> str:
     """Return the session that a session of Codex works for; empty for none."""
-    for record in found.source.records():
-        meta = as_dict(as_dict(decode_object(record.raw)).get("payload"))
-        spawned = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
-        return as_text(spawned.get("parent_thread_id")) or as_text(meta.get("parent_thread_id"))
+    with suppress(OSError):
+        for record in found.source.records():
+            meta = as_dict(as_dict(decode_object(record.raw)).get("payload"))
+            spawned = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
+            return as_text(spawned.get("parent_thread_id")) or as_text(meta.get("parent_thread_id"))
     return ""
 
 
@@ -331,16 +330,15 @@ def _opencode_rows(path: Path) -> list[_OpencodeSession]:
         rows = database.execute(
             f"SELECT {SESSION_COLUMNS} FROM session ORDER BY time_updated DESC"
         ).fetchall()
-        sizes = dict(database.execute("SELECT session_id, SUM(LENGTH(data)) FROM part GROUP BY session_id"))
+        sizes = dict(database.execute("SELECT session_id, TOTAL(LENGTH(data)) FROM part GROUP BY session_id"))
     return [
-        (session_row(row), Source("opencode", path, "database", str(row[0])), sizes.get(row[0], 0))
+        (session_row(row), Source("opencode", path, "database", str(row[0])), int(sizes.get(row[0], 0)))
         for row in rows
     ]
 
 
 def _updated(info: dict[str, object]) -> int:
-    updated = as_dict(info.get("time")).get("updated")
-    return updated if isinstance(updated, int) else 0
+    return time_ms(as_dict(info.get("time")).get("updated"))
 
 
 def _opencode_sessions(sessions: list[_OpencodeSession]) -> Iterator[FoundSession]:

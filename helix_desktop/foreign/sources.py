@@ -1,10 +1,12 @@
 """Where the records of a session stand: lines of a file, entries of a list, files of a folder, a database.
 
-Everything is opened for reading only. A database is read from a copy: SQLite writes beside the file it reads.
+Everything is opened for reading only. A database is read from a copy: reading takes longer than its agent
+would wait for it.
 """
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -17,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import msgspec
 import zstandard
@@ -48,7 +50,7 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MAX_BYTES = 1024 * 1024 * 1024  # of a JSON document; of the lines of a file, plus _MAX_RATIO times its size
 _MAX_RATIO = 1000  # of compression
 
-UNPACKING_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
+_UNPACKING_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 """What reading a compressed file raises that is cut off or damaged."""
 
 SourceKind = Literal["lines", "history", "files", "database", "export"]
@@ -117,14 +119,14 @@ class Source(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def open_plain(path: Path) -> Iterator[BinaryIO]:
+def _open_plain(path: Path) -> Iterator[io.BufferedIOBase]:
     """Open a file that may be compressed with gzip or zstd. Raises OSError."""
     with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(_GZIP):
             with gzip.GzipFile(fileobj=file, mode="rb") as plain:
-                yield plain  # type: ignore[misc]  # it reads as a file does
+                yield plain
         elif magic == _ZSTD:
             with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as stream:
                 yield io.BufferedReader(stream)
@@ -133,14 +135,20 @@ def open_plain(path: Path) -> Iterator[BinaryIO]:
 
 
 def _lines(path: Path, max_bytes: int) -> Iterator[bytes]:
-    """Yield the lines of a file that are not blank; not the last one while it is only half written."""
+    """Yield the lines of a file that are not blank; not the last one while it is only half written.
+
+    Where a compressed file is damaged an empty line stands for the rest.
+    """
     left, is_rest = max_bytes or _MAX_BYTES + _MAX_RATIO * path.stat().st_size, False
-    with open_plain(path) as file:
+    with _open_plain(path) as file:
         while left > 0:
             try:
                 raw = file.readline(min(MAX_LINE_BYTES, left))
-            except UNPACKING_ERRORS:
+            except EOFError:
                 return  # the compressed file is cut off
+            except _UNPACKING_ERRORS:
+                yield b""
+                return
             if not raw:
                 return
             left -= len(raw)
@@ -295,14 +303,33 @@ def _opencode_files(storage: Path, session_id: str) -> Iterator[bytes]:
 
 @contextmanager
 def open_database(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a copy of a database. Raises OSError, sqlite3.Error."""
+    """Open a copy of a database, which may be in use. Raises OSError, sqlite3.Error."""
     with tempfile.TemporaryDirectory(prefix="helix-import-") as folder:
         copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        with suppress(FileNotFoundError):
-            shutil.copyfile(path.with_name(f"{path.name}-wal"), copy.with_name(f"{copy.name}-wal"))
+        _copy_database(path, copy)
         with closing(sqlite3.connect(copy)) as database:
             yield database
+
+
+def _copy_database(path: Path, copy: Path) -> None:
+    """Copy a database as it is at one moment, under SQLite's locks. Raises OSError, sqlite3.Error.
+
+    SQLite refuses where it would have to write: an index of the write-ahead log, or what it rolls back. That
+    is so while nobody has the database open, and then its files can be copied.
+    """
+    index = Path(f"{path}-shm")
+    has_index, live = index.exists(), f"{path.absolute().as_uri()}?mode=ro&readonly_shm=1"
+    try:
+        with closing(sqlite3.connect(live, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+        for suffix in ("", "-wal", "-journal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        if index.exists() and not has_index:  # opened meanwhile
+            _copy_database(path, copy)
 
 
 def row_object(data: object) -> dict[str, Any]:
@@ -365,13 +392,22 @@ def _opencode_export(path: Path) -> Iterator[bytes]:
 _SAMPLED_LINES = 30
 
 
+def _beginning_of(path: Path) -> bytes:
+    """Return the first bytes of a file that may be compressed, and damaged behind them. Raises OSError."""
+    start = b""
+    with _open_plain(path) as file:
+        try:
+            while len(start) < _CHUNK_BYTES and (more := file.read1(_CHUNK_BYTES)):
+                start += more
+        except _UNPACKING_ERRORS as error:
+            if not start:
+                raise OSError(errno.EIO, str(error)) from error
+    return start
+
+
 def recognize(path: Path) -> Source | None:
     """Return the source that a file is; None if no agent writes such a file. Raises OSError."""
-    with open_plain(path) as file:
-        try:
-            start = file.read(_CHUNK_BYTES).lstrip()
-        except UNPACKING_ERRORS:
-            return None
+    start = _beginning_of(path).lstrip()
     if path.name in HISTORY_NAMES:
         is_roo = (path.parent / "history_item.json").exists() or any(
             "roo" in part.name.lower() for part in list(path.parents)[1:3]

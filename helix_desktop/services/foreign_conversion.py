@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.intake import Intake
 from helix_desktop.context.intake.descriptions import describe_output
-from helix_desktop.context.intake.marker import mask_arguments
+from helix_desktop.context.intake.marker import large_arguments
 from helix_desktop.context.intake.output_forms import names_in_output
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
@@ -632,8 +632,7 @@ def _texts_of(items: Sequence[AnyItem]) -> Iterator[str]:
                 yield text
                 yield from (call.name + call.arguments for call in calls)
                 for call in calls:
-                    if (masked := mask_arguments(call, POLICY.handle_digits)) is not None:
-                        yield from (call.name + masked.call.arguments, *masked.texts)
+                    yield from large_arguments(call)[1].values()
 
 
 def _ends_of(text: str, chars: int) -> str:

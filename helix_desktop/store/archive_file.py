@@ -298,7 +298,8 @@ class ArchivedLog:
     def add(self, lines: bytes) -> list[RecordedEvent]:
         """Add events; return them. Raises msgspec.MsgspecError, UnicodeDecodeError, RecursionError."""
         events = _decode_events(lines)
-        self._parts.append(zstandard.compress(lines, _LOG_LEVEL))
+        packed = zstandard.compress(lines, _LOG_LEVEL)
+        self._parts.append(bytes(memoryview(packed)))  # a copy: it has the room of the worst case
         self._count += len(events)
         return events
 

@@ -42,6 +42,7 @@ from helix_desktop.store.archive_file import (
     ArchivedContent,
     ArchivedSession,
     ArchiveManifest,
+    ArchivePart,
     SessionHeader,
     Stopped,
     TarStreamWriter,
@@ -355,6 +356,7 @@ def _log_parts(events: Sequence[RecordedEvent]) -> Iterator[bytes]:
 
 _GROUP_BYTES = 4 * 1024 * 1024
 _GROUP_EVENTS = 2_000
+_READ_BYTES = 512 * 1024
 _RESERVED_BYTES = 64 * 1024 * 1024  # bytes that must stay free on the disk in addition to what is merged
 _DISK_FACTOR = 2  # times its own size that a store may need for an archive while it compacts its files
 
@@ -409,18 +411,9 @@ class _Importer:
         await asyncio.to_thread(_check_free_space, self._store.bulk_access.folder, path)
         parts = read_archive(path, stop, on_progress)
         try:
-            while part := await asyncio.to_thread(next, parts, None):
-                match part:
-                    case ArchiveManifest(name=name):
-                        self._result = msgspec.structs.replace(self._result, name=name)
-                    case ArchivedContent():
-                        await self._add_content(part)
-                    case ArchivedSession():
-                        await self._flush()
-                        await self._import_session(part)
-                    case ArchiveTotals(removed=removed):
-                        await self._flush()
-                        await self._note_removed(removed)
+            while group := await asyncio.to_thread(_next_parts, parts):
+                for part in group:
+                    await self._import_part(part)
         except (InvalidArchive, Stopped) as error:  # it was valid a moment ago: another process changes it
             raise InvalidArchive(
                 text("The import was interrupted."),
@@ -432,6 +425,19 @@ class _Importer:
             ) from error
         await self._note_trashed()
         return self._result
+
+    async def _import_part(self, part: ArchivePart) -> None:
+        match part:
+            case ArchiveManifest(name=name):
+                self._result = msgspec.structs.replace(self._result, name=name)
+            case ArchivedContent():
+                await self._add_content(part)
+            case ArchivedSession():
+                await self._flush()
+                await self._import_session(part)
+            case ArchiveTotals(removed=removed):
+                await self._flush()
+                await self._note_removed(removed)
 
     async def _note_trashed(self) -> None:
         """Note which of the unchanged sessions are in the trash here: they are not in the list."""
@@ -574,6 +580,17 @@ class _Importer:
                 stage_summary(batch, summary)
 
         await self._store.bulk_access.write(stage, _GROUP_BYTES)
+
+
+def _next_parts(parts: Iterator[ArchivePart]) -> list[ArchivePart]:
+    """Return some small contents at once, which take less time than a thread to be called; else one part."""
+    group, size = list[ArchivePart](), 0
+    for part in parts:
+        group.append(part)
+        size += len(part.data) if isinstance(part, ArchivedContent) else _READ_BYTES
+        if size >= _READ_BYTES:
+            break
+    return group
 
 
 def _is_answered(log: Sequence[RecordedEvent], seq: int) -> bool:

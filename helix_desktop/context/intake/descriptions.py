@@ -199,7 +199,7 @@ _MAX_NAMES = 6
 _MAX_LINES = 400
 _SUMMARY_LINES = 12  # first lines of a lookup, in which it says how much it found
 _PLACE_EXTRA = 9  # characters of a place beside its path
-_LINE_NUMBER = re.compile(r"\A\s*\d+(?:→|\t|: ?|\| ?)")
+_LINE_NUMBER = re.compile(r"^[^\S\n]*\d+(?:→|\t|: ?|\| ?)", re.MULTILINE)
 _DEFINITION = re.compile(
     r"^(?:export |default |public |private |protected |internal |static |final |abstract |async "
     r"|pub(?:\([a-z]+\))? |unsafe |sealed |data |open |override )*"
@@ -219,6 +219,7 @@ _PLACE = re.compile(
     r"(?<![\w.@~+/\\-])(?P<path>[\w.@~+/\\-]{1,200}\.\w{1,9})"
     r"(?::| \(Line |:?\r?\n[\s*-]{0,9}Line )(?P<line>\d+)"
 )
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 _NOT_INFORMATIVE = re.compile(
     r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
     r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
@@ -351,8 +352,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
 
 
 def _head_lines(text: str) -> list[str]:
-    lines = text[:_READ_CHARS].split("\n")[:_MAX_LINES]
-    return [_LINE_NUMBER.sub("", line) for line in lines]
+    return _LINE_NUMBER.sub("", text[:_READ_CHARS]).split("\n")[:_MAX_LINES]
 
 
 def _names(text: str, *, with_inner: bool = False) -> str:
@@ -511,13 +511,17 @@ def _with_paths(head: str, paths: list[str], cap: int) -> str:
 
 
 def _is_informative(line: str) -> bool:
-    return any(char.isalnum() for char in line) and _NOT_INFORMATIVE.search(line) is None
+    return _ALPHANUMERIC.search(line) is not None and _NOT_INFORMATIVE.search(line) is None
 
 
 def _first_informative_line(text: str) -> str:
-    lines = [" ".join(line.split()) for line in _head_lines(text)]
-    informative = next(filter(_is_informative, lines), "") or next((line for line in lines if line), "")
-    return f'"{ellipsize(informative, CAP - 2)}"' if informative else ""
+    first = ""
+    for line in (" ".join(line.split()) for line in _head_lines(text)):
+        if _is_informative(line):
+            first = line
+            break
+        first = first or line
+    return f'"{ellipsize(first, CAP - 2)}"' if first else ""
 
 
 def _last_informative_line(text: str, failed: bool) -> str:

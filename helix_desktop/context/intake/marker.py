@@ -38,49 +38,44 @@ def marker(
 
 
 class MaskableCall(msgspec.Struct, frozen=True):
-    """A call that can be masked, and the texts its markers replace, in the order of its digests."""
+    """A call that can be masked, and the texts its markers replace, in the order of its digests.
+
+    `about` says of each text what it holds.
+    """
 
     call: MaskedCall
     texts: tuple[str, ...]
+    about: tuple[str, ...]
+
+
+def large_arguments(call: ToolCall) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of a call's arguments, and by their names the texts as which large ones are cached.
+
+    Strings are cached as they are, other values as the JSON the model wrote. Arguments that are no JSON
+    object, or have much outside their values, are cached whole.
+    """
+    if len(call.arguments) <= MIN_CHARS:
+        return {}, {}
+    values = _values(call.arguments)
+    if values is None:
+        return {}, {WHOLE_KEY: call.arguments}
+    texts = {key: cached_argument(value) for key, value in values.items()}
+    return dict(values), {key: text for key, text in texts.items() if len(text) > MIN_CHARS}
 
 
 def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | None:
-    """Return the call with large argument values as markers of so many digits; None if it has none.
-
-    Strings are cached as they are, other values as the JSON the model wrote; small ones stay verbatim.
-    Arguments that are no JSON object, or have much outside their values, are cached whole.
-    """
-    if len(call.arguments) <= MIN_CHARS:
+    """Return the call with large argument values as markers of so many digits; None if it has none."""
+    values, texts = large_arguments(call)
+    if not texts:
         return None
-    values = _values(call.arguments)
-    if values is None:
-        return _mask_whole(call, digits)
-    masked_values: dict[str, Any] = {}
-    cached_texts: list[str] = []
-    for key, value in values.items():
-        text = cached_argument(value)
-        masked_values[key] = value
-        if len(text) > MIN_CHARS:
-            masked_values[key] = _argument_marker(text, digits)
-            cached_texts.append(text)
-    return _maskable_call(call, masked_values, cached_texts) if cached_texts else None
-
-
-def _mask_whole(call: ToolCall, digits: int) -> MaskableCall:
-    return _maskable_call(call, {WHOLE_KEY: _argument_marker(call.arguments, digits)}, [call.arguments])
-
-
-def _argument_marker(text: str, digits: int = HEX_DIGITS) -> str:
-    data = text.encode("utf-8", "surrogatepass")
-    about = describe_text(text)
-    return f"{bare_marker(digest_of(data), digits)} {format_bytes(len(data))}{', ' if about else ''}{about}"
-
-
-def _maskable_call(call: ToolCall, masked_values: dict[str, Any], cached_texts: list[str]) -> MaskableCall:
-    data = [text.encode("utf-8", "surrogatepass") for text in cached_texts]
-    digests, sizes = tuple(digest_of(encoded) for encoded in data), tuple(len(encoded) for encoded in data)
-    arguments = msgspec.json.encode(masked_values).decode()
-    return MaskableCall(MaskedCall(call.id, arguments, digests, sizes), tuple(cached_texts))
+    data = [text.encode("utf-8", "surrogatepass") for text in texts.values()]
+    digests, about = tuple(map(digest_of, data)), tuple(map(describe_text, texts.values()))
+    for key, encoded, digest, what in zip(texts, data, digests, about, strict=True):
+        size = format_bytes(len(encoded))
+        values[key] = f"{bare_marker(digest, digits)} {size}{', ' if what else ''}{what}"
+    arguments = msgspec.json.encode(values).decode()
+    masked = MaskedCall(call.id, arguments, digests, tuple(map(len, data)))
+    return MaskableCall(masked, tuple(texts.values()), about)
 
 
 def _values(text: str) -> dict[str, msgspec.Raw] | None:

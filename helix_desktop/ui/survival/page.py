@@ -235,7 +235,7 @@ class SurvivalPage(Themed, QWidget):
         path = await pick_save_file(self, tr("Save picture"), name, ".png")
         if path is None:
             return
-        image = picture_of(self, self._theme, survival, moment)
+        image = await picture_of(self, self._theme, survival, moment)
         await asyncio.to_thread(_write, path, image)
         self._session.notify(
             Notice("picture", tr("{file} saved.", file=path.name), answers=(show_folder(path.parent),))

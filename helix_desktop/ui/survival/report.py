@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QRegion
 from PySide6.QtWidgets import (
     QFrame,
     QHeaderView,
@@ -287,26 +288,39 @@ class SurvivalReport(Themed, QWidget):
                 part.setText(word)
         self.facts.show_facts(facts, "" if is_end else survival.agent)
 
+    def places(self) -> list[QRect]:
+        """Return where its parts are, from the top."""
+        parts = map(self.body.itemAt, range(self.body.count()))
+        return [part.geometry() for part in parts if part is not None]
 
-def picture_of(parent: QWidget, theme: Theme, survival: Survival, moment: int) -> QImage:
-    """Return a session's report as an image in the colors of a theme, with what is estimated."""
+
+async def picture_of(parent: QWidget, theme: Theme, survival: Survival, moment: int) -> QImage:
+    """Return a session's report as an image in the colors of a theme, with what is estimated.
+
+    It is made in short slices, so that the window is usable meanwhile.
+    """
     report = SurvivalReport()
     report.setParent(parent)
     retint(report, theme)
+    await asyncio.sleep(0)
     report.show_survival(survival, moment)
     report.title.setText(dotted((APP_NAME, tr("What survives"), escape_hidden_name(survival.title))))
     report.title.show()
+    await asyncio.sleep(0)
     report.ensurePolished()
     report.facts.fit()
+    await asyncio.sleep(0)
     report.body.setContentsMargins(28, 28, 28, 28)
     width = scaled(_PICTURE_PX)
     report.setFixedWidth(width)
     report.resize(width, report.heightForWidth(width))
+    report.body.setGeometry(report.rect())
     image = QImage(report.size() * _PICTURE_RATIO, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(_PICTURE_RATIO)
     image.fill(QColor(theme.canvas))
-    painter = QPainter(image)
-    report.render(painter, QPoint(), renderFlags=QWidget.RenderFlag.DrawChildren)
-    painter.end()
+    with QPainter(image) as painter:
+        for place in report.places():  # whole: the dashes of a curve that is cut begin anew
+            await asyncio.sleep(0)
+            report.render(painter, place.topLeft(), QRegion(place), QWidget.RenderFlag.DrawChildren)
     report.deleteLater()
     return image

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import sqlite3
@@ -680,5 +681,8 @@ async def test_calls_without_an_output_get_one(rig: Rig) -> None:
 async def test_a_path_without_sessions_says_so(rig: Rig) -> None:
     with pytest.raises(HelixError, match="No sessions found"):
         await rig.foreign.find([rig.write("notes.jsonl", [{"a": 1}])])
-    with pytest.raises(HelixError, match="can't be read"):
-        await rig.foreign.find([rig.home / "missing"])
+    damaged = rig.home / "talk.jsonl.gz"
+    damaged.write_bytes(gzip.compress(b"")[:10] + b"\xff" * 100)
+    for path in (damaged, rig.home / "missing"):
+        with pytest.raises(HelixError, match="can't be read"):
+            await rig.foreign.find([path])
