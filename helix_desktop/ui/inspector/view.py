@@ -46,7 +46,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     SegmentKind,
     StatusPart,
 )
-from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
+from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import (
     FocusComposer,
@@ -282,7 +282,6 @@ class Inspector(Themed, QWidget):
         self._show_cache(state.cache)
         self.provider_cache.show_state(state.provider_cache)
         self.requests.show_rows(state.rows)
-        self.always_sent.show_rows([row for row in state.rows if row.is_fixed])
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -319,7 +318,8 @@ class Inspector(Themed, QWidget):
             announce(self, done)
 
     def close_page(self) -> None:
-        """Leave a text without the keyboard: its session goes off the screen."""
+        """Leave a text without the keyboard, and close what is open: their session goes off the screen."""
+        self.requests.close_groups()
         if self._stack.currentIndex() == 1:
             self._stack.setCurrentIndex(0)
 
@@ -388,12 +388,12 @@ class Inspector(Themed, QWidget):
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
         self.bar = WindowBar()
-        self.until, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.until = SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
-        return pane(column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
+        return pane(column(used, self.bar, self.until, margins=_SIDES, gap=5))
 
     def _details(self) -> QWidget:
-        self.source = SelectableText("", 12, "muted")
+        self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.policy = SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
@@ -406,7 +406,7 @@ class Inspector(Themed, QWidget):
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         return pane(
             column(
-                *(self.source, self.cost, self.pending, self.policy, self._legend_box),
+                *(self.source, self.own_count, self.cost, self.pending, self.policy, self._legend_box),
                 *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
                 *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
                 row(survives, None),
@@ -420,11 +420,8 @@ class Inspector(Themed, QWidget):
         show_request.setAccessibleName(tr("Show request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
-        self.always_sent = AlwaysSentRow()
-        self.always_sent.toggled.connect(self.requests.show_fixed)
-        self.requests.show_fixed(False)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
-        return pane(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
+        return pane(column(title, self.requests, gap=4))
 
     def _reader(self) -> QWidget:
         back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
