@@ -151,10 +151,18 @@ class RequestGroup(msgspec.Struct, frozen=True):
         return format_tokens(sum(row.tokens for row in self.rows), in_column=True)
 
     @property
-    def shown_state(self) -> str:
-        """Return the two commonest unusual states in it, and how often each is there."""
+    def states(self) -> list[str]:
+        """Return the unusual states in it, the commonest first, each with how often it is there."""
         counts = Counter(filter(None, (row.unusual_state for row in self.rows)))
-        return dotted(f"{state} {count}" if count > 1 else state for state, count in counts.most_common(2))
+        return [f"{state} {count}" if count > 1 else state for state, count in counts.most_common()]
+
+    @property
+    def shown_state(self) -> str:
+        return next(iter(self.states), "")
+
+    @property
+    def tooltip(self) -> str:
+        return "\n".join((self.label, *self.states))
 
 
 def request_groups(rows: Sequence[WindowRow]) -> dict[int, RequestGroup]:

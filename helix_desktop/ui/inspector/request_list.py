@@ -220,10 +220,10 @@ class RequestModel(QAbstractListModel):
             words = [row.name, row.exact_tokens_text, row.state_text, row.reason_text]
             if closed := self.closed_group(index.row()):
                 parts = tr.plural(len(closed.rows), "%n part, Right opens it", "%n parts, Right opens them")
-                words = [closed.label, parts, closed.tokens_text, closed.shown_state]
+                words = [closed.label, parts, closed.tokens_text, *closed.states]
             return " · ".join(filter(None, words))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.tooltip
+            return (self.closed_group(index.row()) or row).tooltip
         return None
 
 

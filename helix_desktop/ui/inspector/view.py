@@ -178,13 +178,6 @@ class ProviderCacheCard(Card):
         for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows, self._theme):
             request.show_row(shown)
 
-    def figures(self) -> list[KeyValue]:
-        return [figure for figure in self._figures if not figure.isHidden()]
-
-    def texts(self) -> list[str]:
-        """Return the lines on requests, newest first."""
-        return [text for request in self._lines if not request.isHidden() for text in request.texts()]
-
 
 class _RequestLine(QWidget):
     """What one request read, and below it why not more."""
@@ -198,9 +191,6 @@ class _RequestLine(QWidget):
         self._read.setText(row.text)
         show_text(self._reason, row.reason)
 
-    def texts(self) -> list[str]:
-        return [words.text() for words in (self._read, self._reason) if not words.isHidden()]
-
 
 class WaitingView(Themed, QWidget):
     def __init__(self) -> None:
@@ -212,9 +202,6 @@ class WaitingView(Themed, QWidget):
     def show_parts(self, parts: Sequence[StatusPart]) -> None:
         for view, part in _fill(self._column, self._parts, _PartView, parts, self._theme):
             view.show_part(part)
-
-    def texts(self) -> list[str]:
-        return [text for view in self._parts if not view.isHidden() for text in view.texts()]
 
 
 class _PartView(Themed, QWidget):
@@ -231,10 +218,6 @@ class _PartView(Themed, QWidget):
         for view, figure in _fill(self._figures, self._rows, make, part.figures, self._theme):
             view.set_value(*figure)
         show_text(self._note, part.note)
-
-    def texts(self) -> list[str]:
-        rows = [row.accessibleName() for row in self._rows if not row.isHidden()]
-        return [self._title.text, *rows, *([] if self._note.isHidden() else [self._note.text()])]
 
 
 class Inspector(Themed, QWidget):
