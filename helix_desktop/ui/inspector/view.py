@@ -462,7 +462,7 @@ class Inspector(Themed, QWidget):
         return row
 
     def _show_cache(self, cache: CacheStats) -> None:
-        self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
+        self._markers.set_text(tr.plural(cache.markers, "%n cached", "%n cached"))
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
         saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
