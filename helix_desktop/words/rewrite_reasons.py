@@ -131,22 +131,24 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
     if state == "paused":
         return tr.plural(
             BREAKER_FAILURES,
-            "Handover only when you start it: the last try failed or freed too little.",
-            "Handover only when you start it: the last %n tries failed or freed too little.",
+            "Compaction only when you start it: the last try failed or freed too little.",
+            "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
     share = format_whole_percent(gauge.trigger.share)
     left = format_tokens(max(0, gauge.trigger.distance))
     texts: dict[CompactionState, str] = {
-        "room": tr("Handover at {share}, {tokens} left.", share=share, tokens=left),
-        "due": tr("Handover at {share}, due now.", share=share),
-        "full": tr("Handover at {share}. Room is made with the next request.", share=share),
+        "room": tr("Older messages are compacted at {share}, {tokens} left.", share=share, tokens=left),
+        "due": tr("Older messages are compacted at {share}, due now.", share=share),
+        "full": tr("Older messages are compacted at {share}, with the next request.", share=share),
         "facts": tr("At {share}, facts replace older messages first.", share=share),
         "waiting": tr(
-            "Handover at {share}, at least {time} after the last try.",
+            "Older messages are compacted at {share}, at least {time} after the last try.",
             share=share,
             time=_pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Handover at {share} once it pays.", share=share) + "\n" + _too_little_text(outlook),
+        "too_little": tr("Older messages are compacted at {share}, once it pays.", share=share)
+        + "\n"
+        + _too_little_text(outlook),
     }
     return texts[state]
 
@@ -178,7 +180,7 @@ def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_ho
         return tr("paused")
     if trigger.is_due:
         return tr("above {share}", share=format_whole_percent(trigger.share))
-    return tr("handover in ≈ {tokens}", tokens=format_tokens(trigger.distance))
+    return tr("compaction in ≈ {tokens}", tokens=format_tokens(trigger.distance))
 
 
 def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:

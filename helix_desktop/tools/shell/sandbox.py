@@ -103,12 +103,12 @@ def confines(kind: SandboxKind, scope: SandboxScope, network: bool) -> bool:
 
 
 _BUBBLEWRAP, _BUBBLEWRAP_WITH_NETWORK = (
-    text("Sandboxed (bubblewrap): writes only in the workspace; no network."),
-    text("Sandboxed (bubblewrap): writes only in the workspace; network allowed."),
+    text("Sandboxed: writes only in the workspace; no network."),
+    text("Sandboxed: writes only in the workspace; network allowed."),
 )
 _AROUND_HOME, _AROUND_HOME_WITH_NETWORK = (
-    text("Sandboxed (bubblewrap), but your home folder is inside the workspace; no network."),
-    text("Sandboxed (bubblewrap), but your home folder is inside the workspace; network allowed."),
+    text("Sandboxed, but your home folder is inside the workspace; no network."),
+    text("Sandboxed, but your home folder is inside the workspace; network allowed."),
 )
 _LANDLOCK, _LANDLOCK_WITH_NETWORK = (
     text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; no network."),

@@ -24,7 +24,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Cache")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
-_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"], *SAME_STATES["handed_over"], "index")
+_REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"], *SAME_STATES["handed_over"])
 _TABLE_COLUMNS: tuple[ColumnKey, ...] = (
     *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
 )
@@ -290,7 +290,9 @@ def _copy(lines: Sequence[str]) -> None:
 def _why_not_in_context(row: CacheRow) -> str:
     """Return why a content can't be sent in full again where it stands, and what to do; empty: it can."""
     whole = tr("All of it is in the context.")
+    compacted = tr("It was compacted. Recall it into the message, or undo the compaction.")
     reasons: dict[CacheState, str] = {
+        **dict.fromkeys(SAME_STATES["handed_over"], compacted),
         "in_window": whole,
         "pinned": whole,
         "damaged": tr("It's damaged. Run the tool again to restore it."),
@@ -298,8 +300,6 @@ def _why_not_in_context(row: CacheRow) -> str:
         "elsewhere": tr("It isn't part of this session. Recall it into the message."),
         "index": tr("It lists what was compacted. Recall it into the message."),
     }
-    if row.state in SAME_STATES["handed_over"]:
-        return tr("It was compacted. Recall it into the message, or undo the compaction.")
     if row.tool == "argument" and row.state not in reasons:
         return tr("It's an argument of a call. Recall it into the message, or undo the caching.")
     return reasons.get(row.state, "")

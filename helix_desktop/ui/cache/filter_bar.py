@@ -142,6 +142,7 @@ _OLD_STATES: dict[str, CacheState] = {
     "marker": "cached",
     "noted": "handed_over",
     "left_out": "handed_over",
+    "index": "handed_over",
     "stored": "elsewhere",
 }
 """Names of states that earlier versions stored."""

@@ -19,10 +19,9 @@ CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", 
 SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
     "in_window": ("in_window", "pinned", "in_part"),
     "cached": ("cached",),
-    "handed_over": ("folded", "observed", "handed_over", "left_out"),
+    "handed_over": ("folded", "observed", "handed_over", "left_out", "index"),
     "excluded": ("excluded",),
     "elsewhere": ("elsewhere",),
-    "index": ("index",),
     "damaged": ("damaged",),
     "in_trash": ("in_trash",),
 }
@@ -175,14 +174,14 @@ text = TextContext("Cache")
 STATE_LABELS: dict[CacheState, TranslatableText] = {
     **{state: words.label for state, words in STATE_WORDS.items()},
     "elsewhere": text("Not in session"),
-    "index": text("Recall list", "state: the list of what was compacted"),
+    "index": STATE_WORDS["handed_over"].label,
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
 INDEX_LABELS: dict[str, TranslatableText] = {
     "handover": text("Handover"),
     "observations": text("Facts"),
-    "fold": text("Steps"),
+    "fold": text("Note"),
 }
 """For what wrote an index, in place of a tool's name."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {

@@ -57,7 +57,6 @@ _MAX_HITS = 100  # in one part of a search
 _MAX_HANDOVERS = 6
 _ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
-_STORE_STATES = ("index", "in_trash")  # states that it lists by itself
 _ELSEWHERE: tuple[CacheState, int] = ("elsewhere", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 6,
@@ -210,7 +209,7 @@ class WorkspaceCacheSource:
             parts = [raw for raw in parts if raw in self._session_digests]
         if cache_filter.state == "damaged":
             parts = [raw for raw in parts if raw in damaged]
-        elif cache_filter.state is not None and cache_filter.state not in _STORE_STATES:
+        elif cache_filter.state is not None and cache_filter.state != "in_trash":
             same = SAME_STATES[cache_filter.state]
             parts = [raw for raw in parts if raw not in damaged and states.get(raw, _ELSEWHERE)[0] in same]
         if cache_filter.sort.column == "saved":
@@ -315,7 +314,9 @@ def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
         return cache_filter.entry_filter
     if cache_filter.state == "in_trash":
         return msgspec.structs.replace(cache_filter.entry_filter, trashed=True)
-    kinds: tuple[ContentKind, ...] = ("index",) if cache_filter.state == "index" else ("output", "argument")
+    if cache_filter.state == "handed_over":
+        return cache_filter.entry_filter
+    kinds: tuple[ContentKind, ...] = ("output", "argument")
     return msgspec.structs.replace(cache_filter.entry_filter, kinds=kinds)
 
 
@@ -338,7 +339,7 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
     rewrites = (*transcript.rewrites.by_seq.values(), *transcript.rewrites.observations.values())
     for rewrite in rewrites:
         if isinstance(rewrite, FoldMade | ObservationsMade | HandoverMade):
-            states.setdefault(rewrite.index, ("index", 0))
+            states[rewrite.index] = ("index", 0)
         elif isinstance(rewrite, Excluded):
             states.setdefault(rewrite.digest, _ELSEWHERE)
     return states

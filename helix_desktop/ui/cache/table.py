@@ -91,7 +91,7 @@ STATE_TONES: dict[CacheState, Tone] = {
     "left_out": "accent",
     "excluded": "neutral",
     "elsewhere": "neutral",
-    "index": "neutral",
+    "index": "accent",
     "damaged": "error",
     "in_trash": "neutral",
 }

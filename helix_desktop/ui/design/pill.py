@@ -6,11 +6,10 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -110,46 +109,6 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         if self._icon_name:
             picture = pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF())
             draw_pixmap(painter, 8 if self.text() else 6, (self.height() - _PILL_ICON) // 2, picture)
-
-
-class Badge(Themed, QWidget):
-    def __init__(self, text: str, color_token: str = "warn") -> None:
-        """`color_token` is a token that has a soft twin: ok, warn or error; or "accent"."""
-        super().__init__()
-        self._text = ""
-        self._color_token = color_token
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.set_text(text)
-
-    def text(self) -> str:
-        return self._text
-
-    def set_text(self, text: str) -> None:
-        if text != self._text:
-            self._text = text
-            self.setAccessibleName(text)
-            self.updateGeometry()
-            self.update()
-
-    def width_of(self, text: str) -> int:
-        return round(QFontMetricsF(self._font()).horizontalAdvance(text)) + 17
-
-    def sizeHint(self) -> QSize:
-        return QSize(self.width_of(self._text), round(QFontMetricsF(self._font()).height()) + 4)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(getattr(self._theme, f"{self._color_token}_soft")))
-        painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
-        painter.setFont(self._font())
-        text_token = "accent_text" if self._color_token == "accent" else self._color_token
-        painter.setPen(QColor(getattr(self._theme, text_token)))
-        draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, self._text)
-
-    def _font(self) -> QFont:
-        return fonts.sized(self.font(), 11, QFont.Weight.DemiBold)
 
 
 class Dot(Themed, QWidget):

@@ -342,10 +342,14 @@ def _observation_parts(
         return ()
     share = status.unobserved * gauge.ratio / gauge.window
     figures = (
-        (tr("Without facts"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
-        (tr("Written after a turn from"), format_whole_percent(policy.observe_at)),
+        (tr("Messages not covered"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
+        (tr("Covered after a turn from"), format_whole_percent(policy.observe_at)),
     )
-    return (StatusPart(tr("Facts"), figures, failed_observations_text(status.failed_observations)),)
+    return (
+        StatusPart(
+            tr("Facts from older messages"), figures, failed_observations_text(status.failed_observations)
+        ),
+    )
 
 
 _NEWEST, _ALL = 6, 1_000

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -74,8 +77,6 @@ class WindowRow(msgspec.Struct, frozen=True):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
-            case "user":
-                return tr("You")
             case "assistant" | "arguments":
                 return tr("Answer")
             case "observations":
@@ -83,11 +84,6 @@ class WindowRow(msgspec.Struct, frozen=True):
             case "handover" | "fold":
                 return tr("Older messages")
         return self.name
-
-    @property
-    def is_fixed(self) -> bool:
-        """Return True if it stands in every request as it is."""
-        return self.state == "fixed"
 
     @property
     def actions(self) -> tuple[RowAction, ...]:
@@ -118,12 +114,15 @@ class WindowRow(msgspec.Struct, frozen=True):
         return _state_text(self.state) if self.state is not None else ""
 
     @property
+    def unusual_state(self) -> str:
+        """Return the same, but nothing of what is sent as it is."""
+        return "" if self.state in ("fixed", "full", "recalled") else self.state_text
+
+    @property
     def shown_state(self) -> str:
-        """Return the same if it is unusual, and if its file changed since: all else is sent as it is."""
-        state = "" if self.state in ("fixed", "full", "recalled") else self.state_text
-        return dotted(
-            (state, tr("Changed", "since then: the file of an output") if self.changed_since else "")
-        )
+        """Return the same, and if its file changed since."""
+        changed = tr("Changed", "since then: the file of an output") if self.changed_since else ""
+        return dotted((self.unusual_state, changed))
 
     @property
     def tooltip(self) -> str:
@@ -136,6 +135,42 @@ class WindowRow(msgspec.Struct, frozen=True):
         """Return why it is there, and whether its file has changed since."""
         changed = changed_since(self.changed_since) if self.changed_since else ""
         return " · ".join(filter(None, (self.why, changed)))
+
+
+class RequestGroup(msgspec.Struct, frozen=True):
+    """Rows that are one while closed: what is always sent, or a message of the user with all after it."""
+
+    rows: tuple[WindowRow, ...]
+
+    @property
+    def label(self) -> str:
+        return self.rows[0].label if self.rows[0].seq else tr("Always sent")
+
+    @property
+    def tokens_text(self) -> str:
+        return format_tokens(sum(row.tokens for row in self.rows), in_column=True)
+
+    @property
+    def states(self) -> list[str]:
+        """Return the unusual states in it, the commonest first, each with how often it is there."""
+        counts = Counter(filter(None, (row.unusual_state for row in self.rows)))
+        return [f"{state} {count}" if count > 1 else state for state, count in counts.most_common()]
+
+    @property
+    def shown_state(self) -> str:
+        return next(iter(self.states), "")
+
+    @property
+    def tooltip(self) -> str:
+        return "\n".join((self.label, *self.states))
+
+
+def request_groups(rows: Sequence[WindowRow]) -> dict[int, RequestGroup]:
+    """Return the groups of a request, each by the place of its first row; one of a single row is none."""
+    opening = next((at for at, row in enumerate(rows) if row.seq), len(rows))
+    messages = (at for at, row in enumerate(rows) if row.kind == "user")
+    places = [(0, opening), *pairwise([*messages, len(rows)])]
+    return {start: RequestGroup(tuple(rows[start:end])) for start, end in places if end - start > 1}
 
 
 def _state_text(state: WindowItemState) -> str:

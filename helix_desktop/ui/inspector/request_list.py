@@ -27,11 +27,9 @@ from PySide6.QtGui import (
     QFocusEvent,
     QKeyEvent,
     QPainter,
-    QPaintEvent,
     QPen,
 )
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QAbstractItemView,
     QFrame,
     QListView,
@@ -41,7 +39,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
-from helix_desktop.ui.design.buttons import EnterActivates, IconButton
+from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.pill import Tone
@@ -49,7 +47,13 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
-from helix_desktop.ui.inspector.inspector_data import RowAction, RowKind, WindowRow
+from helix_desktop.ui.inspector.inspector_data import (
+    RequestGroup,
+    RowAction,
+    RowKind,
+    WindowRow,
+    request_groups,
+)
 from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
@@ -157,6 +161,7 @@ _TONES: dict[WindowItemState, Tone] = {
 }
 _DOT_PX = 8
 _OUT_PX = 8  # that the ground of a row reaches out to both sides
+_INDENT_PX = 8  # of the rows of an open group, with the gap after it
 
 
 class RequestModel(QAbstractListModel):
@@ -165,10 +170,13 @@ class RequestModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: tuple[WindowRow, ...] = ()
+        self.groups: dict[int, RequestGroup] = {}  # by the first row
+        self.open_groups = set[int]()  # by the event of the first row
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows; a common beginning stays as it is, and so do selection and place."""
         new, old = tuple(rows), self._rows
+        self.groups = request_groups(new)
         same = 0
         while same < min(len(new), len(old)) and new[same] == old[same]:
             same += 1
@@ -185,6 +193,22 @@ class RequestModel(QAbstractListModel):
         if same < shared:
             self.dataChanged.emit(self.index(same), self.index(shared - 1))
 
+    def start_of(self, at: int) -> int:
+        """Return the first row of the group that a row is in, its own if it is in none."""
+        start = max((start for start in self.groups if start <= at), default=0)
+        return start if start in self.groups and at < start + len(self.groups[start].rows) else at
+
+    def closed_group(self, at: int) -> RequestGroup | None:
+        """Return the group that a row stands for while its other rows are hidden."""
+        return self.groups.get(at) if self._rows[at].seq not in self.open_groups else None
+
+    def hidden_rows(self) -> set[int]:
+        closed = {start: group for start in self.groups if (group := self.closed_group(start))}
+        return {at for start, group in closed.items() for at in range(start + 1, start + len(group.rows))}
+
+    def row(self, at: int) -> WindowRow:
+        return self._rows[at]
+
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
         return 0 if parent.isValid() else len(self._rows)
 
@@ -193,20 +217,23 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return " · ".join(
-                filter(
-                    None,
-                    (row.name, row.exact_tokens_text, row.state_text, row.reason_text),
-                )
-            )
+            words = [row.name, row.exact_tokens_text, row.state_text, row.reason_text]
+            if closed := self.closed_group(index.row()):
+                parts = tr.plural(len(closed.rows), "%n part, Right opens it", "%n parts, Right opens them")
+                words = [closed.label, parts, closed.tokens_text, *closed.states]
+            return " · ".join(filter(None, words))
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.tooltip
+            return (self.closed_group(index.row()) or row).tooltip
         return None
 
 
 class RequestDelegate(QStyledItemDelegate):
     covered_row = -1  # the row with the button
     theme = LIGHT
+
+    def __init__(self, entries: RequestModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._entries = entries
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(120, scaled(ROW_HEIGHT))
@@ -220,9 +247,11 @@ class RequestDelegate(QStyledItemDelegate):
         mirror(painter, option.rect)
         self._paint_background(painter, option.rect, option.state)
         elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
-        name = Text(row.label, elide=elide, grow=True, shrink=True)
+        closed = self._entries.closed_group(index.row())
+        name = Text((closed or row).label, elide=elide, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if index.row() == self.covered_row else []
-        content = Row([kind_dot(row.kind), name, *button, *_end(row)], 8)
+        indent = [Space(_INDENT_PX)] if self._entries.start_of(index.row()) < index.row() else []
+        content = Row([*indent, kind_dot(row.kind), name, *button, *self._end(index.row())], 8)
         paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), self.theme, content)
         painter.restore()
 
@@ -241,16 +270,18 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(rect).adjusted(2, 2, -2, -2), 7, 7)
 
-    def end_px(self, row: WindowRow) -> float:
-        """Return how wide tokens and state are, with the gaps before them and the one at the row's end."""
-        return _OUT_PX + 8 + Row(_end(row), 8).width()
+    def end_px(self, at: int) -> float:
+        """Return how wide what `_end` returns is, with the gaps before it and the one at the row's end."""
+        return _OUT_PX + 8 + Row(self._end(at), 8).width()
 
-
-def _end(row: WindowRow) -> list[Box]:
-    """Return the state, if it is unusual, and the tokens."""
-    words = row.shown_state if row.state is not None else ""
-    state = [Pill(words, _TONES.get(row.state, "neutral"), px=10, high=16)] if words and row.state else []
-    return [*state, Text(row.tokens_text, 12, "muted")]
+    def _end(self, at: int) -> list[Box]:
+        """Return state, if it is unusual, and tokens: of a closed group those of all in it, and its mark."""
+        row, closed = self._entries.row(at), self._entries.closed_group(at)
+        shown = closed or row
+        tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
+        state = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
+        mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)]
+        return [*state, *(mark if at in self._entries.groups else []), Text(shown.tokens_text, 12, "muted")]
 
 
 def kind_dot(kind: RowKind) -> Box:
@@ -262,45 +293,6 @@ def kind_dot(kind: RowKind) -> Box:
         pen.qt.drawEllipse(QPointF(rect.left() + _DOT_PX / 2, rect.center().y()), _DOT_PX / 2, _DOT_PX / 2)
 
     return Drawing((_DOT_PX + 4, _DOT_PX), draw)
-
-
-class AlwaysSentRow(EnterActivates, Themed, QAbstractButton):
-    """One line for all that stands in every request; it opens and closes these rows below it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._tokens = ""
-        self.setObjectName("always_sent")
-        self.setCheckable(True)
-        self.setText(tr("Always sent"))
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.tint(LIGHT)
-
-    def show_rows(self, rows: Sequence[WindowRow]) -> None:
-        self._tokens = format_tokens(sum(row.tokens for row in rows), in_column=True)
-        self.setAccessibleName(f"{self.text()} · {self._tokens}")
-        self.setToolTip(" · ".join(dict.fromkeys(row.name for row in rows)))
-        self.setVisible(bool(rows))
-        self.update()
-
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self.setFixedHeight(scaled(ROW_HEIGHT))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        place = QRectF(self.rect())
-        if self.underMouse() or self.hasFocus():
-            painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.row_hover) if self.underMouse() else Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(place.adjusted(1, 1, -1, -1), 7, 7)
-        sign = Icon("chevron-down" if self.isChecked() else "chevron-right", "faint", 14)
-        name = Text(self.text(), grow=True, shrink=True)
-        content = Row([kind_dot("system"), name, sign, Text(self._tokens, 12, "muted")], 8)
-        paint_box(painter, place.adjusted(_OUT_PX, 0, -_OUT_PX, 0), theme, content)
 
 
 def _identity(row: WindowRow) -> tuple[object, ...]:
@@ -317,9 +309,8 @@ class RequestList(Themed, QListView):
     def __init__(self, keys: PageKeys) -> None:
         super().__init__()
         self.is_read_only, self._keys = False, keys
-        self._shows_fixed = True
         self.entries = RequestModel(self)
-        self._delegate = RequestDelegate(self)
+        self._delegate = RequestDelegate(self.entries, self)
         self.setModel(self.entries)
         self.setItemDelegate(self._delegate)
         self.setUniformItemSizes(True)
@@ -338,9 +329,9 @@ class RequestList(Themed, QListView):
         self.button.clicked.connect(self._open_button_menu)
         self.button.left.connect(self._show_button)
         self.entered.connect(self._show_button)
-        self.selectionModel().currentChanged.connect(self._show_button)
-        self.clicked.connect(lambda index: self._trigger(("show",), index.data(ROW_ROLE)))
-        self.doubleClicked.connect(lambda index: perform(self, ShowRowText(index.data(ROW_ROLE))))
+        self.selectionModel().currentChanged.connect(self._show_current)
+        self.clicked.connect(self._click)
+        self.doubleClicked.connect(self._show_text)
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows; the current one stays current where it is now.
@@ -354,39 +345,63 @@ class RequestList(Themed, QListView):
             at = next(places, -1)
             if at >= 0 or not self.hasFocus():
                 self.setCurrentIndex(self.entries.index(at) if at >= 0 else QModelIndex())
-        self._hide_fixed()
+        self._hide_rows()
         self._show_button()
 
-    def show_fixed(self, shows_fixed: bool) -> None:
-        """Show what stands in every request, or not."""
-        self._shows_fixed = shows_fixed
-        self._hide_fixed()
+    def close_groups(self) -> None:
+        self.entries.open_groups.clear()
+        self._hide_rows()
 
-    def _hide_fixed(self) -> None:
-        count, hidden = self.entries.rowCount(), 0
+    def open_group(self, start: int, is_open: bool = True) -> None:
+        """Show or hide the rows of a group but the first, which is current if one of them was."""
+        current = self.currentIndex()
+        if not is_open and current.isValid() and self.entries.start_of(current.row()) == start:
+            self.setCurrentIndex(self.entries.index(start))
+        seq, opened = self.entries.row(start).seq, self.entries.open_groups
+        (opened.add if is_open else opened.discard)(seq)
+        self._hide_rows()
+
+    def _hide_rows(self) -> None:
+        count, hidden = self.entries.rowCount(), self.entries.hidden_rows()
         for at in range(count):
-            is_hidden = not self._shows_fixed and self.entries.index(at).data(ROW_ROLE).is_fixed
-            self.setRowHidden(at, is_hidden)
-            hidden += is_hidden
-        self.setFixedHeight((count - hidden) * scaled(ROW_HEIGHT))
+            self.setRowHidden(at, at in hidden)
+        self.setFixedHeight((count - len(hidden)) * scaled(ROW_HEIGHT))
+        self.viewport().update()  # what a closed group adds up may have changed below its row
+
+    def _show_current(self, current: QModelIndex) -> None:
+        """Open the group of the current row: the keyboard is never on what is hidden."""
+        if current.isValid() and (start := self.entries.start_of(current.row())) < current.row():
+            self.open_group(start)
+        self._show_button()
+
+    def _show_text(self, index: QModelIndex) -> None:
+        if index.row() not in self.entries.groups:
+            perform(self, ShowRowText(index.data(ROW_ROLE)))
+
+    def _click(self, index: QModelIndex) -> None:
+        if index.row() in self.entries.groups:
+            self.open_group(index.row(), is_open=self.entries.closed_group(index.row()) is not None)
+        else:
+            self._trigger(("show",), index.data(ROW_ROLE))
 
     def tint(self, theme: Theme) -> None:
         self._delegate.theme = theme
         retint(self.button, theme)
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
-        self._hide_fixed()
+        self._hide_rows()
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
-        self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        row = self.currentIndex().data(ROW_ROLE)
+        row, at = self.currentIndex().data(ROW_ROLE), self.currentIndex().row()
         command = self._keys.command_of(event)
         if row is None:
             super().keyPressEvent(event)
+        elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            self.open_group(self.entries.start_of(at), is_open=event.key() == Qt.Key.Key_Right)
         elif event.key() == Qt.Key.Key_Menu:
             self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
         elif pressed_key(event) == "Return":
-            self._trigger(("show",), row)
+            self._trigger(("show",), row) if row.seq else self._click(self.currentIndex())
         elif command == "context_text":
             perform(self, ShowRowText(row))
         elif command:
@@ -433,7 +448,7 @@ class RequestList(Themed, QListView):
         if is_shown:
             self._button_row = row
             rect, edge = self.visualRect(index), scaled(_EDGE)
-            x = rect.right() - round(self._delegate.end_px(row)) - edge - _AROUND
+            x = rect.right() - round(self._delegate.end_px(index.row())) - edge - _AROUND
             place = QRect(x, rect.center().y() - edge // 2, edge, edge)
             self.button.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
             self.button.raise_()

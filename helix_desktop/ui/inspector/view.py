@@ -47,7 +47,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     SegmentKind,
     StatusPart,
 )
-from helix_desktop.ui.inspector.request_list import AlwaysSentRow, RequestList
+from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import (
     FocusComposer,
@@ -179,13 +179,6 @@ class ProviderCacheCard(Card):
         for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows, self._theme):
             request.show_row(shown)
 
-    def figures(self) -> list[KeyValue]:
-        return [figure for figure in self._figures if not figure.isHidden()]
-
-    def texts(self) -> list[str]:
-        """Return the lines on requests, newest first."""
-        return [text for request in self._lines if not request.isHidden() for text in request.texts()]
-
 
 class _RequestLine(QWidget):
     """What one request read, and below it why not more."""
@@ -199,9 +192,6 @@ class _RequestLine(QWidget):
         self._read.setText(row.text)
         show_text(self._reason, row.reason)
 
-    def texts(self) -> list[str]:
-        return [words.text() for words in (self._read, self._reason) if not words.isHidden()]
-
 
 class WaitingView(Themed, QWidget):
     def __init__(self) -> None:
@@ -213,9 +203,6 @@ class WaitingView(Themed, QWidget):
     def show_parts(self, parts: Sequence[StatusPart]) -> None:
         for view, part in _fill(self._column, self._parts, _PartView, parts, self._theme):
             view.show_part(part)
-
-    def texts(self) -> list[str]:
-        return [text for view in self._parts if not view.isHidden() for text in view.texts()]
 
 
 class _PartView(Themed, QWidget):
@@ -233,10 +220,6 @@ class _PartView(Themed, QWidget):
             view.set_value(*figure)
         show_text(self._note, part.note)
 
-    def texts(self) -> list[str]:
-        rows = [row.accessibleName() for row in self._rows if not row.isHidden()]
-        return [self._title.text, *rows, *([] if self._note.isHidden() else [self._note.text()])]
-
 
 class Breakdown(Themed, QWidget):
     """What stands under Details: where the figures come from, what they are of, and what was saved."""
@@ -245,7 +228,7 @@ class Breakdown(Themed, QWidget):
         super().__init__(parent)
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.provider_cache = ProviderCacheCard()
-        self.source = SelectableText("", 12, "muted")
+        self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.policy = SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
@@ -258,7 +241,7 @@ class Breakdown(Themed, QWidget):
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
-                *(self.source, self.cost, self.pending, self.policy, self._legend_box),
+                *(self.source, self.own_count, self.cost, self.pending, self.policy, self._legend_box),
                 *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
                 *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
                 row(survives, None),
@@ -267,6 +250,7 @@ class Breakdown(Themed, QWidget):
 
     def show_state(self, state: InspectorState) -> None:
         self.source.setText(state.source)
+        show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.pending, state.pending_text)
         show_text(self.cost, state.cost_text)
@@ -302,7 +286,7 @@ class Breakdown(Themed, QWidget):
         return row
 
     def _show_cache(self, cache: CacheStats) -> None:
-        self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
+        self._markers.set_text(tr.plural(cache.markers, "%n cached", "%n cached"))
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
         saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
@@ -408,7 +392,6 @@ class Inspector(Themed, QWidget):
         if (breakdown := self._late_breakdown.find()) is not None:
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
-        self.always_sent.show_rows([row for row in state.rows if row.is_fixed])
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -456,7 +439,8 @@ class Inspector(Themed, QWidget):
         return self._stack.currentWidget() is self._late_reader.find()
 
     def close_page(self) -> None:
-        """Leave a text without the keyboard: its session goes off the screen."""
+        """Leave a text without the keyboard, and close what is open: their session goes off the screen."""
+        self.requests.close_groups()
         if self._is_reading:
             self._stack.setCurrentIndex(0)
 
@@ -526,26 +510,22 @@ class Inspector(Themed, QWidget):
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
         self.bar = WindowBar()
-        self.until, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.until = SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
-        return pane(column(used, self.bar, self.until, self.own_count, margins=_SIDES, gap=5))
+        return pane(column(used, self.bar, self.until, margins=_SIDES, gap=5))
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")
         show_request.setAccessibleName(tr("Show request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
-        self.always_sent = AlwaysSentRow()
-        self.always_sent.toggled.connect(self.requests.show_fixed)
-        self.requests.show_fixed(False)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)
-        return pane(column(title, column(self.always_sent, self.requests, gap=0), gap=4))
+        return pane(column(title, self.requests, gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
         about = "≈ " if state.is_estimated else ""
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
-        show_text(self.own_count, state.own_count)
         threshold = state.threshold if state.is_managed else 0.0
         self.bar.show_window(state.segments, state.used, state.window, threshold)
         self.until.setText(state.compaction_text)

@@ -146,7 +146,7 @@ _SUGGESTIONS = (
     (
         "folder-open",
         text("Open a folder"),
-        text("A project becomes a workspace with its own cache, sessions and rules. You can drop it here."),
+        text("A project becomes a workspace with its own sessions. You can drop it here."),
         text("Open folder…"),
     ),
     (
@@ -250,8 +250,8 @@ class WelcomePage(QWidget):
         self.found_servers.next_step_changed.connect(self._mark_next_step)
         lead = label(
             tr(
-                "An AI coding agent whose context stays small, complete and visible. Large outputs leave the "
-                "context as markers, and the agent can recall every byte."
+                "An AI coding agent whose context stays small, complete and visible. Large and old outputs "
+                "leave the context, and the agent can recall every byte."
             ),
             "lead",
             wrap=True,

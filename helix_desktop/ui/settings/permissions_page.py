@@ -22,7 +22,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.pill import Badge
+from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, Toggle, Values
@@ -359,7 +359,7 @@ class PermissionsPage(Themed, QWidget):
         outdated = [label(translate(_OUTDATED[change]), "warn", wrap=True)] if change else []
         about = label(" · ".join(filter(None, (saved, _usage_text(usage)))), "faint", wrap=True)
         words.setLayout(column(_rule_label(translate(rule.text)), *outdated, about, gap=3))
-        end = [Badge(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
+        end = [Pill(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),
             margins=(14, 10, 10, 10), gap=12, stretch=1,

@@ -32,7 +32,7 @@ from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout.boxes import row
-from helix_desktop.ui.design.pill import Badge, Dot
+from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.design.style import fonts
@@ -51,14 +51,12 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Window")
 text = TextContext("Window")
 
-DEMO_BADGE = text("Demo")
-
 _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[PageDetail, int], ...] = (("words", 190), ("current", 115), ("icons", 0))
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
-_LEAST_TITLE_PX, _TITLE_PX, _MORE_TITLE_PX = 80, 140, 120
-"""Room that a button, and words about the session leave to the title, and more that long ones leave to it."""
+_LEAST_TITLE_PX, _TITLE_PX = 80, 140
+"""Room that a button, and words about the session leave to the title."""
 _HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 52, 26, 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
 
@@ -268,13 +266,10 @@ class TopBar(Themed, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session_id = self._facts = ""
         self._git_text = NO_GIT
-        self._is_demo = False
         self._added: QWidget | None = None
         self.title = EditableTitle()
         self.title.renamed.connect(lambda title: perform(self, RenameSession(title, self._session_id)))
         self._dot = Dot("seg_assistant")
-        self._badge = Badge(translate(DEMO_BADGE))
-        self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
         self._state = _StateLine()
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
@@ -295,9 +290,9 @@ class TopBar(Themed, QWidget):
     def _arrange(self) -> None:
         state = row(self._dot, self._state, gap=7)
         self._line = row(
-            self.sidebar, self.title, self._git, state, self._badge, self.pages, margins=(20, 0, 10, 0), gap=8
+            self.sidebar, self.title, self._git, state, self.pages, margins=(20, 0, 10, 0), gap=8
         )
-        for part in (self.title, self.pages, self._badge):
+        for part in (self.title, self.pages):
             self._line.setAlignment(part, Qt.AlignmentFlag.AlignVCenter)
         self._line.setStretch(1, 1)
         self._line.addLayout(row(self.inspector, self.more, gap=3))
@@ -328,7 +323,6 @@ class TopBar(Themed, QWidget):
         self._state.set_text(words)
         self._state.set_waiting(header is not None and header.waiting)
         self._state.set_note(header.failure if header is not None and not header.running else "")
-        self._is_demo = header is not None and header.demo
         for part in (self.pages, self.inspector):
             part.setVisible(header is not None)
         self.shorten()
@@ -379,7 +373,7 @@ class TopBar(Themed, QWidget):
         self._show_what_fits(free_width - _TITLE_PX * scale)
 
     def _show_what_fits(self, room: float) -> None:
-        """Show state, demo model and git, in this order, as far as some pixels beside the title last."""
+        """Show state and git, in this order, as far as some pixels beside the title last."""
         if self._added is not None and self._added.isVisibleTo(self):
             room -= self._added.sizeHint().width() + 8
         words = self._state.text
@@ -387,9 +381,6 @@ class TopBar(Themed, QWidget):
         state_px = self._state.sizeHint().width() + _DOT_PX
         self._state.setVisible(bool(words) and room >= state_px)
         room -= state_px if words else 0
-        badge_px = self._badge.sizeHint().width() + 8
-        self._badge.setVisible(self._is_demo and room >= badge_px)  # the model's name says it, too
-        room -= badge_px if self._is_demo else 0
         self._git.setVisible(self._git.has_text and room >= _GIT_PX * fonts.scale(self.font()))
 
 

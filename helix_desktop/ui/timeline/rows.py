@@ -111,7 +111,7 @@ class FoldedRow(msgspec.Struct, frozen=True):
         count = sum(isinstance(card, _REWRITES) for card in self.cards)
         if not count:
             return tr.plural(len(self.cards), "%n entry", "%n entries")
-        return tr.plural(count, "%n rewrite", "%n rewrites")
+        return tr.plural(count, "%n context change", "%n context changes")
 
     @property
     def change(self) -> str:

@@ -11,8 +11,9 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.messages import Usage
+from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cache_state
-from helix_desktop.ui.inspector.view import ProviderCacheCard, ShowCacheUses
+from helix_desktop.ui.inspector.view import KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from tests.support.intents import performed
@@ -34,6 +35,16 @@ LOG = [
 TIMES = {recorded.seq: format_moment(recorded.at) for recorded in LOG}
 
 
+def shown_figures(card: ProviderCacheCard) -> list[str]:
+    return [each.accessibleName() for each in card.findChildren(KeyValue) if each.isVisibleTo(card)]
+
+
+def shown_lines(card: ProviderCacheCard) -> list[str]:
+    """Return what is said of requests, newest first."""
+    texts = card.findChildren(SelectableText)
+    return [each.text() for each in texts if each.isVisibleTo(card) and each is not card.note]
+
+
 def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
     card = ProviderCacheCard()
     qtbot.addWidget(card)
@@ -43,14 +54,14 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
     assert state is not None
     assert state.has_hits
     assert not card.isHidden()
-    assert [figure.accessibleName() for figure in card.figures()] == [
+    assert shown_figures(card) == [
         "Read: 4k",
         "Written: 48.7k",
         "New: 300",
         "Session cost: $0.21",
         "Requested lifetime: 1 h",
     ]
-    assert card.texts() == [
+    assert shown_lines(card) == [
         f"{TIMES[4]} · 0 read · 17k written · 0 new",
         "8 min since the request before; the discount lasts 5 min.",
         f"{TIMES[3]} · 4k read · 11.7k written · 300 new",
@@ -59,7 +70,10 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
         "First request of the session.",
     ]
     card.show_state(provider_cache_state(LOG[:1], spent, POLICY, 3_600))
-    assert card.texts() == [f"{TIMES[1]} · 0 read · 20k written · 0 new", "First request of the session."]
+    assert shown_lines(card) == [
+        f"{TIMES[1]} · 0 read · 20k written · 0 new",
+        "First request of the session.",
+    ]
 
 
 def test_all_requests_can_be_read(qtbot: QtBot) -> None:
@@ -82,16 +96,16 @@ def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     log = [RecordedEvent(seq, seq, response(Usage(900, 5))) for seq in (1, 2)]
     card.show_state(provider_cache_state(log, Spending(1_810, unpriced=1_810), POLICY, 1_800))
     assert card.note.text() == "The provider doesn't report this discount."
-    assert card.texts() == [
+    assert shown_lines(card) == [
         f"{TIMES[2]} · 900 tokens sent",
         f"{TIMES[1]} · 900 tokens sent",
         "First request of the session.",
     ]
-    assert card.figures() == []
+    assert shown_figures(card) == []
     other = RecordedEvent(3, 3, response(Usage(16_000, 10, 4_000, 0, 0, True, True)))
     card.show_state(provider_cache_state([*log, other], Spending(17_820, unpriced=17_820), POLICY))
     assert card.note.isHidden()
-    assert card.texts()[1:3] == [
+    assert shown_lines(card)[1:3] == [
         f"{TIMES[2]} · 900 tokens sent",
         "The provider doesn't report this discount.",
     ]

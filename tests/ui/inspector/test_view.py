@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
@@ -46,7 +47,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Handover at 85 %, 5.8k left."
+    assert pane.until.text() == "Older messages are compacted at 85 %, 5.8k left."
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.breakdown.source.text()) == (
         "≈ 20.9k",
@@ -77,7 +78,7 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
 def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     appearance.changed.connect(pane.requests.tint)
-    pane.always_sent.click()
+    pane.requests.open_group(0)
     index = pane.requests.model().index(0, 0)
     for px in (20, fonts.BASE_PX):
         appearance.set_text_px(px)
@@ -88,17 +89,24 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Handover at 85 %"
-    assert "Handover at 85 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 %"
+    assert "Older messages are compacted at 85 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
-    assert "Handover at" not in pane.bar.accessibleName()
+    assert "compacted at" not in pane.bar.accessibleName()
 
 
 def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
     parts = pane.breakdown
-    hidden = (parts.source, parts.pending, parts.saved_bars, parts.provider_cache, parts.waiting)
+    hidden = (
+        parts.source,
+        parts.own_count,
+        parts.pending,
+        parts.saved_bars,
+        parts.provider_cache,
+        parts.waiting,
+    )
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
@@ -107,15 +115,49 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
-    fixed = [at for at, row in enumerate(inspector_state().rows) if row.is_fixed]
-    assert fixed
-    assert all(pane.requests.isRowHidden(at) for at in fixed)
-    closed = pane.requests.height()
-    tokens = format_tokens(sum(inspector_state().rows[at].tokens for at in fixed), in_column=True)
-    assert pane.always_sent.accessibleName() == f"Always sent · {tokens}"
-    pane.always_sent.click()
-    assert not any(pane.requests.isRowHidden(at) for at in fixed)
-    assert pane.requests.height() == closed + len(fixed) * fonts.scaled(ROW_HEIGHT)
+    requests, rows = pane.requests, inspector_state().rows
+    count = next(at for at, row in enumerate(rows) if row.seq)
+    closed, height = requests.entries.closed_group(0), requests.height()
+    assert closed is not None
+    assert all(requests.isRowHidden(at) for at in range(1, count))
+    tokens = format_tokens(sum(row.tokens for row in rows[:count]), in_column=True)
+    assert (closed.label, closed.tokens_text) == ("Always sent", tokens)
+    requests.setCurrentIndex(requests.entries.index(0))
+    QTest.keyClick(requests, Qt.Key.Key_Return)
+    assert not any(requests.isRowHidden(at) for at in range(count))
+    assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
+    assert requests.entries.index(0).data().startswith("System prompt · 1,120 tokens")
+
+
+def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
+    """It begins with the user's message, and counts all that follows until the next one."""
+    requests, rows = pane.requests, inspector_state().rows
+    first, second = [at for at, row in enumerate(rows) if row.kind == "user"][:2]
+    entries, below = requests.entries, range(first + 1, second)
+    assert all(requests.isRowHidden(at) for at in below)
+    closed = entries.closed_group(first)
+    assert closed is not None
+    assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
+    assert closed.shown_state == "Cached 2"
+    assert closed.tooltip.endswith("what changed\nCached 2\nPinned\nIn part")
+    assert "9 parts, Right opens them" in entries.index(first).data()
+    place = requests.visualRect(entries.index(first)).center()
+    with performed(pane) as intents:
+        QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert not intents, "the chat stays where it is"
+    assert not any(requests.isRowHidden(at) for at in below)
+    requests.setCurrentIndex(entries.index(first + 3))
+    QTest.keyClick(requests, Qt.Key.Key_Left)
+    assert requests.currentIndex().row() == first
+    assert all(requests.isRowHidden(at) for at in below)
+    QTest.keyClick(requests, Qt.Key.Key_Down)
+    assert requests.currentIndex().row() == second
+    QTest.keyClick(requests, Qt.Key.Key_Right)
+    assert not requests.isRowHidden(second + 1)
+    requests.setCurrentIndex(entries.index(first + 1))
+    assert not requests.isRowHidden(first + 1), "the keyboard is on what is in sight"
+    pane.close_page()
+    assert requests.isRowHidden(second + 1), "another session has groups of its own"
 
 
 def test_a_row_says_only_what_is_unusual() -> None:
@@ -146,7 +188,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Handover at 85 %"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 %"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -167,9 +209,10 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
-    assert pane.own_count.text() == "The rows are 11.7k by Helix's count; the total is the provider's."
+    own_count = pane.breakdown.own_count
+    assert own_count.text() == "The rows are 11.7k by Helix's count; the total is the provider's."
     pane.set_state(replace(inspector_state(), own_count=""))
-    assert pane.own_count.isHidden()
+    assert own_count.isHidden()
 
 
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
@@ -227,7 +270,8 @@ def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspec
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
     offered: dict[str, list[str]] = {}
-    pane.always_sent.click()
+    pane.requests.open_group(0)
+    pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
     kinds: tuple[RowKind, ...] = ("pinned", "fold", "system")
     for kind in kinds:
         at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
@@ -274,13 +318,14 @@ def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
 def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     """Down keeps the row visible, Space requests its text."""
     pane.set_state(inspector_state(2_000))
-    pane.always_sent.click()
+    pane.requests.open_group(0)
+    qtbot.waitUntil(lambda: pane._scroll.verticalScrollBar().maximum() > 0)
     pane.requests.setFocus()
     pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
     for _ in range(40):
         QTest.keyClick(pane.requests, Qt.Key.Key_Down)
     current = pane.requests.currentIndex()
-    assert current.row() == 40
+    assert current.row() == 5 + 35 * 9, "rows of closed turns are passed over"
     assert pane._scroll.verticalScrollBar().value() > 0
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -379,9 +424,19 @@ def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
     long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
     pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
     pane.details.click()
-    caching = ["Caching", "Ready: 2k", "Kept: 1k", "Once that pays."]
-    assert pane.breakdown.waiting.texts() == [*caching, "Noting", "Now: 9 %"]
+
+    def shown() -> tuple[list[str], list[str]]:
+        figures, notes = (
+            pane.breakdown.waiting.findChildren(KeyValue),
+            pane.breakdown.waiting.findChildren(SelectableText),
+        )
+        return (
+            [each.accessibleName() for each in figures if each.isVisible()],
+            [each.text() for each in notes if each.isVisible()],
+        )
+
+    assert shown() == (["Ready: 2k", "Kept: 1k", "Now: 9 %"], ["Once that pays."])
     pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
-    assert pane.breakdown.waiting.texts() == ["Caching", "Ready: 9k"]
+    assert shown() == (["Ready: 9k"], [])
     pane.set_state(replace(inspector_state(), waiting=()))
     assert not pane.breakdown.waiting.isVisible()

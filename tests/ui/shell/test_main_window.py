@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, Q
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.pill import Badge, Dot
+from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
@@ -25,7 +25,7 @@ from helix_desktop.ui.shell.jobs import WaitingSession
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
-from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
+from helix_desktop.ui.shell.top_bar import TopBar
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 
@@ -359,17 +359,7 @@ def test_the_state_is_shown_while_it_is_unusual_and_the_rest_in_the_tooltip(
     assert shown == ([] if state in ("Ready", "No session open") else [state])
 
 
-def test_the_demo_model_is_always_named(window: MainWindow) -> None:
-    work(window)
-    badge = window.top_bar.findChildren(Badge)[0]
-    assert not badge.isVisible()
-
-    window.top_bar.show_session(TopBarState("s", "T", True, "demo", demo=True, messages=1))
-    assert badge.isVisible()
-    assert badge.text() == DEMO_BADGE
-
-
-def test_a_narrow_bar_keeps_the_title_then_the_state_then_the_demo_model(qtbot: QtBot) -> None:
+def test_a_narrow_bar_keeps_the_title_then_the_state(qtbot: QtBot) -> None:
     host = QWidget()
     qtbot.addWidget(host)
     bar = TopBar(WindowCommands(host))
@@ -377,14 +367,14 @@ def test_a_narrow_bar_keeps_the_title_then_the_state_then_the_demo_model(qtbot: 
     bar.sidebar.hide()
     bar.show_session(replace(HEADER, title="A" * 90, demo=True, waiting=True))
     host.show()
-    badge, dot, state = bar.findChildren(Badge)[0], bar.findChildren(Dot)[0], bar.findChildren(TextLine)[0]
+    dot, state = bar.findChildren(Dot)[0], bar.findChildren(TextLine)[0]
     seen = set()
     for width in range(1_000, 300, -10):
         bar.resize(width, bar.height())
-        seen.add((state.isVisible(), badge.isVisible() and badge.text()))
+        seen.add(state.isVisible())
         assert dot.isVisible(), "it says it, too"
         assert bar.title.width() >= 80 or width < 340
-    assert seen == {(True, DEMO_BADGE), (True, False), (False, False)}
+    assert seen == {True, False}
 
 
 @pytest.mark.parametrize("window_first", [False, True])

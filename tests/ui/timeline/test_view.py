@@ -399,7 +399,7 @@ def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeli
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
     assert shown_seqs(pane) == [60, 50, 10, 5]
     key = ("folded", 20)
-    assert card(pane, key).accessible_name == "3 rewrites · 38k → 35k tokens"
+    assert card(pane, key).accessible_name == "3 context changes · 38k → 35k tokens"
     press(pane, key, "fold:rewrites")
     assert shown_seqs(pane) == [60, 50, 40, 30, 20, 10, 5]
     press(pane, key, "fold:rewrites")

@@ -101,8 +101,6 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
         reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
     if row.kind == "mcp":
         reasons.append(tr("MCP servers run outside the sandbox: only files in this folder can be undone."))
-    if row.offers_demo_calls:
-        reasons.append(tr("Demo calls are scripted and only change files in the sample's folder."))
     if row.others:
         names = escape_invisible(" · ".join(row.others))
         count = len(row.allowed_together)
@@ -295,7 +293,10 @@ class ApprovalItem(RowItem):
         action = Decide(self._approval.key.call_id, answer)
         tip = dict(self.context.answer_tips).get(answer, "")
         if answer == "demo":
-            tip = tr("Runs the rest of the script without asking. Change it in Settings → Permissions.")
+            tip = tr(
+                "Demo calls are scripted, and only change files in the sample's folder. The rest of them "
+                "then runs without asking. Change it in Settings → Permissions."
+            )
         return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)
 
     def _always_area(self) -> list[HitArea]:

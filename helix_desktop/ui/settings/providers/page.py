@@ -26,7 +26,6 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -132,9 +131,7 @@ class ProvidersPage(Themed, QWidget):
             "muted",
             wrap=True,
         )
-        return pane(
-            column(row(Badge(demo_model_name()), None), words, row(self._use_demo_button, None), None, gap=10)
-        )
+        return pane(column(words, row(self._use_demo_button, None), None, gap=10))
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         self._menu.clear()

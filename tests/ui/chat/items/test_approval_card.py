@@ -141,7 +141,7 @@ def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:
     assert _shown(qtbot, _CONFINED)[1].sandbox_text == "Sandboxed"
     networked = msgspec.structs.replace(_CONFINED, confined=False, has_network=True)
     assert _shown(qtbot, networked)[1].sandbox_text == "Sandboxed, with network"
-    said = msgspec.structs.replace(_CONFINED, effect="Sandboxed (bubblewrap): no network.")
+    said = msgspec.structs.replace(_CONFINED, effect="Sandboxed: no network.")
     assert _shown(qtbot, said)[1].sandbox_text == "", "once"
     free = msgspec.structs.replace(networked, is_sandboxed=False)
     assert _shown(qtbot, free)[1].sandbox_text == "Not sandboxed"

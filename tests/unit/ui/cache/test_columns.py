@@ -18,7 +18,7 @@ from tests.support.galleries.panes_samples import cache_row
 
 @pytest.mark.parametrize(
     ("maker", "name"),
-    [("fold", "Steps"), ("handover", "Handover"), ("observations", "Facts"), ("other", "other")],
+    [("fold", "Note"), ("handover", "Handover"), ("observations", "Facts"), ("other", "other")],
 )
 def test_an_index_is_named_after_what_it_belongs_to(maker: str, name: str) -> None:
     """In the words of the timeline; a tool of the same name keeps its own."""

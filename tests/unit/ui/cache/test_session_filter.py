@@ -1,4 +1,4 @@
-"""The filter "This session": every kind of entry that the session's log names, and its handovers."""
+"""What filters leave of a session: every kind of entry that its log names, and its handovers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import MessageQueued
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import EntryFilter
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter
+from helix_desktop.ui.cache.rows import DIGEST_BYTES, SAME_STATES, STATE_LABELS, CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.words.translation import translate
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, thinking_script
 
@@ -20,9 +21,12 @@ def source_of(rig: AgentRig) -> WorkspaceCacheSource:
     return WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
 
 
-async def listed(rig: AgentRig) -> set[str]:
-    """Return the digests that the filter leaves in the list."""
-    ids = await source_of(rig).ids(CacheFilter(session_only=True))
+THIS_SESSION = CacheFilter(session_only=True)
+
+
+async def listed(rig: AgentRig, cache_filter: CacheFilter = THIS_SESSION) -> set[str]:
+    """Return the digests that a filter leaves in the list."""
+    ids = await source_of(rig).ids(cache_filter)
     return {ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)}
 
 
@@ -63,6 +67,17 @@ async def test_handovers_of_other_sessions_are_left_out_and_those_of_a_branch_ar
     await rig.begin()
     assert await found_handovers(rig, here) == set()
     assert await listed(rig) == set()
+
+
+async def test_the_list_of_what_was_compacted_is_listed_as_compacted() -> None:
+    rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
+    index = await begin_with_handover(rig)
+    (row,) = await source_of(rig).rows([index])
+    assert translate(STATE_LABELS[row.state]) == "Compacted"
+    assert index in await listed(rig, CacheFilter(state="handed_over"))
+    for state in SAME_STATES:
+        if state != "handed_over":
+            assert index not in await listed(rig, CacheFilter(state=state))
 
 
 async def test_what_waits_in_a_message_belongs_to_its_session() -> None:

@@ -15,21 +15,25 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
     ("outlook", "text"),
     [
         (CompactionOutlook("off"), "Context management is off."),
-        (CompactionOutlook("due"), "Handover at 53 %, due now."),
-        (CompactionOutlook("waiting", 60_000), "Handover at 53 %, at least 1 min after the last try."),
+        (CompactionOutlook("due"), "Older messages are compacted at 53 %, due now."),
+        (
+            CompactionOutlook("waiting", 60_000),
+            "Older messages are compacted at 53 %, at least 1 min after the last try.",
+        ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),
-            "Handover at 53 % once it pays.\n"
+            "Older messages are compacted at 53 %, once it pays.\n"
             "A handover would free about 1.2k tokens. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little", freed=-40, least=2_500),
-            "Handover at 53 % once it pays.\n"
+            "Older messages are compacted at 53 %, once it pays.\n"
             "A handover could be as large as what it replaces. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little"),
-            "Handover at 53 % once it pays.\nToo few messages lie before the newest ones, which always stay.",
+            "Older messages are compacted at 53 %, once it pays.\n"
+            "Too few messages lie before the newest ones, which always stay.",
         ),
     ],
 )
