@@ -461,7 +461,7 @@ class Inspector(Themed, QWidget):
         self._scroll = QScrollArea(self)
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
-        self._details_box = column(HelpLink("context"), margins=_SIDES)
+        self._details_box = column(row(HelpLink("context"), None), margins=_SIDES)
         inside = self._inside = pane(self._details_box)
         self._late_breakdown = LatePage(lambda: Breakdown(inside))
         self._late_breakdown.when_built(self._add_breakdown)

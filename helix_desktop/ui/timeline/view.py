@@ -177,8 +177,8 @@ class Timeline(Themed, QWidget):
         self._show_rows()
 
     def clear(self) -> None:
-        """Show nothing of the former session while another one is read."""
-        self.set_state(TimelineState())
+        """Show nothing of the former session while another is read; what runs there is on screen already."""
+        self.set_state(TimelineState(running=self._state.running))
         self._is_known = False
         self.empty.hide()
         self.scroll_to_top()

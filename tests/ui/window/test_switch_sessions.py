@@ -31,6 +31,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.store.builders import make_summary, user_message_event
+from tests.support.timeline_pane import find_card
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -49,6 +50,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         rig.type_message("Go")
         await until(lambda: rig.conversation.partial == "One ", "the beginning")
         conversation = rig.conversation
+        rig.window.show_page("timeline")
         await rig.open_folder("second")
         conversation.session.publish(CompactionProgress("summarize"))
         assert not rig.rows(UserRow)
@@ -59,6 +61,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.is_running
         assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
+        assert find_card(rig.views.timeline, "running") is not None
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
