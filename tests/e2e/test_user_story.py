@@ -112,7 +112,7 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
     send(user, "Read all parts", messages=6)
     send(user, "Good", messages=8)
     user.see("list item", "Divider: Context: ")
-    user.see("list item", " tokens · Cached", inside="Next request")
+    user.see("list item", " · Cached 6", inside="Next request")
     stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
     assert set(stored) == {*FILES}
     (sweep,) = command(user, "timeline")[0]["events"]
@@ -206,6 +206,8 @@ def exclude_a_row(user: DesktopUser) -> None:
     user.keys("Down", "x")
     user.click("push button", "Leave out", inside="out of the requests?")
     user.see("list item", "Left out", inside="Next request")
+    user.keys("Left")
+    user.see("list item", "Now the report · 2 parts", inside="Next request")
 
 
 def test_a_user_finds_everything_as_it_was(user: DesktopUser) -> None:

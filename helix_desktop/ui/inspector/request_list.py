@@ -161,7 +161,7 @@ _TONES: dict[WindowItemState, Tone] = {
 }
 _DOT_PX = 8
 _OUT_PX = 8  # that the ground of a row reaches out to both sides
-_INDENT_PX = 8  # of the rows of an open group, with the gap after it
+_INDENT_PX = 8  # of what came after a message, with the gap after it
 
 
 class RequestModel(QAbstractListModel):
@@ -250,7 +250,8 @@ class RequestDelegate(QStyledItemDelegate):
         closed = self._entries.closed_group(index.row())
         name = Text((closed or row).label, elide=elide, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if index.row() == self.covered_row else []
-        indent = [Space(_INDENT_PX)] if self._entries.start_of(index.row()) < index.row() else []
+        start = self._entries.start_of(index.row())
+        indent = [Space(_INDENT_PX)] if start < index.row() and self._entries.row(start).seq else []
         content = Row([*indent, kind_dot(row.kind), name, *button, *self._end(index.row())], 8)
         paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), self.theme, content)
         painter.restore()
