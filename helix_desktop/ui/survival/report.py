@@ -234,6 +234,8 @@ class FactTable(Themed, QTreeWidget):
             every += 1
             for place in range(1, self.columnCount()):
                 is_zero = item.text(place) == "0"
+                read = f"{self.headerItem().text(place)}: {item.text(place) or '–'}"
+                item.setData(place, Qt.ItemDataRole.AccessibleTextRole, read)
                 item.setTextAlignment(place, _RIGHT)
                 item.setForeground(place, QColor(theme.faint if is_zero else colors.get(place, theme.text)))
 
