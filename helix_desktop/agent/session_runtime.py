@@ -50,6 +50,8 @@ def pending_change(
     label, last = transcript.chosen_model, transcript.last_model
     if label:
         return ModelChange(label, True, is_configured(label)) if label != now.label else None
+    if now.demo and not last:  # any other model goes on with another agent's session
+        last = transcript.foreign_model
     if transcript.parent or last in ("", now.label) or last.startswith(_DEMO):
         return None
     is_here = is_configured(last)

@@ -128,6 +128,7 @@ class Transcript:
         self.warned_budget: Budget | None = None
         self.staleness = Staleness()
         self.last_model, self.last_answer_at_ms = "", 0
+        self.foreign_model = ""  # that answered last in another agent
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
         self.changed_from = 0  # the first event that is new or changed since the newest request
         self._changes: list[tuple[int, int]] = []  # the rewrites since, each with the first event it changed
@@ -315,7 +316,9 @@ class Transcript:
                 self._changes = [change for change in self._changes if 0 < event.sent_after < change[0]]
                 self.changed_from = min([recorded.seq, *(first for _, first in self._changes)])
                 self.last_answer_at_ms = recorded.at
-                if not event.agent:  # the models of another agent have nothing to do with those here
+                if event.agent:
+                    self.foreign_model = model
+                else:
                     self.last_model = model
                     self.accepted_model = model if model == self.accepted_model else ""
                 self.open_calls = {call.id: call for call in calls}

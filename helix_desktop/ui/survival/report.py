@@ -32,7 +32,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.survival.chart import SurvivalChart
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
@@ -234,6 +234,8 @@ class FactTable(Themed, QTreeWidget):
             every += 1
             for place in range(1, self.columnCount()):
                 is_zero = item.text(place) == "0"
+                read = f"{self.headerItem().text(place)}: {item.text(place) or '–'}"
+                item.setData(place, Qt.ItemDataRole.AccessibleTextRole, read)
                 item.setTextAlignment(place, _RIGHT)
                 item.setForeground(place, QColor(theme.faint if is_zero else colors.get(place, theme.text)))
 
@@ -246,7 +248,7 @@ class FactTable(Themed, QTreeWidget):
 
 def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     words = escape_hidden_name(plain_line(" ".join((fact.sentence or fact.text).split())[:_FACT_CHARS]))
-    item = QTreeWidgetItem([words])
+    item = QTreeWidgetItem([isolate(words)])
     item.setToolTip(0, plain_tooltip(words))
     item.setText(_SUMMARY, "✓" if fact.in_summary else "–")
     item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")

@@ -12,9 +12,10 @@ import msgspec
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton, QWidget
 
 from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.errors import HelixError, ImagesRejected
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
@@ -22,6 +23,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.foreign.discovery import FoundSession
+from helix_desktop.foreign.sources import Source
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
@@ -36,13 +39,16 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.session.notices import spend_notice
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
 from helix_desktop.ui.shell.main_window import CenterPage
+from helix_desktop.ui.shell.search_panel import SearchPanel
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
+from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
@@ -320,6 +326,52 @@ async def _command(rig: WindowRig, name: str) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
+async def _survives(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """The session on screen, replayed, with one kind of its facts opened."""
+    async with _page(rig, "survives") as window:
+        report = rig.views.survives.report
+        await until(report.isVisible, "the report")
+        report.facts.expandToDepth(0)
+        yield window
+
+
+@asynccontextmanager
+async def _found_sessions(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """Sessions of two agents to be imported, one of them chosen by its file."""
+    async with _command(rig, "import_sessions") as dialog:
+        assert isinstance(dialog, ImportSessionsDialog)
+        titles: dict[ForeignAgent, str] = {"claude-code": "Which port does it use?", "pi": "Rename the table"}
+        for agent, title in titles.items():
+            source = Source(agent, rig.folder / f"{agent}.jsonl")
+            found = FoundSession(agent, agent, source, title, "/home/ann/shop", 1_760_000_000_000, 9_000)
+            dialog.end_search([found], is_checked=agent == "pi")
+        yield dialog
+
+
+@asynccontextmanager
+async def _found_messages(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """Results of a search over everything, with a filter."""
+    async with _command(rig, "search_messages") as panel:
+        assert isinstance(panel, SearchPanel)
+        QTest.keyClicks(panel.search, "the")
+        await until(lambda: panel.items.rowCount() > 1, "the results")
+        panel.findChildren(QPushButton, "search_kind-message")[0].click()
+        await until(lambda: panel.items.rowCount() > 1, "the messages")
+        yield panel
+        panel.clear_filters()
+
+
+@asynccontextmanager
+async def _shared_session(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """The documents of a session, to be read before they are saved."""
+    rig.window.perform(ShareSession(rig.conversation.session.log[-1].seq))
+    dialog = await _wait_for_dialog("the documents")
+    yield dialog
+    dialog.close()
+    await until(lambda: _front_dialog() is None, "the end of the documents")
+
+
+@asynccontextmanager
 async def _handover(rig: WindowRig) -> AsyncIterator[QWidget]:
     await rig.change_policy(handover_least_gain=0.0, handover_keep=0.02)
     async with _command(rig, "compact_now") as dialog:
@@ -379,7 +431,7 @@ async def _wait_for_dialog(description: str) -> QWidget:
 
 def _front_dialog() -> QWidget | None:
     """The dialog or panel that is open."""
-    kinds = ("Switcher", "CommandPalette")
+    kinds = ("Switcher", "CommandPalette", "SearchPanel")
     return next(
         (
             widget
@@ -415,6 +467,12 @@ SCENES: dict[str, Scene] = {
     "timeline": partial(_timeline, state=long_timeline_state),
     "timeline-checkpoints": partial(_timeline, state=quiet_timeline_state),
     "changes": _changes,
+    "survives": _survives,
+    "import-sessions": partial(_command, name="import_sessions"),
+    "found-sessions": _found_sessions,
+    "search-everything": partial(_command, name="search_messages"),
+    "found-messages": _found_messages,
+    "share": _shared_session,
     "revert-plan": partial(_dialog, question=_of(changes_gallery.make_plan_dialog)),
     "merge": partial(_dialog, question=_of(changes_gallery.make_merge_dialog)),
     "rewind": partial(_dialog, question=_of(changes_gallery.make_rewind_dialog)),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session_runtime import ModelChange, pending_change
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -20,9 +23,11 @@ OWN, NOW = ModelInfo("lab", "own"), ModelInfo("lab", "now")
 DEMO = ModelInfo("demo", "offline", demo=True)
 
 
-def answered_by(label: str, *events: Event, parent: str = "") -> Transcript:
-    """Return a session that a model answered, with the events after it."""
-    answer = AssistantSpoke("Here.", label, 1)
+def answered_by(
+    label: str, *events: Event, parent: str = "", agent: ForeignAgent | Literal[""] = ""
+) -> Transcript:
+    """Return a session that a model answered, in another agent if one is named, with the events after it."""
+    answer = AssistantSpoke("Here.", label, 1, agent=agent)
     all_events = (SessionStarted("One", parent), UserSpoke("Hello", 1), answer, TurnEnded("done"), *events)
     return Transcript([RecordedEvent(n, n, event) for n, event in enumerate(all_events, 1)])
 
@@ -45,6 +50,10 @@ def answered_by(label: str, *events: Event, parent: str = "") -> Transcript:
         (answered_by("lab/now", ModelChosen("lab/gone")), NOW, "lab/now", None),
         (answered_by("x/y", ModelChosen("lab/own"), parent="p"), NOW, "", ModelChange("lab/own", True, True)),
         (answered_by("lab/gone", UserSpoke("And?", 1)), NOW, "", None),
+        (answered_by("opus", agent="claude-code"), NOW, "", None),
+        (answered_by("opus", agent="claude-code"), DEMO, "", ModelChange("opus", False, False)),
+        (answered_by("opus", agent="claude-code"), DEMO, "demo/offline", None),
+        (answered_by("opus", ModelChosen("", "demo/offline"), agent="claude-code"), DEMO, "", None),
     ],
 )  # fmt: skip
 def test_which_changes_need_the_user_s_agreement(
