@@ -23,9 +23,11 @@ from helix_desktop import __version__
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
+from helix_desktop.domain.question import AskUser
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.mcp.client.elicitation import read_question, to_result
 from helix_desktop.mcp.client.exposed_tool import sanitize_text
 from helix_desktop.mcp.client.message_repair import plain_result, repair_result
 from helix_desktop.mcp.client.process import fault_place
@@ -118,6 +120,7 @@ MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
 _LATEST_PLAIN_VERSION = "2025-11-25"  # where none is agreed on yet
+_MAX_ROUNDS, _ASK_AGAIN_S = 10, 0.25  # of questions before a result
 _MANY = 100  # a progress of so much is told in whole numbers
 # They log what servers send, including secrets; errors are reported in our own messages.
 for _name in ("mcp", "client", "httpx2", "httpcore2"):
@@ -164,11 +167,18 @@ class _Session(ClientSession):
 
 @asynccontextmanager
 async def open_session(
-    streams: TransportStreams, root: Path, on_tools_changed: Callable[[], Awaitable[None]]
+    streams: TransportStreams,
+    root: Path,
+    server: str,
+    on_tools_changed: Callable[[], Awaitable[None]],
+    ask: AskUser,
+    on_page_done: Callable[[], None],
 ) -> AsyncIterator[ClientSession]:
-    """Open an initialized session. `on_tools_changed` is awaited when the server reports changed tools.
+    """Open an initialized session with `server`, as the user calls it.
 
-    The server may ask for the workspace's folder; requests to the user or to a model are refused.
+    `on_tools_changed` is awaited when the server reports changed tools, `ask` puts what it asks to the user,
+    `on_page_done` is called when it says that a page which the user opened is done. The server may ask for
+    the workspace's folder; requests to a model are refused.
     """
 
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
@@ -177,9 +187,21 @@ async def open_session(
     async def on_message(message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             await on_tools_changed()
+        elif isinstance(message, types.ElicitCompleteNotification):
+            on_page_done()
+
+    async def elicit(
+        _: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        try:
+            question = read_question(server, params)
+        except ValueError as error:
+            return types.ErrorData(code=types.INVALID_PARAMS, message=f"The user can't be asked: {error}")
+        return to_result(await ask(question))
 
     session = _Session(
         *streams,
+        elicitation_callback=elicit,
         list_roots_callback=roots,
         message_handler=on_message,
         client_info=types.Implementation(name="helix-desktop", version=__version__),
@@ -253,7 +275,7 @@ async def call_tool(
     args: dict[str, Any],
     on_progress: Callable[[str, float | None], None],
 ) -> types.CallToolResult | None:
-    """Return the result of a call; None if the server asks for further input. Raises MCPError.
+    """Return the result of a call; None if the server asks again and again before. Raises MCPError.
 
     `on_progress` gets what the server says of its progress and the share that is done, if that is known.
     """
@@ -263,10 +285,43 @@ async def call_tool(
         amount = _progress_amount(progress, total)
         on_progress(": ".join(filter(None, (amount, message or ""))), share)
 
-    result = await session.call_tool(
-        tool, args, progress_callback=report_progress, allow_input_required=True, allow_claimed=True
-    )
+    async def send(responses: types.InputResponses | None, state: str | None) -> Any:
+        return await session.call_tool(
+            tool,
+            args,
+            progress_callback=report_progress,
+            input_responses=responses,
+            request_state=state,
+            allow_input_required=True,
+            allow_claimed=True,
+        )
+
+    result = await with_input(session, send)
     return result if isinstance(result, types.CallToolResult) else None
+
+
+async def with_input(
+    session: ClientSession, send: Callable[[types.InputResponses | None, str | None], Awaitable[Any]]
+) -> Any:
+    """Return the result of a request; what a server of the newest protocol asks before it is answered.
+
+    After too many rounds the result is still a question. Raises MCPError.
+    """
+    result = await send(None, None)
+    for _ in range(_MAX_ROUNDS):
+        if not isinstance(result, types.InputRequiredResult):
+            break
+        responses: types.InputResponses = {}
+        for key, request in (result.input_requests or {}).items():
+            context = ClientRequestContext(session=session, request_id=key)
+            response = await session.dispatch_input_request(context, request)
+            if isinstance(response, types.ErrorData):
+                raise MCPError.from_error_data(response)
+            responses[key] = response
+        if not responses:  # it only wants to be asked again
+            await asyncio.sleep(_ASK_AGAIN_S)
+        result = await send(responses or None, result.request_state)
+    return result
 
 
 def _progress_amount(progress: float, total: float | None) -> str:
