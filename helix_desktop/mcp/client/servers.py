@@ -14,9 +14,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.domain.errors import HelixError, ToolError
+from helix_desktop.domain.errors import HelixError, InvalidInput, ToolError
 from helix_desktop.domain.files.file_use import mcp_call_target
-from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
+from helix_desktop.domain.mcp_server import (
+    FilledPrompt,
+    McpServerConfig,
+    McpServerState,
+    ServerPrompt,
+    ServerResource,
+)
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.question import AskUser, ServerQuestion, ServerReply, server_reply_note
@@ -212,6 +218,9 @@ class ServerActor:
         self._retry_delays_s = retry_delays_s
         self.stderr_log = StderrLog()
         self.tools: tuple[ExposedTool, ...] = ()
+        self.prompts: tuple[ServerPrompt, ...] = ()
+        self.resources: tuple[ServerResource, ...] = ()
+        self._offers_task: asyncio.Task[None] | None = None
         self.later_tools: tuple[str, ...] = ()
         """Those tools that the server did not offer at first, by its own names for them."""
         self._known_tools: frozenset[str] = frozenset()
@@ -362,6 +371,7 @@ class ServerActor:
                     self._context.root,
                     self.config.name,
                     self._relist_tools,
+                    self._list_offers_later,
                     self._ask_user,
                     self._on_page_done,
                 ) as session,
@@ -374,7 +384,13 @@ class ServerActor:
                 await self._list_tools()
                 deadline.reschedule(None)
                 self._set_status(ServerStatus("ready"))
-                yield
+                self._list_offers_later()
+                try:
+                    yield
+                finally:
+                    self.prompts, self.resources = (), ()
+                    if self._offers_task:
+                        self._offers_task.cancel()
 
     @asynccontextmanager
     async def _open_transport(self, disconnected: asyncio.Event) -> AsyncIterator[Any]:
@@ -411,6 +427,51 @@ class ServerActor:
         async with self._list_lock:
             await asyncio.sleep(_SETTLE_S)
         await self._list_tools()
+
+    def _list_offers_later(self) -> None:
+        """List prompts and resources soon: several changes come at a time."""
+        if self._offers_task:
+            self._offers_task.cancel()
+        self._offers_task = asyncio.get_running_loop().create_task(self._list_offers(), name="mcp offers")
+
+    async def _list_offers(self) -> None:
+        await asyncio.sleep(_SETTLE_S)
+        if self._session is not None:
+            offers = importlib.import_module("helix_desktop.mcp.client.offers")
+            self.prompts = await offers.list_prompts(self.config.name, self._session)
+            self.resources = await offers.list_resources(self.config.name, self._session)
+
+    async def get_prompt(self, prompt: ServerPrompt, arguments: dict[str, str]) -> FilledPrompt:
+        """Return a prompt filled in. Raises InvalidInput."""
+        offers = importlib.import_module("helix_desktop.mcp.client.offers")
+        fetched = await self._fetch(lambda session: offers.get_prompt(session, prompt, arguments))
+        assert isinstance(fetched, FilledPrompt)
+        return fetched
+
+    async def read_resource(self, resource: ServerResource) -> bytes:
+        """Return the bytes of a resource. Raises InvalidInput."""
+        offers = importlib.import_module("helix_desktop.mcp.client.offers")
+        fetched = await self._fetch(lambda session: offers.read_resource(session, resource))
+        assert isinstance(fetched, bytes)
+        return fetched
+
+    async def _fetch(self, fetch: Callable[[ClientSession], Awaitable[Any]]) -> Any:
+        """Fetch what the user wants of the server, within the time that a call has. Raises InvalidInput."""
+        what = _text("{server} didn't answer.", server=self.config.name)
+        fix = _text("Check the server in Settings → MCP servers.")
+        if self._session is None or not self.is_up:
+            raise InvalidInput(what, _text("It isn't running."), fix)
+        try:
+            async with asyncio.timeout(self.config.quiet_s):
+                return await fetch(self._session)
+        except InvalidInput:
+            raise
+        except TimeoutError:
+            seconds = self.config.quiet_s
+            raise InvalidInput(what, _text("It took more than {seconds} s.", seconds=seconds), fix) from None
+        except Exception as error:
+            why = verbatim(sanitize_text(self.stderr_log.sanitize(as_sentence(str(error))), 500))
+            raise InvalidInput(what, why, fix) from error
 
     async def _list_tools(self) -> None:
         session = self._session
@@ -748,6 +809,14 @@ class Hub:
             if ((actor := self._actors.get(config.name)) is not None and not actor.is_up)
             or (actor is None and self._trusted and config.enabled and config.consent_changes)
         )
+
+    @property
+    def prompts(self) -> tuple[ServerPrompt, ...]:
+        return tuple(prompt for actor in self._actors.values() for prompt in actor.prompts)
+
+    @property
+    def resources(self) -> tuple[ServerResource, ...]:
+        return tuple(resource for actor in self._actors.values() for resource in actor.resources)
 
     @property
     def rejected_tools(self) -> tuple[tuple[str, str, OptionalText], ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.client import ClientRequestContext, ClientSession, IncomingMessage
-from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged, listen
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
@@ -171,12 +171,14 @@ async def open_session(
     root: Path,
     server: str,
     on_tools_changed: Callable[[], Awaitable[None]],
+    on_offers_changed: Callable[[], None],
     ask: AskUser,
     on_page_done: Callable[[], None],
 ) -> AsyncIterator[ClientSession]:
     """Open an initialized session with `server`, as the user calls it.
 
-    `on_tools_changed` is awaited when the server reports changed tools, `ask` puts what it asks to the user,
+    `on_tools_changed` is awaited when the server reports changed tools, `on_offers_changed` is called for
+    changed prompts and resources, `ask` puts what it asks to the user,
     `on_page_done` is called when it says that a page which the user opened is done. The server may ask for
     the workspace's folder; requests to a model are refused.
     """
@@ -187,6 +189,8 @@ async def open_session(
     async def on_message(message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             await on_tools_changed()
+        elif isinstance(message, types.PromptListChangedNotification | types.ResourceListChangedNotification):
+            on_offers_changed()
         elif isinstance(message, types.ElicitCompleteNotification):
             on_page_done()
 
@@ -209,7 +213,9 @@ async def open_session(
     async with session:
         await _negotiate(session)
         async with asyncio.TaskGroup() as group:
-            watcher = group.create_task(_follow_changes(session, on_tools_changed), name="mcp changes")
+            watcher = group.create_task(
+                _follow_changes(session, on_tools_changed, on_offers_changed), name="mcp changes"
+            )
             try:
                 yield session
             finally:
@@ -229,19 +235,29 @@ async def _negotiate(session: ClientSession) -> None:
             await session.discover()  # it was slow to start, and answered the first request after we gave up
 
 
-async def _follow_changes(session: ClientSession, on_tools_changed: Callable[[], Awaitable[None]]) -> None:
+async def _follow_changes(
+    session: ClientSession,
+    on_tools_changed: Callable[[], Awaitable[None]],
+    on_offers_changed: Callable[[], None],
+) -> None:
     """Subscribe to changes at servers of the newest protocol, which notify only subscribers."""
     if session.initialize_result is not None:
         return
     while True:
         try:
-            async with listen(session, tools_list_changed=True) as events:
-                async for _ in events:
-                    await on_tools_changed()
+            async with listen(
+                session, tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+            ) as events:
+                async for event in events:
+                    if isinstance(event, ToolsListChanged):
+                        await on_tools_changed()
+                    else:
+                        on_offers_changed()
             return
         except SubscriptionLost:
             await asyncio.sleep(_LISTEN_AGAIN_S)
             await on_tools_changed()
+            on_offers_changed()
         except (MCPError, TimeoutError):  # it does not support subscriptions
             return
 

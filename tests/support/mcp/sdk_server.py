@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resources import TextResource
 from mcp.types import EmbeddedResource, ImageContent, TextContent, TextResourceContents, ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -82,6 +83,33 @@ def build_server(say_description: str | None = None) -> MCPServer:
     async def deploy(answer: Annotated[Deployment, Resolve(ask_deployment)]) -> str:
         """Deploys, after it has asked where."""
         return f"deployed {answer.copies} to {answer.region}"
+
+    @server.prompt(description="Reviews a change.")
+    def review(file: str, tone: str = "kind") -> str:
+        return f"Review {file}.\u200b Be {tone}."
+
+    @server.prompt()
+    def menu() -> str:
+        return "/quit"
+
+    @server.prompt()
+    async def more(ctx: Context[Any, Any]) -> str:
+        """Offers one more resource, and says so."""
+        server.add_resource(TextResource(uri="note://late", name="late", text="Came late."))
+        await ctx.notify_resources_changed()
+        return "There is more."
+
+    @server.resource("note://today", title="Notes of today", mime_type="text/plain")
+    def notes() -> str:
+        return "Buy milk."
+
+    @server.resource("bin://blob", title="Blob")
+    def blob() -> bytes:
+        return b"\x00\x01\x02"
+
+    @server.resource("note://gone", title="Gone")
+    def gone() -> str:
+        raise ValueError("it is gone")
 
     _add_result_kinds(server)
     return server
