@@ -73,7 +73,7 @@ def _read_field(name: str, schema: Any, is_required: bool) -> FormField:
         least=least if _is_number(least) else None,
         most=most if _is_number(most) else None,
         format=_FORMATS.get(str(schema.get("format")), ""),
-        is_secret=bool(_SECRET.search(f"{name.replace('_', ' ')} {title} {description}")),
+        is_secret=bool(_SECRET.search(f"{name.replace('_', ' ')} {title}")),
     )
     return _with_default(field, default)
 

@@ -537,6 +537,11 @@ class ServerActor:
             for call in self._open_calls:
                 call.go_on()
 
+    async def _are_pages_done(self) -> bool:
+        words = _text("Are you done in the browser? The call is repeated then.")
+        reply = await self._ask_user(ServerQuestion("", words, server=self.config.name))
+        return reply is not None and reply.action == "accept"
+
     def _on_page_done(self) -> None:
         for call in self._open_calls:
             call.on_progress("The page in the browser is done.", None)
@@ -603,7 +608,7 @@ class ServerActor:
         self._no_call.clear()
         try:
             async with call.limit, call.quiet:
-                answer = await sdk.call_tool(session, tool, args, call.on_progress)
+                answer = await sdk.call_tool(session, tool, args, call.on_progress, self._are_pages_done)
                 is_answered = True
                 return answer
         except TimeoutError:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.client import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged, listen
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
@@ -290,10 +290,12 @@ async def call_tool(
     tool: str,
     args: dict[str, Any],
     on_progress: Callable[[str, float | None], None],
+    are_pages_done: Callable[[], Awaitable[bool]],
 ) -> types.CallToolResult | None:
     """Return the result of a call; None if the server asks again and again before. Raises MCPError.
 
     `on_progress` gets what the server says of its progress and the share that is done, if that is known.
+    `are_pages_done` is awaited when the user has opened the pages that the call needs: then it is repeated.
     """
 
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -312,8 +314,26 @@ async def call_tool(
             allow_claimed=True,
         )
 
-    result = await with_input(session, send)
+    try:
+        result = await with_input(session, send)
+    except MCPError as error:
+        if error.code != types.URL_ELICITATION_REQUIRED:
+            raise
+        if not (await _pages_opened(session, error) and await are_pages_done()):
+            raise
+        result = await with_input(session, send)
     return result if isinstance(result, types.CallToolResult) else None
+
+
+async def _pages_opened(session: ClientSession, error: MCPError) -> bool:
+    """Ask the user to open the pages that a call needs before; return True if all were."""
+    pages = UrlElicitationRequiredError.from_error(error.error).elicitations
+    context = ClientRequestContext(session=session, request_id="page")
+    for params in pages:
+        response = await session.dispatch_input_request(context, types.ElicitRequest(params=params))
+        if not isinstance(response, types.ElicitResult) or response.action != "accept":
+            return False
+    return bool(pages)
 
 
 async def with_input(

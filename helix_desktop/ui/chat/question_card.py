@@ -423,7 +423,8 @@ class ServerCard(AskCard):
         question = row.question
         assert isinstance(question, ServerQuestion)  # `card_for` has seen to it
         self._url, self.form = question.url, ServerForm(question)
-        self.accept = PushButton(tr("Open in browser") if self._url else tr("Send"), "primary", name="accept")
+        words = tr("Open in browser") if self._url else tr("Send") if question.fields else tr("Accept")
+        self.accept = PushButton(words, "primary", name="accept")
         self.decline = PushButton(tr("Decline"), name="decline")
         self.cancel = PushButton(tr("Cancel"), name="cancel")
         for button, words in (
@@ -431,16 +432,18 @@ class ServerCard(AskCard):
             (self.cancel, tr("Give no answer; the call continues")),
         ):
             button.setToolTip(words)
-        hint = label(tr("Only {server} gets what you send.", server=question.server), "faint", wrap=True)
-        parts: list[LayoutItem] = [self.form.widget] if question.fields else []
+        parts: list[LayoutItem] = []
+        if question.fields:
+            hint = tr("Only {server} gets what you send.", server=question.server)
+            parts = [self.form.widget, label(hint, "faint", wrap=True)]
         if self._url:
             host = urlsplit(self._url).hostname or ""
-            hint = label(tr("Check the address before you open it."), "faint", wrap=True)
             parts.append(label(breakable(host), "strong", wrap=True))
             parts.append(label(breakable(self._url), "muted", wrap=True))
             if "xn--" in host:
                 parts.append(label(tr("Letters of this address may imitate others."), "error", wrap=True))
-        self._lay_out(*parts, hint, FlowBox((self.accept, self.decline, self.cancel)))
+            parts.append(label(tr("Check the address before you open it."), "faint", wrap=True))
+        self._lay_out(*parts, FlowBox((self.accept, self.decline, self.cancel)))
         self.accept.clicked.connect(self._accept)
         self.decline.clicked.connect(lambda: self._send(ServerReply(action="decline")))
         self.cancel.clicked.connect(lambda: self._send(ServerReply(action="cancel")))

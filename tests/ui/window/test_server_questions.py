@@ -98,6 +98,8 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert words_of(card)[:2] == ["raw asks", "What should be released?"]
         assert rig.chat.question_card is None
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
+        assert QApplication.focusWidget() is form.line("field:0")
         QTest.mouseClick(card.accept, Qt.MouseButton.LeftButton)
         assert form.errors() == {"field:0": "This is needed.", "field:3": "This is needed."}
         QTest.keyClicks(form.line("field:0"), "x")
