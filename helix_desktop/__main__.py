@@ -2,7 +2,7 @@
 
 import sys
 
-from helix_desktop.cli.start import start
+from helix_desktop.start import start
 
 if __name__ == "__main__":
     sys.exit(start())

@@ -29,6 +29,7 @@ from helix_desktop.domain.messages import (
     Usage,
     WireRequest,
 )
+from helix_desktop.domain.named_tools import as_called, as_sent
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.clock import ClockMs
 
@@ -76,6 +77,25 @@ class ImageLoadingModel(ModelWrapper):
             except StoreError as error:
                 log.warning("An image is not sent: %s", error)
         return msgspec.structs.replace(request, image_data=image_data)
+
+
+class NamedToolsModel(ModelWrapper):
+    """A model that calls tools which a request only names by `call_tool`; others see the tools' own calls."""
+
+    def wire_request(self, request: ModelRequest) -> WireRequest | None:
+        return super().wire_request(as_sent(request))
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        tools = frozenset(spec.name for spec in request.tools)
+        async with aclosing(super().stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ModelResponse) and item.calls:
+                    yield replace(item, calls=tuple(as_called(call, tools) for call in item.calls))
+                else:
+                    yield item
+
+    async def prepare(self, request: ModelRequest) -> ModelRequest:
+        return as_sent(request)
 
 
 _text = TextContext("Agent")

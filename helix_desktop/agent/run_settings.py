@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.agent.models import ConfiguredModels, ImageLoadingModel, ModelRoles, RunSettingsSource
+from helix_desktop.agent.models import (
+    ConfiguredModels,
+    ImageLoadingModel,
+    ModelRoles,
+    NamedToolsModel,
+    RunSettingsSource,
+)
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import ModelChoice
@@ -70,19 +76,28 @@ class RunSettings:
 
     async def _set_models(self, roles: ModelRoles) -> None:
         system, tools = self._services.prompts["system"], self._services.specs
-        mcp_tools = [spec for spec in tools if spec.is_mcp]
+        mcp_tools = [spec for spec in tools if spec.is_for_mcp]
         counts = await self._services.counter.count(
             [system, schemas_json(tools), *map(schema_json, mcp_tools)]
         )
         self.roles = roles
         self._frame = PromptFrame(
-            roles.main.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:])
+            roles.main.info,
+            system,
+            tools,
+            counts[0],
+            counts[1],
+            mcp_tokens=sum(counts[2:]),
+            named_tools=tuple(
+                spec.name for spec in self._services.tools.specs if spec.is_mcp and spec not in tools
+            ),
         )
         self._roles = roles.map_models(self._wrap_model)
 
     def _wrap_model(self, model: Model) -> Model:
-        """Return the model with the trust check, and with the images it may see."""
-        return ImageLoadingModel(TrustGatedModel(model, self._services.is_trusted), self._services.store)
+        """Return the model with the trust check, the images it may see, and tools that are only named."""
+        trusted = TrustGatedModel(model, self._services.is_trusted)
+        return NamedToolsModel(ImageLoadingModel(trusted, self._services.store))
 
     @property
     def is_ready(self) -> bool:

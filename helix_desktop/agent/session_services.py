@@ -27,6 +27,7 @@ from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.tool_calls.toolset import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
 from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.named_tools import request_tools
 from helix_desktop.system.clock import ClockMs, WaitSeconds
 
 
@@ -84,7 +85,8 @@ class SessionServices:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
+        """The tools as a request holds them."""
+        return request_tools((*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else [])))
 
     def tools_of(self, session: Session) -> Tools:
         if self._create_session_tools is None:

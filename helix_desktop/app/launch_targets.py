@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
-from helix_desktop.services.links import MAX_LENGTH, is_link
+from helix_desktop.services.links import FILE_SCHEME, MAX_LENGTH, is_link
 
 text = TextContext("Start")
 
@@ -23,68 +22,6 @@ SAMPLE_TARGET = "sample:"
 """The launch target of the guided sample."""
 IMPORT_PREFIX = "import:"
 """The prefix of a launch target that is an exported workspace."""
-OPEN_COMMAND = "open-target"
-"""The command for "no command but a target"; it is inserted, never typed."""
-_OPTIONS_WITH_VALUE = ("--data-dir", "--workspace")
-_OPTIONS = (*_OPTIONS_WITH_VALUE, "--demo", "--version", "--help")
-_FILE_SCHEME = "file:"
-
-
-def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[str]:
-    """Return the arguments, with the command OPEN inserted before a target in the place of a command.
-
-    argparse knows commands by name only. Raises InvalidInput for a word that is neither.
-    """
-    index = first_positional(argv)
-    if index == len(argv) or argv[index] in commands:
-        return list(argv)
-    if index and _is_unknown_option(argv[index - 1]):  # what follows it may be its value
-        raise InvalidInput(
-            text("Unknown option: {option}.", option=escape_hidden_name(argv[index - 1])),
-            fix=text("See {command}.", command="helix-desktop --help"),
-        )
-    if not _is_target(argv[index]):
-        command_names = ", ".join(name for name in commands if name != OPEN_COMMAND)
-        raise InvalidInput(
-            text("Unknown command or file: '{argument}'.", argument=escape_hidden_name(argv[index])),
-            text(
-                "It must be a command, a folder, an exported workspace ({suffix}) or a helix: link.",
-                suffix=ARCHIVE_SUFFIX,
-            ),
-            text("Commands: {commands}.", commands=command_names),
-        )
-    return [*argv[:index], OPEN_COMMAND, *argv[index:]]
-
-
-def first_positional(argv: Sequence[str]) -> int:
-    index = 0
-    while index < len(argv) and argv[index].startswith("-"):
-        if argv[index] == "--":
-            return index + 1
-        index += 2 if has_separate_value(argv[index]) else 1
-    return min(index, len(argv))
-
-
-def _is_unknown_option(argument: str) -> bool:
-    return argument.startswith("--") and argument != "--" and not is_option(argument, _OPTIONS)
-
-
-def has_separate_value(argument: str) -> bool:
-    return "=" not in argument and is_option(argument, _OPTIONS_WITH_VALUE)
-
-
-def is_option(argument: str, options: Collection[str]) -> bool:
-    """Return True if an argument is one of these options, perhaps abbreviated or with its value."""
-    name = argument.partition("=")[0]
-    return len(name) > len("--") and any(option.startswith(name) for option in options)
-
-
-def _is_target(argument: str) -> bool:
-    """Return True if an argument is a folder, or looks like a link, a `file:` URL or an exported one."""
-    lowered = argument.lower()
-    if is_link(argument) or lowered.startswith(_FILE_SCHEME) or lowered.endswith(ARCHIVE_SUFFIX):
-        return True
-    return os.path.isdir(argument)
 
 
 def parse_target(argument: str) -> str:
@@ -98,7 +35,7 @@ def parse_target(argument: str) -> str:
     if is_link(argument):  # what it leads to is looked at in the window, where the user sees the answer
         return argument[: MAX_LENGTH + 1]
     path = _absolute_path(
-        _path_from_uri(argument) if argument.lower().startswith(_FILE_SCHEME) else Path(argument)
+        _path_from_uri(argument) if argument.lower().startswith(FILE_SCHEME) else Path(argument)
     )
     if path.suffix.lower() != ARCHIVE_SUFFIX:
         if os.path.isdir(path):

@@ -15,13 +15,13 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
-from helix_desktop.app.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.app.launch_targets import SAMPLE_TARGET, launch_target
 from helix_desktop.app.window_frame import WindowFrame, build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.system.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.system.input_method import qt_input_methods
 from helix_desktop.ui.design.window_placement import fit_screen
 

@@ -23,7 +23,6 @@ from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
 from helix_desktop.app.data_move_window import relaunch
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
-from helix_desktop.app.exit_codes import LOCKED
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
 from helix_desktop.app.launch_targets import is_folder_target
 from helix_desktop.app.qt_loop import QtLoop
@@ -37,6 +36,7 @@ from helix_desktop.domain.errors import HelixError, InstanceNotResponding
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.models import DEMO_PAUSE_S
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.exit_codes import LOCKED
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage

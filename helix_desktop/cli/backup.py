@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
@@ -18,6 +17,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import export_summary, import_summary, removed_text

@@ -17,7 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.cache_repair import repair, verified_text, verify_all
 from helix_desktop.cli.output import (
     as_builtins,
@@ -58,6 +57,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.tools.cache.recall import pattern_error
 from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.store_reports import (

@@ -9,7 +9,6 @@ from contextlib import suppress
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
-from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import (
     ProgressPrinter,
     as_builtins,
@@ -23,6 +22,7 @@ from helix_desktop.domain.file_history.changes import FileHistoryCheck
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.store_reports import history_check_lines, repair_notice
 from helix_desktop.words.translation import Translator, translate

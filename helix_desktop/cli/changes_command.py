@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import as_builtins, print_err, print_notice, print_out, write_text
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
@@ -34,6 +33,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git import select_paths
+from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.file_changes import auto_run_reason, changed_lines_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text

@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli import backup
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.workspace_command import with_services, with_workspace
@@ -19,6 +18,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator

@@ -15,7 +15,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Update
-from helix_desktop.app.exit_codes import FAILED, INCOMPLETE
 from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
@@ -35,6 +34,7 @@ from helix_desktop.domain.translatable_text import TextContext, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_path
+from helix_desktop.system.exit_codes import FAILED, INCOMPLETE
 from helix_desktop.words.answer_ends import mcp_failed_text
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.prompt_files import prompt_warnings

@@ -17,11 +17,10 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.app.crash_log import close_log, open_log
-from helix_desktop.app.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice
 from helix_desktop.config.data_dir import open_reading_copy, remove_reading_copy
+from helix_desktop.config.log_file import close_log, open_log
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
 from helix_desktop.domain.errors import (
     DataDirUnavailable,
@@ -36,6 +35,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_nam
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
+from helix_desktop.system.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.tools.environment import MAX_FILE_BYTES
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.file_coverage import uncovered_line

@@ -42,7 +42,7 @@ from helix_desktop.domain.translatable_text import (
 )
 
 if TYPE_CHECKING:  # the window's first frame needs the errors, not the structs of messages and tools
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from helix_desktop.domain.events.rewrite import SummaryProblem
     from helix_desktop.domain.tools import SubagentUsage
@@ -281,11 +281,12 @@ UNNAMED_CALL = "unnamed_call"
 
 
 class UnknownTool(ToolError):
-    """The agent called a tool that there is not; it is told which there are."""
+    """The agent called a tool that there is not; it is told which there are, and which are named alike."""
 
-    def __init__(self, name: str, tools: Iterable[str]) -> None:
+    def __init__(self, name: str, tools: Iterable[str], near: Sequence[str] = ()) -> None:
         what = "The call names no tool." if name == UNNAMED_CALL else f"There is no tool {name[:80]!r}."
-        super().__init__(what, fix=f"The tools are: {', '.join(tools)}.")
+        why = f"Tools with such names: {', '.join(near)}." if near else ""
+        super().__init__(what, why, f"The tools are: {', '.join(tools)}.")
 
 
 class SubagentFailed(ToolError):

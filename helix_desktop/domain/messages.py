@@ -85,6 +85,8 @@ class Message(msgspec.Struct, frozen=True):
 
 MCP_PREFIX = "mcp__"
 """The prefix of the exposed name of every MCP server's tool, and of no other: `mcp__SERVER__TOOL`."""
+FIND_TOOLS, CALL_TOOL = "find_tools", "call_tool"
+"""The tools that stand for those of MCP servers in a request that only names these."""
 
 
 def display_name(exposed_name: str) -> str:
@@ -117,6 +119,11 @@ class ToolSpec(msgspec.Struct, frozen=True):
     @property
     def is_mcp(self) -> bool:
         return self.name.startswith(MCP_PREFIX)
+
+    @property
+    def is_for_mcp(self) -> bool:
+        """Whether it is sent because of MCP servers: one of their tools, or one that stands for them."""
+        return self.is_mcp or self.name in (FIND_TOOLS, CALL_TOOL)
 
 
 class CacheHints(msgspec.Struct, frozen=True):

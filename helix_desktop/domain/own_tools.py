@@ -47,6 +47,7 @@ _EDIT = OwnTool("edit", text("Edit"), text("Editing"), text("Edited"), "file-pen
 
 OWN_TOOLS: Mapping[str, OwnTool] = {
     "ask_user": OwnTool("other", text("Ask"), text("Asking"), text("Asked"), "circle-question-mark"),
+    "call_tool": OwnTool("other", text("Call tool"), text("Calling tool"), text("Called tool"), "wrench"),
     "delegate": OwnTool("other", text("Delegate"), text("Delegating"), text("Delegated"), "bot"),
     "edit_file": msgspec.structs.replace(_EDIT, is_of_file=True),
     "fetch_url": OwnTool("other", text("Fetch"), text("Fetching"), text("Fetched"), "globe", asks=True),
@@ -58,6 +59,9 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         "text-search",
         header=re.compile(r"[\d,]+ files?:(?=\n)"),
         counted=lambda lines: text.plural(lines, "%n file", "%n files"),
+    ),
+    "find_tools": OwnTool(
+        "other", text("Find tools"), text("Finding tools"), text("Found tools"), "text-search"
     ),
     "list_cached_content": OwnTool(
         "list", text("List cache"), text("Listing cache"), text("Listed cache"), "folder-tree"

@@ -88,9 +88,11 @@ class AgentFolders(msgspec.Struct, frozen=True):
         roots = roots or [self.home / ".claude", self.home / ".config" / "claude"]
         return [root / "projects" for root in roots]
 
+    def codex_home(self) -> Path:
+        return Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
+
     def codex(self) -> list[Path]:
-        root = Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
-        return [root / "sessions", root / "archived_sessions"]
+        return [self.codex_home() / "sessions", self.codex_home() / "archived_sessions"]
 
     def opencode(self) -> Path:
         share = Path(self.environ.get("XDG_DATA_HOME") or self.home / ".local" / "share")
@@ -99,8 +101,8 @@ class AgentFolders(msgspec.Struct, frozen=True):
     def pi(self) -> Path:
         return Path(self.environ.get("PI_CODING_AGENT_DIR") or self.home / ".pi" / "agent") / "sessions"
 
-    def extensions(self) -> Iterator[tuple[ForeignAgent, Path]]:
-        """Yield the folders in which Cline and Roo Code keep their tasks."""
+    def editors(self) -> list[Path]:
+        """Return the folders in which VS Code, and editors like it, keep the user's settings."""
         if self.platform == "darwin":
             editors = self.home / "Library" / "Application Support"
         elif self.platform == "win32":
@@ -108,8 +110,11 @@ class AgentFolders(msgspec.Struct, frozen=True):
         else:
             editors = Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
         users = [editors / name / "User" for name in _EDITORS]
-        users += [self.home / name / "data" / "User" for name in _SERVERS]
-        for user in users:
+        return [*users, *(self.home / name / "data" / "User" for name in _SERVERS)]
+
+    def extensions(self) -> Iterator[tuple[ForeignAgent, Path]]:
+        """Yield the folders in which Cline and Roo Code keep their tasks."""
+        for user in self.editors():
             for extension, agent in _EXTENSIONS.items():
                 yield agent, user / "globalStorage" / extension / "tasks"
         yield "cline", self.cline() / "tasks"

@@ -38,6 +38,7 @@ from helix_desktop.services.cache_server import CacheEndpoints
 from helix_desktop.services.closed_workspaces import ClosedSessions, check_data_is_there
 from helix_desktop.services.file_history import FileHistories, WorkspaceHistoryStorage
 from helix_desktop.services.foreign_import import ForeignSessions
+from helix_desktop.services.foreign_servers import ForeignServers
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
@@ -154,6 +155,7 @@ class AppServices:
         self.mcp_servers = McpServerService(
             self.registry, self.secrets, environ, self.counter, self.file_histories
         )
+        self.foreign_servers = ForeignServers(self.registry, self.tools.open_jail)
         self._approver, self._run_instructions = approver, run_instructions
         self.user_instructions = UserInstructions(data_dir)
         self._workspaces: dict[str, OpenWorkspace] = {}
@@ -231,9 +233,10 @@ class AppServices:
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(workspace_id)
         store = await self._open_store(folder, workspace_id, wall_clock_ms, on_progress=on_progress)
+        delegate_spec = _delegate_tool()
         tools = (
             self.mcp_servers.create_toolset(
-                workspace_id, root, self.tools.create_tools(workspace_id, root, store)
+                workspace_id, root, self.tools.create_tools(workspace_id, root, store), delegate_spec
             )
             if root
             else None
@@ -249,7 +252,7 @@ class AppServices:
             prompts=load_prompts(),
             approver=self._approver,
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
-            delegate_spec=_delegate_tool() if root else None,
+            delegate_spec=delegate_spec if root else None,
             file_checker=self.tools.create_file_checker(root) if root else None,
             file_reader=self.tools.create_file_reader(root) if root else None,
             instructions=self._instructions(workspace_id, root) if root else None,

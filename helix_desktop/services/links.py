@@ -17,6 +17,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 text = TextContext("Services")
 
 SCHEME = "helix:"
+FILE_SCHEME = "file:"
 MAX_LENGTH = 400  # characters; the longest that there can be has 160
 _SHOWN_CHARS = 80  # characters of a wrong link that are told
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

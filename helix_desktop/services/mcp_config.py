@@ -32,10 +32,18 @@ _URLS = ("url", "serverUrl", "httpUrl", "uri")
 
 
 class ServerDraft(msgspec.Struct, frozen=True):
-    """A server as it was pasted; `secrets` holds values by name, empty where one has to be filled in."""
+    """A server as it was pasted; `secrets` holds values by name, empty where one has to be filled in.
+
+    `placeholders` stand for values in the rest of it that the user has to fill in as well.
+    """
 
     config: McpServerConfig
     secrets: dict[str, str] = {}
+    placeholders: tuple[str, ...] = ()
+
+    @property
+    def missing_secrets(self) -> tuple[str, ...]:
+        return tuple(name for name, value in self.secrets.items() if not value)
 
 
 def parse_server_configs(pasted: str, used_names: tuple[str, ...] = ()) -> tuple[ServerDraft, ...]:
@@ -74,7 +82,7 @@ def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
             text("The line only sets variables."),
             text("Add the command to start."),
         )
-    return _build_draft(_guess_name(argv), {"command": argv[0], "args": argv[1:], "env": pairs}, used_names)
+    return build_draft(_guess_name(argv), {"command": argv[0], "args": argv[1:], "env": pairs}, used_names)
 
 
 def _from_json(block: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...]:
@@ -102,9 +110,7 @@ def _from_json(block: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ..
     drafts: list[ServerDraft] = []
     for name, config in servers.items():
         taken_names = (*used_names, *(draft.config.name for draft in drafts))
-        drafts.append(
-            _build_draft(name or _guess_name([str(config.get("command", ""))]), config, taken_names)
-        )
+        drafts.append(build_draft(name or _guess_name([str(config.get("command", ""))]), config, taken_names))
     return tuple(drafts)
 
 
@@ -124,7 +130,7 @@ def _is_server(config: Mapping[str, Any]) -> bool:
     return any(isinstance(config.get(key), str) for key in ("command", *_URLS))
 
 
-def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ...]) -> ServerDraft:
+def build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ...]) -> ServerDraft:
     if str(config.get("type", "")).lower() == "sse":
         raise InvalidInput(
             text("The server {name} uses the old SSE transport.", name=name),
@@ -210,7 +216,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
     value now. `start_files` are what one that needs the user's consent runs of the workspace: files, and
-    folders with a `/` at their end.
+    folders with a `/` at their end. `names_only`: requests hold no more of its tools than names.
     """
 
     config: McpServerConfig
@@ -222,6 +228,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     log: str = ""
     missing_secrets: tuple[str, ...] = ()
     start_files: tuple[str, ...] = ()
+    names_only: bool = False
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:

@@ -6,6 +6,7 @@ What they run of their workspace needs consent: noted when the user agrees, chec
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ import msgspec
 from helix_desktop.agent.ports import TokenCounter, Tools
 from helix_desktop.agent.run_settings import schema_json
 from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.session import McpServerFailed
@@ -29,6 +31,8 @@ from helix_desktop.domain.mcp_server import (
     ServerResource,
     validate_server,
 )
+from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.named_tools import names_only, tool_line
 from helix_desktop.domain.permissions.rules import mcp_change
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
@@ -38,6 +42,8 @@ from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.find_tools import CallTool, FindTools
+from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -219,7 +225,12 @@ class StatusBuilder:
         self._token_counts: dict[str, int] = {}
 
     async def build(
-        self, hub: Hub | None, config: McpServerConfig, missing_secrets: tuple[str, ...] = ()
+        self,
+        hub: Hub | None,
+        config: McpServerConfig,
+        missing_secrets: tuple[str, ...] = (),
+        *,
+        names_only: bool = False,
     ) -> McpServerStatus:
         """Build the status of a server; `hub` is None while its workspace is not open."""
         if hub is None:
@@ -233,13 +244,18 @@ class StatusBuilder:
             condition.reason,
             condition.retry_in_s,
             reported_name=actor.server_title if actor else "",
-            tools=await self._tool_statuses(actor, config) if actor else (),
+            tools=await self._tool_statuses(actor, config, _line_json if names_only else schema_json)
+            if actor
+            else (),
             log=actor.stderr_log.text if actor else "",
             missing_secrets=missing_secrets,
+            names_only=names_only,
         )
 
-    async def _tool_statuses(self, actor: ServerActor, config: McpServerConfig) -> tuple[McpToolStatus, ...]:
-        texts = [schema_json(tool.spec) for tool in actor.tools]
+    async def _tool_statuses(
+        self, actor: ServerActor, config: McpServerConfig, sent_text: Callable[[ToolSpec], str]
+    ) -> tuple[McpToolStatus, ...]:
+        texts = [sent_text(tool.spec) for tool in actor.tools]
         new = [text for text in texts if text not in self._token_counts]
         self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
         return tuple(
@@ -253,6 +269,11 @@ class StatusBuilder:
             )
             for tool, text in zip(actor.tools, texts, strict=True)
         )
+
+
+def _line_json(spec: ToolSpec) -> str:
+    """Return what names a tool in a request, for counting."""
+    return json.dumps(f"{tool_line(spec)}\n").strip('"')
 
 
 def test_limit_s(config: McpServerConfig) -> float:
@@ -275,6 +296,7 @@ class McpServerService:
         self._status_builder = StatusBuilder(counter)
         self._scope = TaskScope()
         self._hubs: dict[str, Hub] = {}
+        self._names_only: dict[str, Callable[[], bool]] = {}
         self._listeners: Listeners[[str], None] = Listeners()
         self._consent = StartConsent(registry, histories, inherited_env, self._on_consent_change)
 
@@ -286,10 +308,12 @@ class McpServerService:
         """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
         return self._listeners.listen(listener)
 
-    def create_toolset(self, workspace_id: str, root: Path, own_tools: Tools) -> Toolset:
+    def create_toolset(
+        self, workspace_id: str, root: Path, own_tools: Tools, delegate_spec: ToolSpec
+    ) -> Toolset:
         """Return our own tools of a workspace that is being opened, then those of its servers.
 
-        None of them starts before `start` or `wait_until_ready`.
+        None of them starts before `start` or `wait_until_ready`. Requests hold `delegate_spec`, too.
         """
         context = ServerContext(
             root,
@@ -300,7 +324,15 @@ class McpServerService:
         hub = self._hubs[workspace_id] = Hub(
             context, self._scope.start, lambda: self._listeners.notify(workspace_id)
         )
-        tools = Toolset(own_tools, hub)
+
+        def mcp_specs() -> list[ToolSpec]:
+            return [spec for spec in tools.specs if spec.is_mcp]
+
+        named = ToolRegistry(
+            [FindTools(mcp_specs), CallTool(mcp_specs)], resources_dir() / "prompts" / "tools"
+        )
+        tools = Toolset(own_tools, hub, named)
+        self._names_only[workspace_id] = lambda: names_only((*tools.specs, delegate_spec))
 
         async def on_tools_changed() -> None:
             await tools.refresh()
@@ -336,6 +368,7 @@ class McpServerService:
 
     async def stop(self, workspace_id: str) -> None:
         hub = self._hubs.pop(workspace_id, None)
+        self._names_only.pop(workspace_id, None)
         if hub is not None:
             await hub.close()
 
@@ -451,7 +484,9 @@ class McpServerService:
         for config in self.configs(workspace_id):
             values = await self._secrets_of(workspace_id).load(config)
             missing = tuple(name for name in config.secret_names if name not in values)
-            status = await self._status_builder.build(hub, config, missing)
+            status = await self._status_builder.build(
+                hub, config, missing, names_only=self._names_only.get(workspace_id, bool)()
+            )
             if status.state == "unapproved":
                 files = await self._consent.start_files(workspace_id, config)
                 status = replace(status, start_files=files)

@@ -198,6 +198,8 @@ def _json_type(hint: Any, descriptions: Mapping[str, str]) -> dict[str, Any]:
         bounds |= meta.extra_json_schema or {}
         constraints = {name: bound for name, bound in bounds.items() if bound is not None}
         return _json_type(hint.__origin__, descriptions) | constraints
+    if get_origin(hint) is dict:
+        return {"type": "object"}
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _json_type(hint.__args__[0], descriptions)}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):

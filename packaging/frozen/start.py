@@ -39,7 +39,7 @@ def main() -> int:
         import multiprocessing
 
         multiprocessing.freeze_support()
-    from helix_desktop.cli.start import start
+    from helix_desktop.start import start
 
     return start()
 

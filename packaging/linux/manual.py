@@ -10,7 +10,7 @@ from pathlib import Path
 
 import build_identity
 
-from helix_desktop.cli.main import build_parser
+from helix_desktop.cli.parsers.command_line import build_parser
 
 _HELP_LINES = 3  # every command has --help, and it comes first
 _ENDING = """

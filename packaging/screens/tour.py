@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import get_args
 
-from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.app.qt_language import load_language
 from helix_desktop.demo.run_demo import run_tour
 from helix_desktop.demo.tour import SETTLE_S, DemoTour, Moment, PictureOptions, is_page_read, wait_until
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel

@@ -47,8 +47,8 @@ def test_the_first_frame_waits_for_no_engine_no_structs_of_events_and_no_source_
     """
     code = (
         "import linecache, sys\n"
-        "from helix_desktop.cli.main import resolve_command\n"
-        "from helix_desktop.cli.main import build_parser\n"
+        "from helix_desktop.main import resolve_command\n"
+        "from helix_desktop.cli.parsers.command_line import build_parser\n"
         "resolve_command(build_parser().parse_args([]))\n"
         "assert 'helix_desktop.app.window_frame' in sys.modules\n"
         "early = ('helix_desktop.context', 'helix_desktop.services.app_services', 'msgspec', 'markdown_it')\n"

@@ -39,8 +39,8 @@ app.exec()
 COMPLETE = (
     _EXIT_ON_PAINT
     + """
-from helix_desktop.cli.main import resolve_command
-from helix_desktop.cli.main import build_parser
+from helix_desktop.main import resolve_command
+from helix_desktop.cli.parsers.command_line import build_parser
 args = build_parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]])
 show_window = resolve_command(args)
 import helix_desktop.app.main as main

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.cli.main import main
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.store import Commit, SessionSummary
+from helix_desktop.main import main
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 from tests.support.model_servers.chat_server import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app import exit_codes
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
+from helix_desktop.system import exit_codes
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,

@@ -374,10 +374,10 @@ def test_ctrl_c_while_the_program_is_loaded_prints_no_traceback() -> None:
         "import sys\n"
         "class Interruption:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'helix_desktop.cli.main':\n"
+        "        if name == 'helix_desktop.main':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interruption())\n"
-        "from helix_desktop.cli.start import start\n"
+        "from helix_desktop.start import start\n"
         "sys.exit(start())\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.cli.main import main
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store import Commit
+from helix_desktop.main import main
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.cli.main import main
+from helix_desktop.main import main
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "content": "Which port does the shop use?"},

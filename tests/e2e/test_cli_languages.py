@@ -18,7 +18,7 @@ import pytest
 from texts import pseudo
 
 from helix_desktop import __version__
-from helix_desktop.cli.main import build_parser
+from helix_desktop.cli.parsers.command_line import build_parser
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.services.diagnostics import FILE_NAMES, SELF_CHECK_FILE
@@ -252,7 +252,7 @@ def test_english_needs_no_qt(words: tuple[str, ...], code: int, tmp_path: Path) 
     """Neither help nor an error nor a command on a workspace waits for it."""
     script = (
         "import sys\n"
-        "from helix_desktop.cli.main import main\n"
+        "from helix_desktop.main import main\n"
         "try:\n    code = main(sys.argv[1:])\n"
         "except SystemExit as left:\n    code = left.code\n"
         "assert not [name for name in sys.modules if name.startswith('PySide6')]\n"

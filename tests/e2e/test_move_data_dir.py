@@ -15,7 +15,6 @@ from PySide6.QtCore import QLockFile
 from helix_desktop.app import data_move
 from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.app.single_instance import LOCK_FILE
-from helix_desktop.cli.main import main
 from helix_desktop.config import data_dir as moves
 from helix_desktop.config.data_dir import MARK_FILE, plan_move
 from helix_desktop.config.paths import POINTER_FILE, DataDir, write_pointer
@@ -24,6 +23,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
 from helix_desktop.domain.store import Commit
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
+from helix_desktop.main import main
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.cli.main import main
+from helix_desktop.main import main
 from tests.support.cli_rig import Cli
 from tests.support.synthetic_recordings import make_session, write_recordings
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.app.exit_codes import FAILED, USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out
 from helix_desktop.cli.parsers.options import add_model, add_patience, add_policy, keys_text
@@ -19,6 +18,7 @@ from helix_desktop.cli.workspace_command import with_services
 from helix_desktop.domain.errors import HelixError, InvalidInput, ModelError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.exit_codes import FAILED, USAGE
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_usd
 from helix_desktop.words.translation import translate

@@ -13,8 +13,7 @@ import pytest
 from texts.extract import Entry
 from texts.rules import forbidden_words
 
-from helix_desktop.app import exit_codes
-from helix_desktop.cli.main import build_parser
+from helix_desktop.cli.parsers.command_line import build_parser
 from helix_desktop.config.paths import DATA_DIR_VARIABLE
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -27,6 +26,7 @@ from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES, SLASH, WORKSPAC
 from helix_desktop.providers.model_list import DEFAULT_PORTS
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.replay.policy.session_replays import MAX_SESSIONS
+from helix_desktop.system import exit_codes
 from helix_desktop.tools.environment import MAX_FILE_BYTES
 from helix_desktop.tools.files.jail import IGNORE_FILE
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS, LONG_TEXT_LINES

@@ -23,11 +23,10 @@ import pytest
 import zstandard
 
 import helix_desktop
-from helix_desktop.app import exit_codes
 from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
-from helix_desktop.cli.main import build_parser, main
 from helix_desktop.cli.mcp_serve import TOKEN_VARIABLE
 from helix_desktop.cli.output import JsonLine
+from helix_desktop.cli.parsers.command_line import build_parser
 from helix_desktop.config.build_info import Build
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import key_variable
@@ -39,10 +38,12 @@ from helix_desktop.domain.redaction import RedactionMatches
 from helix_desktop.domain.retention import CleanupPlan, CleanupResult, TrashContents
 from helix_desktop.domain.store import CacheEntry, Commit, Content
 from helix_desktop.domain.store_reports import ExportResult, ImportResult, RepairReport
+from helix_desktop.main import main
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import RecordingFigures, Totals
 from helix_desktop.services.links import parse_link
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system import exit_codes
 from tests.support.command_parsers import command_parsers
 from tests.support.interface_golden import assert_matches_golden, document_shape, fields_of_type
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary, user_message_event

@@ -15,8 +15,6 @@ import pytest
 from mcp import Client
 
 from helix_desktop.agent.subagents import delegate_spec
-from helix_desktop.app.exit_codes import TERMINATED
-from helix_desktop.cli.main import main
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain import errors
@@ -24,6 +22,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.main import main
 from helix_desktop.mcp.cache_server import cache_server
 from helix_desktop.mcp.client.exposed_tool import exposed_name
 from helix_desktop.services.tool_service import WebFetcher, resolve
@@ -43,7 +42,9 @@ from helix_desktop.store.remote.rpc import (
     from_rpc_error,
     to_rpc_error,
 )
-from helix_desktop.tools.tool import ToolGrants, parse_description
+from helix_desktop.system.exit_codes import TERMINATED
+from helix_desktop.tools.find_tools import CallTool, FindTools
+from helix_desktop.tools.tool import ToolGrants, parse_description, spec_of
 from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
     Rows,
@@ -130,6 +131,7 @@ def test_tools_of_the_agent(tmp_path: Path) -> None:
     toolbox = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
     text = (DESCRIPTIONS / "delegate.md").read_text(encoding="utf-8")
     specs = [*toolbox.specs, delegate_spec(*parse_description(text))]
+    specs += [spec_of(tool, DESCRIPTIONS) for tool in (FindTools, CallTool)]
     assert_matches_golden("tools", {spec.name: _schema(spec.parameters) for spec in specs}, MODELS)
     names = {f"{server} {tool}": exposed_name(server, tool) for server, tool in TOOLS_OF_SERVERS}
     stand_in = {"marker": marker("a" * 64, "read_file", "src/app.py", 2048, "import os")}

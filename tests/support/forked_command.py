@@ -23,7 +23,7 @@ import pytest
 
 PRELOADED_MODULES = (
     "tests.support.plain_imports",  # first: what comes after it is imported faster
-    *("helix_desktop.cli.backup", "helix_desktop.cli.main", "helix_desktop.cli.run"),
+    *("helix_desktop.cli.backup", "helix_desktop.main", "helix_desktop.cli.run"),
     *("helix_desktop.cli.replay", "tests.support.forked_command"),
     *("helix_desktop.cli.cache_command", "helix_desktop.cli.commands", "helix_desktop.cli.sessions"),
     # Other languages, second windows and the self-check need Qt; there is no application in it yet.
@@ -172,6 +172,6 @@ def _run(argv: list[str], folder: Path, environ: dict[str, str], streams: list[C
         buffering = 1 if name == "stderr" else -1  # lines, as the interpreter has it
         setattr(sys, name, os.fdopen(number, mode, buffering, encoding="utf-8", closefd=False))
     sys.argv = ["helix-desktop", *argv]
-    from helix_desktop.cli.main import main
+    from helix_desktop.main import main
 
     sys.exit(main())

@@ -29,7 +29,8 @@ from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.files.file_use import tool_kind
-from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
+from helix_desktop.domain.named_tools import near_names, request_tools
 from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import AskUser, Question, ServerQuestion, ServerReply, reply_text
 from helix_desktop.domain.redaction import redaction_mark
@@ -362,7 +363,9 @@ class ToolRunner:
         try:
             return await self._tools.approval(call)
         except UnknownTool:  # raised by one source, which knows its own tools only
-            return _failed(UnknownTool(call.name, (spec.name for spec in self._tools.specs)))
+            tools = [spec.name for spec in request_tools(self._tools.specs)]
+            others = {spec.name for spec in self._tools.specs}.difference(tools, (FIND_TOOLS, CALL_TOOL))
+            return _failed(UnknownTool(call.name, tools, near_names(call.name, sorted(others))))
         except HelixError as error:
             return _failed(error)
         except Exception as error:

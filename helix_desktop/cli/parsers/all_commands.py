@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import get_args
 
-from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.parsers.cache import AddCommand, add_cleanup_commands, add_find_commands
 from helix_desktop.cli.parsers.changes import add_changes_commands
@@ -26,6 +25,7 @@ from helix_desktop.domain.choices import (
     SHARED_SUFFIXES,
     PermissionMode,
 )
+from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -184,7 +184,7 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
     instructions.add_argument(
         "--no-instructions",
         action="store_true",
-        help=tr("read no instructions and no skills: neither yours nor those of the workspace"),
+        help=tr("read no instructions and list no skills: neither yours nor those of the workspace"),
     )
     run.add_argument("--trust", action="store_true", help=tr("trust the folder from now on"))
     run.add_argument("--yes", action="store_true", help=tr("approve all requests"))

@@ -349,10 +349,9 @@ def logged_changes(session_id: str, log: Iterable[RecordedEvent]) -> LoggedChang
                 is_after_crash = interruption == "crash"
             case TurnRetried():
                 is_after_crash = False
-            case UserSpoke(steered=False, text=text):
-                place = replace(
-                    place, turn=place.turn + 1, turn_seq=recorded.seq, turn_title=title_line(text)
-                )
+            case UserSpoke(steered=False, text=text, prompt=prompt):
+                title = title_line(prompt.typed_text if prompt else text)
+                place = replace(place, turn=place.turn + 1, turn_seq=recorded.seq, turn_title=title)
                 is_after_crash = False
             case AssistantSpoke(calls=answered_with):
                 calls.update((call.id, call) for call in answered_with)

@@ -45,7 +45,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
 )
 from helix_desktop.context.summaries.informative_lines import described_result, short_text
-from helix_desktop.context.summaries.ledger_entries import LEGEND, short_command
+from helix_desktop.context.summaries.ledger_entries import legend_of, short_command
 from helix_desktop.context.summaries.message_facts import (
     LaterProgress,
     beginning_of,
@@ -463,7 +463,7 @@ def render_condensed_note(
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits, items)
     ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]
     parts = [header, *(line for _, line in sorted(lines.items())), *ends]
-    return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
+    return "\n".join([*parts, f"[Artifacts: {legend_of(ledger)}]", ledger] if ledger else parts)
 
 
 def _todo_lines(todo_list: TodoList) -> list[str]:

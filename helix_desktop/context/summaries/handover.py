@@ -14,7 +14,7 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
-from helix_desktop.context.summaries.ledger_entries import LEGEND
+from helix_desktop.context.summaries.ledger_entries import legend_of
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
@@ -318,7 +318,7 @@ def handover_parts(
     parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note)]
     parts += [*(index if handover.text_version else ()), ("sections", sections)]
     if handover.ledger:
-        parts.append(("ledger", [f"## Artifact Ledger ({LEGEND})", handover.ledger]))
+        parts.append(("ledger", [f"## Artifact Ledger ({legend_of(handover.ledger)})", handover.ledger]))
     if missing := also_named(handover.coverage):
         parts.append(("missing", ["## What the Sections Above Leave Out", missing]))
     parts += () if handover.text_version else index

@@ -86,10 +86,11 @@ def tell_apart(command: str, others: Collection[str], cap: int) -> str:
     start, main = line.rfind(" ", 0, same) + 1, line.find(main_part(command))
     if start == main:
         return short
-    is_before = start < main
-    differs = _cut(line[start : main if is_before else None].rstrip(" &;|"), cap // 3).removesuffix(_GAP)
-    if is_before:
+    if start < main:  # an option alone says nothing: what is run with it does
+        start = max(line.rfind(sign, 0, start) + 1 for sign in "|;&")
+        differs = _cut_at_word(line[start:main].strip(" &;|"), cap // 3)
         return _cut(f"{differs} {_GAP} {short.rpartition(f'{_GAP} ')[2]}", cap)
+    differs = _cut(line[start:].rstrip(" &;|"), cap // 3).removesuffix(_GAP)
     return f"{_cut(short, cap - len(differs) - 3).removesuffix(_GAP)}{_GAP} {differs}{_GAP}"
 
 
@@ -103,8 +104,13 @@ def _cut(line: str, cap: int) -> str:
     return line if len(line) <= cap else f"{line[: cap - 1]}{_GAP}"
 
 
+def _cut_at_word(line: str, cap: int) -> str:
+    return line if len(line) <= cap else line[:cap].rpartition(" ")[0] or line[:cap]
+
+
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
 LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"
+_SKILL_LEGEND = "skill: it was used, recall it before you go on with its task"
 COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
 NOTHING = digest_of(b"")
@@ -113,6 +119,12 @@ _NAMED_PATHS = 4  # of a working tree
 WITHOUT_CONTENT: tuple[StoredContent, ...] = ("no match", "failed")
 LedgerFileState = Literal["", "generated", "deleted"]
 StoredContent = Literal["newest", "before edits", "part", "part before edits", "no match", "failed"]
+
+
+def legend_of(ledger: str) -> str:
+    """Return what the signs in the lines of a ledger mean."""
+    has_skill = any(line.startswith("skill ") for line in ledger.splitlines())
+    return f"{LEGEND}; {_SKILL_LEGEND}" if has_skill else LEGEND
 
 
 class LedgerFile(msgspec.Struct, frozen=True):

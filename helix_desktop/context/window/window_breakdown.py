@@ -245,18 +245,24 @@ def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
 
 
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:
-    mcp_specs = [spec for spec in frame.tools if spec.is_mcp]
-    own = len(frame.tools) - len(mcp_specs)
+    mcp_names = [spec.name for spec in frame.tools if spec.is_mcp] or frame.named_tools
+    own = sum(not spec.is_for_mcp for spec in frame.tools)
     name, why = text.plural(own, "%n tool", "%n tools"), text("Tool descriptions")
     rows = [WindowItem(0, "tools", name, frame.tools_tokens - frame.mcp_tokens, "fixed", why)]
-    if mcp_specs:
-        name = text.plural(len(mcp_specs), "%n MCP tool", "%n MCP tools")
-        servers = len({spec.name.split("__")[1] for spec in mcp_specs})
+    if mcp_names:
+        name = text.plural(len(mcp_names), "%n MCP tool", "%n MCP tools")
+        servers = len({name.split("__")[1] for name in mcp_names})
         why = text.plural(
             servers,
             "From %n server in Settings → MCP servers",
             "From %n servers in Settings → MCP servers",
         )
+        if frame.named_tools:
+            why = text.plural(
+                servers,
+                "Only named, from %n server: the agent looks up what it needs",
+                "Only named, from %n servers: the agent looks up what it needs",
+            )
         rows.append(WindowItem(0, "mcp", name, frame.mcp_tokens, "fixed", why))
     return rows
 

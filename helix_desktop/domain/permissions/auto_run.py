@@ -33,10 +33,10 @@ class AutoRunKind(msgspec.Struct, frozen=True):
 
 _GIT_PROGRAMS = _text("programs that git runs on commits")
 _EDITOR_SETTINGS = _text("settings that an editor applies")
-_OTHER_AGENT = _text("hooks and servers of another agent; not used by Helix")
+_OTHER_AGENT = _text("hooks and servers of another agent; Helix starts none by itself")
 _OTHER_AGENT_SKILLS = _text("hooks and servers of another agent; Helix uses only its skills")
 _SKILLS = _text("skills that the agent follows")
-_SERVERS = _text("servers that other agents start; not used by Helix")
+_SERVERS = _text("servers that other agents start; Helix starts none by itself")
 _JOBS = _text("jobs that run where the project is pushed")
 _PACKAGE_MANAGER = _text("settings that a package manager follows")
 _PYTHON = _text("a program that Python runs at its start")

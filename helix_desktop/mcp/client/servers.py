@@ -24,6 +24,7 @@ from helix_desktop.domain.mcp_server import (
     ServerResource,
 )
 from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.named_tools import argument_fault
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.question import AskUser, ServerQuestion, ServerReply, server_reply_note
 from helix_desktop.domain.tools import (
@@ -874,6 +875,13 @@ class Hub:
         actor, _ = self._find_tool(call)
         await actor.ensure_ready()
         actor, tool = self._find_tool(call)
+        schema = tool.spec.parameters
+        if fault := argument_fault(schema, _parse_arguments(call.arguments)):
+            raise ToolError(
+                f"{call.name} was called with wrong arguments.",
+                fault,
+                f"Its arguments have this schema: {json.dumps(schema)}",
+            )
         config = actor.config
         rules = suggest_server_rules(call.name, config.name, config.fingerprint, actor.tool_digests)
         if not tool.claims_read_only:  # a claim is no proof: it only limits the suggestions

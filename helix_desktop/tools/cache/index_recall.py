@@ -191,7 +191,7 @@ class IndexRecall:
         answer = await self._search(opening, covered, args, origins, should_continue or self._time_limit())
         if answer.is_final:
             return answer
-        return RecalledText(f"{nothing}, nor in this session.", _NOTHING)
+        return RecalledText(f"{nothing}, nor in messages and outputs of this session.", _NOTHING)
 
     async def _search(
         self,

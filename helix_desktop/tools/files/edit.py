@@ -576,7 +576,17 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
             if before is None:
                 raise ToolError(f"There is no file {rel}.", fix="Use write_file to make one.")
             first = changes.get(rel)
-            after, replaced = replace_text(rel, first.after if first else before, edit)
+            try:
+                after, replaced = replace_text(rel, first.after if first else before, edit)
+            except ToolError as error:
+                old_text = edit.old_text.encode()
+                if first is None or old_text in first.after or old_text not in before:
+                    raise
+                raise ToolError(  # to read the file again would not help
+                    str(error.what),
+                    "An earlier edit of this call has changed that text: edits are made in order.",
+                    "Give the text that the earlier edits leave, or make one edit of both.",
+                ) from error
         except ToolError as error:
             if len(edits) == 1:
                 raise

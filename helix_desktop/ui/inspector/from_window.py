@@ -28,7 +28,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import Usage
+from helix_desktop.domain.messages import FIND_TOOLS, Usage
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
@@ -273,8 +273,11 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     """Return the text of one row of the request, exactly as it is sent."""
     seq, kind = window_row.seq, window_row.kind
     if kind in ("tools", "mcp"):
-        tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
-        return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
+        tools = [tool for tool in window.request.tools if tool.is_for_mcp == (kind == "mcp")]
+        texts = [f"{tool.name}\n{tool.description}" for tool in tools]
+        listed = (tool.parameters["properties"]["names"] for tool in tools if tool.name == FIND_TOOLS)
+        texts += [names["description"] for names in listed]
+        return "\n\n".join(texts)
     same = (
         item
         for item in items

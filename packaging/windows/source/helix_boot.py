@@ -15,7 +15,7 @@ def _boot() -> int:
     os.environ.pop("PYTHONHOME", None)
     multiprocessing.freeze_support()
 
-    from helix_desktop.cli.start import start
+    from helix_desktop.start import start
 
     return start()
 

@@ -9,13 +9,13 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.output import print_err, print_out
 from helix_desktop.cli.parsers.options import add_json, add_policy, add_window
 from helix_desktop.cli.replay import load_policy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.replay import Replayer
+from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.errors import error_text
 from tests.benchmarks.replay.measure import MeasureOptions, find_recordings, measure_all
 from tests.benchmarks.replay.recalls import DEFAULT_RATE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.cli.main import main as product
+from helix_desktop.main import main as product
 from tests.benchmarks.replay.run import main
 from tests.support.synthetic_recordings import make_session, write_recordings
 

@@ -124,6 +124,15 @@ async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
 
+async def test_an_edit_of_what_an_earlier_one_changed_is_told_so(root: Path) -> None:
+    edits = [edit("src/a.py", "one", "1"), edit("src/a.py", "one\ntwo", "2")]
+    with pytest.raises(
+        ToolError, match=r"2 of 2 fails: .* An earlier edit of this call has changed that text"
+    ):
+        await make_tools(root).run(make_call("multi_edit", edits=edits))
+    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
+
+
 async def test_the_line_that_differs_least_is_found_far_down_by_its_words(root: Path) -> None:
     prose = "".join(f"Some words here, {n}, and there they go on.\n" for n in range(200))
     (root / "src" / "a.py").write_text(prose + "The quick brown fox jumps over a lazy dog.\n")

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.messages import ToolCall
+from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.mcp.client.servers import Hub
+from helix_desktop.tools.find_tools import CallTool, FindTools
+from helix_desktop.tools.tool import ToolRegistry
 from tests.support.agent_rig import ScriptedTools
+from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 
 class HubTools(ScriptedTools):
-    """The tools of real servers."""
+    """The tools of real servers, and those that stand for them where a request only names them."""
 
     def __init__(self, hub: Hub) -> None:
         super().__init__()
-        self._hub, self.specs = hub, hub.specs
 
-    async def approval(self, call: ToolCall) -> ApprovalRequest:
+        def specs() -> tuple[ToolSpec, ...]:
+            return hub.specs
+
+        self.all = Toolset(hub, ToolRegistry([FindTools(specs), CallTool(specs)], DESCRIPTIONS_DIR))
+        self.specs = self.all.specs
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
         """Return what is asked before a call."""
-        return await self._hub.approval(call)
+        return await self.all.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call at its server."""
         self.executed_calls.append(call.id)
-        return await self._hub.run(call, on_output)
+        return await self.all.run(call, on_output)

@@ -1,7 +1,7 @@
 """A handwritten MCP server of the 2025-06-18 protocol, without any package: it misbehaves on demand.
 
 `python raw_server.py HOW...`, where HOW is any of: pages, endless, spam, noise, evil, mute, crash, stubborn,
-shuffle, flood, stuck, recent, many=N. `recent`: of the 2025-11-25 protocol.
+shuffle, flood, stuck, typed, recent, many=N. `recent`: of the 2025-11-25 protocol.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def offered_tools() -> list[dict[str, Any]]:
         tools[0]["description"] = "Does echo, and sends it away."
     if os.path.exists("extended"):
         tools += [tool("later", "Came later."), tool("latest", "Came last.")]
+    if "typed" in MODES:
+        tools[0]["inputSchema"] |= {"properties": {"text": {"type": "string"}}, "required": ["text"]}
     if "bad-schema" in MODES:
         tools[0]["inputSchema"] = {"type": "string"}
     return tools[::-1] if "shuffle" in MODES and LIST_COUNTER[0] % 2 else tools

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.services.mcp_config import McpServerStatus
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.services.foreign_servers import OfferedServer, RefusedServer, ServerOffers
+from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.ui.settings.mcp.page import McpPage
 from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import find_button
@@ -56,3 +59,54 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
     find_button(page.cards["box"].editor, "cancel").setFocus()
     QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
     assert page.focusWidget() is page.cards["box"]._toggles["edit"], "not the switch of the next server"
+
+
+def test_offered_servers_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:
+    """By the keyboard too; what has no value yet can't be added."""
+    page = McpPage(NothingOnScreen())
+    qtbot.addWidget(page)
+    page.show_servers("Here", "/here", ())
+    config = McpServerConfig(
+        name="box", command="run", args=("${TEAM}",), env={"LEVEL": "${LEVEL}"}, secret_env=("API_KEY",)
+    )
+    draft = ServerDraft(config, {"API_KEY": ""}, ("${TEAM}", "${LEVEL}"))
+    offers = ServerOffers(
+        (OfferedServer(draft, "Claude Code", ".mcp.json"),),
+        (RefusedServer(".cursor/mcp.json", "", verbatim("It's a pipe.")),),
+    )
+    page.offers.show_offers(offers)
+    with qtbot.waitActive(page):
+        page.show()
+    assert page.offers.toggle.text() == "1 server from other programs"
+    review = find_button(page.offers, "review:box")
+    assert not review.isVisible()
+    page.offers.toggle.setFocus()
+    QTest.keyClick(page.offers.toggle, Qt.Key.Key_Space)
+    assert review.isVisible()
+    assert review.accessibleName() == "Review box"
+    shown = " ".join(part.text() for part in page.offers.findChildren(QLabel))
+    for part in ("Claude Code · .mcp.json", "API_KEY", "TEAM", "LEVEL", "It's a pipe."):
+        assert part in shown
+    page.offers.show_offers(offers)
+    assert find_button(page.offers, "review:box") is review, "the keyboard can be there"
+    review.setFocus()
+    QTest.keyClick(review, Qt.Key.Key_Space)
+    form = page.add_box.editor.form
+    assert page.focusWidget() is form.controls["name"]
+    assert not page.has_unsaved_edits()
+    find_button(page.add_box, "save_server").click()
+    assert form.errors() == {
+        "reach": "Replace ${TEAM} with its value.", "env": "Replace ${LEVEL} with its value.",
+    }  # fmt: skip
+    form.write("reach", "run red")
+    form.write("env", "LEVEL=2")
+    filled_in = form.draft()
+    assert filled_in is not None
+    assert (filled_in.config.args, filled_in.config.env) == (("red",), {"LEVEL": "2"})
+    assert filled_in.config.secret_env == ("API_KEY",)
+    assert page.has_unsaved_edits()
+    page.open_add()
+    assert page.add_box.paste.isVisible()
+    assert not page.has_unsaved_edits()
+    page.offers.show_offers(ServerOffers())
+    assert page.offers.isHidden()

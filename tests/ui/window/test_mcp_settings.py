@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.foreign.discovery import AgentFolders
 from helix_desktop.ui.design.buttons import Switch
 from helix_desktop.ui.settings.mcp.page import McpPage, ServerCard
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server
@@ -132,6 +134,46 @@ async def test_servers_are_switched_changed_removed_and_repaired(qapp: QApplicat
         await _check_a_failure(rig)
         await _check_a_removed_server(rig)
         await _check_invalid_json(rig)
+
+
+async def test_servers_of_other_programs_are_offered_reviewed_and_approved(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing is started, stored or shown of them before; no value of theirs is ever."""
+    servers = {
+        name: {
+            "command": sys.executable,
+            "args": ["-S", str(SCRIPTS_DIR / "raw_server.py"), mode],
+            "env": {"API_TOKEN": "s3cret", "LEVEL": "s3cret"},
+        }
+        for name, mode in (("box", "ok"), ("other", "crash"))
+    }
+    async with open_window(qapp, tmp_path) as rig:
+        rig.wiring.services.foreign_servers._folders = lambda: AgentFolders(tmp_path / "home", {}, "linux")
+        identity = await rig.open_folder("offers", {".mcp.json": json.dumps({"mcpServers": servers})})
+        await rig.wiring.trust.set_trusted(identity, trusted=False)
+        page = await open_page(rig)
+        assert page.offers.isHidden(), "nothing is read without trust"
+        await rig.wiring.trust.set_trusted(identity, trusted=True)
+        await rig.wiring.settings.show("permissions")
+        await rig.wiring.settings.show("mcp")
+        await until(lambda: page.offers.toggle.text() == "2 servers from other programs", "the offer")
+        assert record(rig) == ()
+        page.offers.toggle.click()
+        press(page.offers, "review:box")
+        form = page.add_box.editor.form
+        assert (form.values.get("env"), form.secrets.values.get("API_TOKEN")) == ("LEVEL=${LEVEL}", "")
+        form.write("env", "LEVEL=2")
+        form.secrets.write("API_TOKEN", "typed")
+        assert record(rig) == ()
+        press(page.add_box, "save_server")
+        await ready(page, "box")
+        (entry,) = record(rig)
+        assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
+        await until(lambda: page.offers.toggle.text() == "1 server from other programs", "one is left")
+        written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+        assert "LEVEL" in written
+        assert "s3cret" not in written
 
 
 async def _check_switches(rig: WindowRig) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
 
-from helix_desktop.cli.main import main
+from helix_desktop.main import main
 from helix_desktop.ui.survival.page import SurvivalPage
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until

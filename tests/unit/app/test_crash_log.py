@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.crash_log import close_log, close_window_logs, log, open_log, open_window_logs
+from helix_desktop.app.crash_log import close_window_logs, open_window_logs
+from helix_desktop.config.log_file import close_log, log, open_log
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
 
 

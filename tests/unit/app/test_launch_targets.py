@@ -7,15 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.launch_targets import (
-    IMPORT_PREFIX,
-    OPEN_COMMAND,
-    launch_target,
-    parse_target,
-    with_open_command,
-)
-from helix_desktop.cli.main import main
+from helix_desktop.app.launch_targets import IMPORT_PREFIX, launch_target, parse_target
+from helix_desktop.cli.parsers.command_line import OPEN_COMMAND, with_open_command
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.main import main
 
 COMMANDS = ("run", "cache", OPEN_COMMAND)
 NAMES = ["plain.helix", "with spaces.helix", "Ünï©ode 日本.helix", "100%25.helix", "a#b?c.helix", "UP.HELIX"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,35 @@ from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.domain.files.file_use import file_use
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import OWN_TOOLS
-from helix_desktop.tools.tool import Arguments, Tool, UnguardedTool
+from helix_desktop.tools.find_tools import CallTool, FindTools
+from helix_desktop.tools.tool import Arguments, Tool, UnguardedTool, schema
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
 
 
-def _tools(kind: Any) -> set[str]:
-    own = {kind.name} if "name" in kind.__dict__ else set()
-    return own.union(*map(_tools, kind.__subclasses__()))
+def _tools(kind: Any) -> dict[str, type[Tool[Any]]]:
+    own = {kind.name: kind} if "name" in kind.__dict__ else {}
+    return own | {name: tool for below in kind.__subclasses__() for name, tool in _tools(below).items()}
+
+
+def _arguments(of: dict[str, Any]) -> Any:
+    """Return arguments that a schema allows, the path of a file wherever a text may be."""
+    match of.get("type"):
+        case "object":
+            return {name: _arguments(part) for name, part in of.get("properties", {}).items()}
+        case "array":
+            return [_arguments(of["items"])]
+        case "integer":
+            return of.get("minimum", 1)
+        case "boolean":
+            return False
+    return of.get("enum", ["src/a.py"])[0]
 
 
 def test_every_tool_is_described_offered_and_has_its_text(tmp_path: Path) -> None:
     offered = {spec.name for spec in make_tools(tmp_path).specs}
-    assert _tools(Tool) | {DELEGATE} == OWN_TOOLS.keys()
-    assert offered | {DELEGATE, "fetch_url"} == OWN_TOOLS.keys(), "pages are fetched where the web is allowed"
+    assert _tools(Tool).keys() | {DELEGATE} == OWN_TOOLS.keys()
+    others = {DELEGATE, FindTools.name, CallTool.name, "fetch_url"}  # with subagents, many tools, the web
+    assert offered | others == OWN_TOOLS.keys()
     assert {path.stem.removesuffix("-windows") for path in DESCRIPTIONS_DIR.glob("*.md")} == OWN_TOOLS.keys()
 
 
@@ -35,9 +52,13 @@ def test_a_tool_without_a_description_is_named() -> None:
             arguments_type = Arguments
 
 
-@pytest.mark.parametrize("name", [name for name, tool in OWN_TOOLS.items() if tool.kind != "other"])
+@pytest.mark.parametrize("name", [name for name in OWN_TOOLS if name not in (DELEGATE, "run_command")])
 def test_what_a_call_does_with_files_is_as_described(name: str) -> None:
-    """Also where the words in the name of a tool say nothing, or something else."""
-    kind = OWN_TOOLS[name].kind
-    use = file_use(ToolCall("c1", name, '{"path": "src/a.py"}'))
-    assert (use.action if use is not None else "") == (kind if kind in ("read", "write", "edit") else "")
+    """By the arguments that the tool has: a new one whose file `file_use` would not see is named."""
+    own, tool = OWN_TOOLS[name], _tools(Tool)[name]
+    use = file_use(ToolCall("c1", name, json.dumps(_arguments(schema(tool.arguments_type, {})))))
+    if own.kind in ("write", "edit") or own.shows_lines:
+        assert use is not None, f"{name}: no argument of it is one that file_use.py takes for a file's path"
+        assert (use.action, use.paths) == (own.kind, ("src/a.py",))
+    else:
+        assert use is None

@@ -20,7 +20,7 @@ from linux.manual import commands, manual
 from rpm.build import requires
 from system_tools import NotHere
 
-from helix_desktop.cli.main import build_parser
+from helix_desktop.cli.parsers.command_line import build_parser
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.app.crash_log import close_log, open_log
+from helix_desktop.config.log_file import close_log, open_log
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.events.conversation import UserSpoke

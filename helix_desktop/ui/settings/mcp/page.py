@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
+from helix_desktop.services.foreign_servers import OfferedServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
@@ -23,6 +24,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.mcp.offers import ServerOffersBox
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
 from helix_desktop.ui.settings.mcp.texts import (
     STATE_COLORS,
@@ -141,11 +143,10 @@ class AddServerBox(Themed, QFrame):
         self._empty = QWidget()
         other = PushButton(tr("Cancel"), name="cancel_add", on_click=page.close_add)
         self._empty.setLayout(row(None, other))
-        advice = tr("Paste a command line, a URL, or the JSON configuration of another program.")
-        what = label(advice, "note", wrap=True)
+        self._lead = label("", "note", wrap=True)
         self.setLayout(
             column(
-                what, self.paste, self._error, self.editor, self._multiple, self._empty,
+                self._lead, self.paste, self._error, self.editor, self._multiple, self._empty,
                 margins=(16, 12, 16, 14), gap=9,
             )
         )  # fmt: skip
@@ -154,9 +155,27 @@ class AddServerBox(Themed, QFrame):
     def start(self, used_names: tuple[str, ...]) -> None:
         """Reset the form; `used_names` are the names that are in use."""
         self.used_names = self.editor.used_names = used_names
+        self._lead.setText(tr("Paste a command line, a URL, or the JSON configuration of another program."))
         self.paste.clear()
+        self.paste.show()
+        self.editor.has_edits = False
         self._parse()
         self.paste.setFocus()
+
+    def review(self, offer: OfferedServer, used_names: tuple[str, ...]) -> None:
+        """Show the fields of a server that another program has configured."""
+        self.used_names = self.editor.used_names = used_names
+        self._lead.setText(
+            tr(
+                "{program} has this server in {file}. Values of variables and headers aren't copied.",
+                program=offer.program,
+                file=offer.file,
+            )
+        )
+        self.paste.hide()
+        show_text(self._error, "")
+        self._show_drafts((offer.draft,))
+        self.editor.form.show_field("name")
 
     def show_secret_storage(self, text: str) -> None:
         self.editor.form.show_secret_storage(text)
@@ -165,15 +184,18 @@ class AddServerBox(Themed, QFrame):
     def _parse(self) -> None:
         text, fault = self.paste.toPlainText(), ""
         try:
-            self._drafts = parse_server_configs(text, self.used_names) if text.strip() else ()
+            drafts = parse_server_configs(text, self.used_names) if text.strip() else ()
         except InvalidInput as error:
-            self._drafts, fault = (), error_text(error)
+            drafts, fault = (), error_text(error)
         show_text(self._error, fault)
+        self._show_drafts(drafts)
+
+    def _show_drafts(self, drafts: tuple[ServerDraft, ...]) -> None:
+        self._drafts = drafts
         is_single, many = len(self._drafts) == 1, len(self._drafts) > 1
         if is_single:
             (draft,) = self._drafts
-            missing = tuple(name for name, value in draft.secrets.items() if not value)
-            self.editor.edit(draft.config, draft.secrets, missing)
+            self.editor.edit(draft, draft.missing_secrets)
         if many:
             self._show_multiple()
         self.editor.setVisible(is_single)
@@ -183,12 +205,11 @@ class AddServerBox(Themed, QFrame):
     def _show_multiple(self) -> None:
         clear_layout(self._list)
         for draft in self._drafts:
-            missing = [name for name, value in draft.secrets.items() if not value]
             words = column(
                 label(draft.config.name, "strong"), label(draft.config.target_line, "mono", wrap=True), gap=2
             )
-            if missing:
-                note = tr("Enter {names} after adding it.", names=tuple(missing))
+            if draft.missing_secrets:
+                note = tr("Enter {names} after adding it.", names=draft.missing_secrets)
                 words.addWidget(label(note, "warn", wrap=True))
             self._list.addWidget(pane(words))
         if self._secret_storage and any(draft.secrets for draft in self._drafts):
@@ -295,7 +316,7 @@ class ServerCard(QFrame):
 
     def _start_editing(self) -> None:
         if self._report is not None and not self.editor.has_edits:
-            self.editor.edit(self._report.config, {}, self._report.missing_secrets)
+            self.editor.edit(ServerDraft(self._report.config), self._report.missing_secrets)
 
     def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:
         """Show how the server is doing; `used_names` are the other servers' names."""
@@ -365,16 +386,18 @@ class McpPage(Themed, QWidget):
         self._list = QVBoxLayout()
         self._list.setSpacing(10)
         self.sharing = SharingCard(self)
+        self.offers = ServerOffersBox(self.review)
         self._head = FlowBox([self._add_button, self._total], right_from=1)
         body = column(
-            self._head, self.add_box, self._error, self._undo, self._empty, self._list, self.sharing, gap=10
-        )
+            self._head, self.add_box, self._error, self._undo, self._empty, self.offers, self._list,
+            self.sharing, gap=10,
+        )  # fmt: skip
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
         self.show_no_workspace()
         self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._refresh_timer.timeout.connect(
-            lambda: self._async_actions.start(self.refresh(), "show mcp servers")
+            lambda: self._async_actions.start(self._refresh_servers(), "show mcp servers")
         )
         log_timer = QTimer(self, interval=_LOG_POLL_MS)
         log_timer.timeout.connect(self._poll_logs)
@@ -392,6 +415,21 @@ class McpPage(Themed, QWidget):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
+        await self._refresh_servers()
+        await self._refresh_offers()
+
+    async def _refresh_offers(self) -> None:
+        workspace = self.session.opened
+        if workspace is not None and not workspace.is_read_only:
+            offers = await self.session.app.foreign_servers.find(workspace.id)
+            if workspace.id == self.session.workspace_id:
+                self.offers.show_offers(offers)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._async_actions.start(self._refresh_offers(), "show offered mcp servers")  # files can change
+
+    async def _refresh_servers(self) -> None:
         here, workspace = self.session, self.session.opened
         if workspace is None or workspace.is_read_only:
             self.show_no_workspace()
@@ -437,7 +475,9 @@ class McpPage(Themed, QWidget):
     def show_no_workspace(self) -> None:
         self._show_cards("", ())
         self._lead.setText(tr("Open a workspace to add MCP servers."))
-        for part in (self._head, self.add_box, self._error, self._undo, self._empty, self.sharing):
+        for part in (
+            self._head, self.add_box, self._error, self._undo, self._empty, self.offers, self.sharing,
+        ):  # fmt: skip
             part.hide()
 
     def show_servers(
@@ -455,12 +495,7 @@ class McpPage(Themed, QWidget):
         self.sharing.show()
         self._total.setText(servers_total_text(reports))
         self._total.setToolTip(token_count_tip())
-        self._empty.setText(
-            tr(
-                "No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want "
-                "to use."
-            )
-        )
+        self._empty.setText(tr("No servers yet."))
         self._empty.setVisible(not reports and self.add_box.isHidden())
         names = tuple(status.config.name for status in reports)
         self._show_cards(folder, names)
@@ -493,9 +528,14 @@ class McpPage(Themed, QWidget):
 
     def open_add(self) -> None:
         self._empty.hide()
-        if self.add_box.isHidden():  # else what was pasted stays
+        if self.add_box.isHidden() or self.add_box.paste.isHidden():  # else what was pasted stays
             self.add_box.show()
             self.add_box.start(tuple(self.cards))
+
+    def review(self, offer: OfferedServer) -> None:
+        self._empty.hide()
+        self.add_box.show()
+        self.add_box.review(offer, tuple(self.cards))
 
     def close_add(self) -> None:
         """Close the place to paste in; the keyboard goes from there to the button that opened it."""
@@ -514,8 +554,9 @@ class McpPage(Themed, QWidget):
             self.cards[server].open_tools()
 
     def has_unsaved_edits(self) -> bool:
-        pasted = not self.add_box.isHidden() and bool(self.add_box.paste.toPlainText().strip())
-        return pasted or any(card.editor.has_edits for card in self._all_cards.values())
+        box = self.add_box
+        adds = not box.isHidden() and bool(box.paste.toPlainText().strip() or box.editor.has_edits)
+        return adds or any(card.editor.has_edits for card in self._all_cards.values())
 
     def show_error(self, text: str) -> None:
         show_text(self._error, text)

@@ -214,6 +214,7 @@ class ServerForm(Themed, Form):
         self._secret_storage = ""
         self.rows["env"].show_note(secret_values_text(""))
         self._missing: tuple[str, ...] = ()
+        self._placeholders: tuple[str, ...] = ()
         place, self._place = QWidget(), column()
         place.setLayout(self._place)
         body = self.layout()
@@ -254,11 +255,15 @@ class ServerForm(Themed, Form):
             self.values.set(name, value)
         self.refresh()
         self.rows["cwd"].setVisible(not config.url)
-        self._missing = missing
+        self._missing, self._placeholders = missing, draft.placeholders
         fields = [
             Line(
                 name, with_break_points(name), self._secret_storage, live=True, secret=True, room=1,
-                placeholder=text("Enter value") if name in missing else text("Saved. Type to replace it."),
+                placeholder=(
+                    text("Saved. Type to replace it.") if name not in missing
+                    else text("Enter value, such as Bearer and a token") if name.lower() == "authorization"
+                    else text("Enter value")
+                ),
             )
             for name in config.secret_names
         ]  # fmt: skip
@@ -284,6 +289,9 @@ class ServerForm(Themed, Form):
         faults = validate_server(parsed.config, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
         for name in self.fields:
+            left = next((each for each in self._placeholders if each in get(name)), "")
+            if left:
+                faults[name] = text("Replace {placeholder} with its value.", placeholder=left)
             self.show_error(name, translate(faults.get(name, "")))
         return None if any(faults.values()) else parsed
 
@@ -313,8 +321,8 @@ class ServerEditor(QWidget):
         buttons = FlowBox([cancel, self.test, save_button], right_from=0)
         self.setLayout(column(self.form, buttons, self.status, gap=10))
 
-    def edit(self, config: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
-        self.form.show_draft(ServerDraft(config, secrets), missing)
+    def edit(self, draft: ServerDraft, missing: tuple[str, ...]) -> None:
+        self.form.show_draft(draft, missing)
         self.has_edits = False
         self._stop_test()
 

@@ -64,7 +64,7 @@ def tools_cost_text(report: McpServerStatus) -> str:
         if exposed == total
         else tr.plural(total, "{exposed} of %n tool", "{exposed} of %n tools", exposed=exposed)
     )
-    return f"{tools} · {_tokens_text(report.tokens)}"
+    return f"{tools} · {_tokens_text(report.tokens, report.names_only)}"
 
 
 def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
@@ -74,10 +74,14 @@ def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
     )
     if not exposed:
         return ""
-    return f"{tr.plural(exposed, '%n tool', '%n tools')} · {_tokens_text(tokens)}"
+    is_named = any(report.names_only for report in reports)
+    return f"{tr.plural(exposed, '%n tool', '%n tools')} · {_tokens_text(tokens, is_named)}"
 
 
-def _tokens_text(tokens: int) -> str:
+def _tokens_text(tokens: int, names_only: bool) -> str:
+    """Return what tools cost; with `names_only` the agent looks up the rest of what it needs."""
+    if names_only:
+        return tr("only names in requests, ≈ {tokens} tokens in each", tokens=format_tokens(tokens))
     return tr("≈ {tokens} tokens in each request", tokens=format_tokens(tokens))
 
 

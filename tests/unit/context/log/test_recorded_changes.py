@@ -8,6 +8,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import ChangeSource
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.slash_command import PromptSource
 
 
 def changed(capture_id: str, source: ChangeSource = "command") -> ChangesRecorded:
@@ -51,3 +52,13 @@ def test_a_change_has_the_target_of_its_call_as_the_tool_told_it_or_else_from_th
         ("bash", "make"),
         ("", ""),
     ]
+
+
+def test_a_turn_of_a_command_has_the_words_that_were_typed() -> None:
+    prompt = PromptSource("release", ".claude/skills/release/SKILL.md", "d" * 64, "of Monday")
+    log = [
+        RecordedEvent(1, 1, UserSpoke("Use the skill release: follow @…", 1, prompt=prompt)),
+        RecordedEvent(2, 2, changed("c1")),
+    ]
+    (capture,) = logged_changes("s", log).captures
+    assert capture.changes.turn_title == "/release of Monday"

@@ -14,7 +14,7 @@ from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import GitCommits, Ledger, build_ledger
-from helix_desktop.context.summaries.ledger_entries import main_part, short_command, tell_apart
+from helix_desktop.context.summaries.ledger_entries import legend_of, main_part, short_command, tell_apart
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
@@ -394,6 +394,12 @@ def test_what_prepares_a_command_is_not_its_main_part() -> None:
     assert main_part("cd /srv") == "cd /srv"
 
 
+def test_the_legend_explains_skills_where_a_ledger_names_one() -> None:
+    lines = "skill .agents/skills/deploy/SKILL.md 0123456789ab e7\nr skill e8"
+    assert "skill: it was used" in legend_of(lines)
+    assert "skill" not in legend_of(lines.partition("\n")[2])
+
+
 HARNESS = ".claude/skills/test-repo/test-harness.sh rewind"
 
 
@@ -420,8 +426,8 @@ def test_commands_that_look_the_same_are_told_apart_by_what_differs() -> None:
     assert tell_apart(first, (second,), CAP).endswith("… TestResume…")
     assert tell_apart(second, (first,), CAP).endswith("… TestRewind…")
     before, after = (f"cd /srv/{name} && {HARNESS} {LONG}" for name in ("one", "two"))
-    assert tell_apart(before, (after,), CAP).startswith(f"/srv/one … {HARNESS} ")
-    assert tell_apart(after, (before,), CAP).startswith(f"/srv/two … {HARNESS} ")
+    assert tell_apart(before, (after,), CAP).startswith(f"cd /srv/one … {HARNESS} ")
+    assert tell_apart(after, (before,), CAP).startswith(f"cd /srv/two … {HARNESS} ")
 
 
 @given(

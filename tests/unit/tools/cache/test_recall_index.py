@@ -70,9 +70,11 @@ async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call(
     assert f"{digest_of(NEWER)[:12]} e6 read_file src/gauge.py, 96 B, 21 Nov 14:38:\n1-import os\n" in in_name
     assert 'e5 call: read_file {"path": "src/gauge.py"}' in in_name
     nothing = await rig.recall(index, pattern="zebra")
-    assert nothing.endswith("· 'zebra' is nowhere in it, nor in this session.")
+    assert nothing.endswith("· 'zebra' is nowhere in it, nor in messages and outputs of this session.")
     wrong_case = await rig.recall(index, pattern="Read_Gauge")
-    assert wrong_case.endswith("· 'Read_Gauge' (this case only) is nowhere in it, nor in this session.")
+    assert wrong_case.endswith(
+        "· 'Read_Gauge' (this case only) is nowhere in it, nor in messages and outputs of this session."
+    )
     elsewhere = await rig.recall(oldest, pattern="bad name")
     assert (
         "· 'bad name' is nowhere in it; elsewhere in this session: 1 line for 'bad name' in 1 place,"

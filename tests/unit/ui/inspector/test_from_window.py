@@ -31,7 +31,10 @@ from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
 from helix_desktop.domain.messages import ToolSpec, Usage
+from helix_desktop.domain.named_tools import request_tools
 from helix_desktop.domain.store import StoreTotals
+from helix_desktop.tools.find_tools import CallTool, FindTools
+from helix_desktop.tools.tool import spec_of
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
@@ -45,6 +48,7 @@ from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites
 from tests.support.session_rewrites import exclude, prepare_observations, truncate
+from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 _TOTALS = StoreTotals(0, 0, 0, 1)
 
@@ -380,6 +384,28 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
     assert request_row_text(window, rows, tools) == "read\nDoes read."
     last = window.request.messages[-1].text
     assert last in request_row_text(window, rows, newest)
+
+
+def test_tools_that_are_only_named_are_counted_and_listed() -> None:
+    simulator = build_history(1)
+    servers = [ToolSpec(f"mcp__{s}__t{n}", f"Does {n}. More.", {}) for s in "ab" for n in range(30)]
+    standing = (spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool))
+    frame = msgspec.structs.replace(
+        simulator.frame,
+        tools=request_tools([ToolSpec("read", "Does read.", {}), *servers, *standing]),
+        tools_tokens=90,
+        mcp_tokens=60,
+        named_tools=tuple(spec.name for spec in servers),
+    )
+    window = project(simulator.transcript, simulator.policy, frame)
+    rows = break_down_window(window, simulator.transcript, frame)
+    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
+        ("tools", "1 tool", 30), ("mcp", "60 MCP tools", 60),
+    ]  # fmt: skip
+    assert rows[2].why == "Only named, from 2 servers: the agent looks up what it needs"
+    text = request_row_text(window, rows, _state(simulator, frame).rows[2])
+    assert text.startswith("find_tools\n")
+    assert "\nmcp__b__ and:\nt0: Does 0.\n" in text
 
 
 def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from helix_desktop.app.exit_codes import FAILED, INTERRUPTED
+from helix_desktop.system.exit_codes import FAILED, INTERRUPTED
 
 _WINDOW_OPTIONS = {"--data-dir", "--workspace", "--demo"}
 
@@ -10,7 +10,7 @@ _WINDOW_OPTIONS = {"--data-dir", "--workspace", "--demo"}
 def start() -> int:
     """Run the command line and return its exit code; Ctrl+C ends it also while its modules are loaded."""
     try:
-        from helix_desktop.cli.main import main
+        from helix_desktop.main import main
     except KeyboardInterrupt:
         return INTERRUPTED
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The command line: the window by default, and what works without one; which function runs a command."""
+"""Runs the window by default, and what works without one: which function runs a command, and its errors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from itertools import islice
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
-from helix_desktop.app.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
-from helix_desktop.app.launch_targets import (
+from helix_desktop.cli.parsers.command_line import (
     OPEN_COMMAND,
-    first_positional,
-    has_separate_value,
-    is_option,
+    build_command_parsers,
+    move_leading_options,
+    print_error,
     with_open_command,
 )
-from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.all_commands import add_commands
-from helix_desktop.cli.parsers.options import Commands
 from helix_desktop.config.languages import LANGUAGE_VARIABLE, catalog_codes, find_catalog, unknown_language
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import (
@@ -41,47 +36,13 @@ from helix_desktop.domain.errors import (
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.translatable_text import TextContext, system_reason
+from helix_desktop.system.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, use_language
 
 log = logging.getLogger(__name__)
 
 tr = Translator("Command line")
-
-
-def translate_argparse() -> None:
-    """Let argparse speak the user's language: it looks its words up with a function of its module."""
-    words = _words()
-    vars(argparse).update(_=lambda message: words.get(message, message))
-
-
-def _words() -> dict[str | None, str]:
-    """Return argparse's texts as it looks them up, each with what to show; facts are its own placeholders."""
-    return {
-        "usage: ": tr("usage: "),
-        "options": tr("options"),
-        "positional arguments": tr("positional arguments"),
-        "show this help message and exit": tr("show this help and exit"),
-        "argument %(argument_name)s: %(message)s": tr(
-            "argument {name}: {problem}", name="%(argument_name)s", problem="%(message)s"
-        ),
-        "ambiguous option: %(option)s could match %(matches)s": tr(
-            "ambiguous option: {option} could match {matches}", option="%(option)s", matches="%(matches)s"
-        ),
-        "not allowed with argument %s": tr("can't be used with {argument}", argument="%s"),
-        "expected one argument": tr("expected one argument"),
-        "expected at least one argument": tr("expected at least one argument"),
-        "ignored explicit argument %r": tr("takes no value (got {value})", value="%r"),
-        "invalid choice: %(value)r (choose from %(choices)s)": tr(
-            "invalid choice: {value} (choose from {choices})", value="%(value)r", choices="%(choices)s"
-        ),
-        "invalid %(type)s value: %(value)r": tr("invalid value: {value}", value="%(value)r"),
-        "the following arguments are required: %s": tr(
-            "the following arguments are required: {arguments}", arguments="%s"
-        ),
-        "unrecognized arguments: %s": tr("unrecognized arguments: {arguments}", arguments="%s"),
-    }
-
 
 Command = Callable[[argparse.Namespace], int]
 """Run a command with its parsed arguments; return the exit code."""
@@ -171,9 +132,10 @@ def _move_command(in_window: bool) -> Command:
         from helix_desktop.app.data_move_window import move_in_window
 
         return move_in_window
+    from helix_desktop.app.data_move import move_data_dir
     from helix_desktop.cli.commands import move_data
 
-    return move_data
+    return partial(move_data, move=move_data_dir)
 
 
 def _demo_command() -> Command:
@@ -202,108 +164,6 @@ _USAGE_ERRORS = (
 )
 """Errors in the input: on the command line, or in a file that the user wrote."""
 
-_COMMAND_GROUPS = ("cache", "changes")
-_MOVED_OPTIONS = ("--data-dir", "--workspace", "--demo")
-_END_OF_OPTIONS = "--"
-
-
-def move_leading_options(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with the options before a command, or before its verb, moved behind it.
-
-    Options before a target stay where they are: nothing may follow one. A `--` before either is left out.
-    """
-    index = first_positional(argv)
-    staying, moved = _split(argv[:index])
-    if index == len(argv) or argv[index] == OPEN_COMMAND:
-        return [*(word for word in argv[:index] if word != _END_OF_OPTIONS), *argv[index:]]
-    command, behind = argv[index], list(argv[index + 1 :])
-    if command not in _COMMAND_GROUPS:
-        return [*staying, command, *moved, *behind]
-    verb_index = first_positional(behind)
-    of_group, moved_of_group = _split(behind[:verb_index])
-    if verb_index == len(behind):  # the missing verb is the error, and not an option that the group lacks
-        return [*staying, command, *of_group]
-    verb, arguments = behind[verb_index], behind[verb_index + 1 :]
-    return [*staying, command, *of_group, verb, *moved, *moved_of_group, *arguments]
-
-
-def _split(options: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the options that stay before a command, and those that are moved, with their values."""
-    staying: list[str] = []
-    moved: list[str] = []
-    words = iter(options)
-    for word in words:
-        if word == _END_OF_OPTIONS:
-            continue
-        group = moved if is_option(word, _MOVED_OPTIONS) else staying
-        group.append(word)
-        if has_separate_value(word):
-            group.extend(islice(words, 1))
-    return staying, moved
-
-
-class _Version(argparse.Action):
-    """Prints the build, which is read only then."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from helix_desktop.config.build_info import current_build
-
-        sys.stdout.write(f"{current_build().text}\n")
-        parser.exit()
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reports errors in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the error and exit with 2."""
-        _print_error(tr("{error} (see {command})", error=message, command=f"{self.prog} --help"))
-        raise SystemExit(USAGE)
-
-
-def build_parser() -> argparse.ArgumentParser:
-    return _build_parser()[0]
-
-
-def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
-    translate_argparse()
-    common = _Parser(add_help=False)
-    common.add_argument(
-        "--data-dir",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        default=argparse.SUPPRESS,
-        metavar="DIR",
-        help=tr("folder where Helix Desktop keeps its data"),
-    )
-    root: argparse.ArgumentParser = _Parser(
-        prog="helix-desktop",
-        description=tr(
-            "Manage the context of an AI coding agent, and see what is in it. Without a command, the window "
-            "opens. Instead of a command, TARGET can be a folder, an exported workspace ({file}) or a link "
-            "({link}).",
-            file="FILE.helix",
-            link="helix:…",
-        ),
-        parents=[common],
-    )
-    root.add_argument("--version", action=_Version, nargs=0, help=tr("show the version and build"))
-    root.add_argument(
-        "--workspace",
-        action=argument_types.SinglePath,
-        type=argument_types.path,
-        metavar="PATH",
-        help=tr("project folder; without a command, the window opens it"),
-    )
-    root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
-    commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
-    # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a person
-    # may let it end in words of its own, and another data directory would bring another's trust along.
-    opening = commands.add_parser(OPEN_COMMAND, prog="helix-desktop")
-    opening.add_argument("target", metavar="TARGET")
-    add_commands(commands, common)
-    return root, commands
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Errors become one line, never a traceback."""
@@ -318,13 +178,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise InvalidInput(
                 text("An argument isn't valid UTF-8."), fix=text("Use UTF-8 for names and texts.")
             )
-        parser, commands = _build_parser()
+        parser, commands = build_command_parsers()
         words = move_leading_options(with_open_command(arguments, commands.choices))
         args = parser.parse_args(words)
         code = resolve_command(args)(args)
         sys.stdout.flush()
     except HelixError as error:
-        _print_error(error_text(error))
+        print_error(error_text(error))
         return (
             LOCKED
             if isinstance(error, StoreLocked)
@@ -337,13 +197,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _discard_output()
         if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
-            _print_error(error_text(_system_error(error)))
+            print_error(error_text(_system_error(error)))
             _show_failed_window(args, error, "")
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defense: it is logged, and said in one line
         log_place = tr("The log is in {folder}.", folder=_log_unexpected_error(args, error))
         what = tr("Something went wrong ({error}).", error=f"{type(error).__name__}: {error}")
-        _print_error(f"{what} {log_place}")
+        print_error(f"{what} {log_place}")
         _show_failed_window(args, error, log_place)
         return FAILED
     return code
@@ -385,7 +245,7 @@ def _speak_the_users_language() -> None:
     folder = resources_dir() / "languages"
     catalog = find_catalog(os.environ, folder)
     if unknown := unknown_language(os.environ, folder):
-        _print_error(
+        print_error(
             tr(
                 "Unknown language in {variable}: {code}. English is used. Helix Desktop has: {languages}.",
                 variable=LANGUAGE_VARIABLE,
@@ -400,10 +260,6 @@ def _speak_the_users_language() -> None:
         from helix_desktop.app.qt_language import load_language
 
         use_language(load_language(catalog))
-
-
-def _print_error(text: str) -> None:
-    sys.stderr.write(f"helix-desktop: {' '.join(text.split())}\n")
 
 
 def _is_utf8(text: str) -> bool:
@@ -427,7 +283,7 @@ def _replace_closed_streams() -> None:
 
 def _log_unexpected_error(args: argparse.Namespace, error: Exception) -> Path:
     """Log an unexpected error; return the folder of the log."""
-    from helix_desktop.app.crash_log import close_log, open_log
+    from helix_desktop.config.log_file import close_log, open_log
     from helix_desktop.config.paths import DataDir
 
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)

@@ -1,0 +1,252 @@
+"""The tools of MCP servers in a request that only names them, since it has too many: listed, found, called.
+
+Adding the definitions of found tools to a request would void the provider's prompt cache, which begins with
+the tools. So a model reads a schema in the answer to `find_tools`, and calls by `call_tool`, which every
+provider takes. That stands in requests alone: everybody else sees the call of the tool itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher, get_close_matches
+from itertools import chain, groupby
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, MCP_PREFIX, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.text_format import ellipsize, pluralize
+
+MAX_WHOLE_TOOLS = 40
+"""With more tools than this a request only names those of MCP servers."""
+MAX_LIST_CHARS = 60_000  # of the names with their lines: about 15,000 tokens
+_LINE_CHARS = 80
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_MIN_STEM = 3  # letters: shorter words fit only as they are
+_NEAR, _LIKE = 5, 0.75  # names, and of 2 that the same name has
+_IN_NAME, _IN_SERVER, _IN_TEXT = 4.0, 2.0, 1.0  # what a word found there counts
+
+
+def names_only(specs: Sequence[ToolSpec]) -> bool:
+    """Return True if a request with these tools only names those of MCP servers."""
+    standing = sum(spec.name in (FIND_TOOLS, CALL_TOOL) for spec in specs)
+    is_large = len(specs) - standing > MAX_WHOLE_TOOLS
+    return is_large and standing > 1 and any(spec.is_mcp for spec in specs)
+
+
+def request_tools(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Return the tools as a request holds them; among `specs` are the two that stand for MCP servers'."""
+    if not names_only(specs):
+        return tuple(spec for spec in specs if spec.name not in (FIND_TOOLS, CALL_TOOL))
+    listed = list_tools([spec for spec in specs if spec.is_mcp])
+    return tuple(
+        _with_list(spec, listed) if spec.name == FIND_TOOLS else spec for spec in specs if not spec.is_mcp
+    )
+
+
+def _with_list(spec: ToolSpec, listed: str) -> ToolSpec:
+    """Return `find_tools` with the list at its argument: a tool's own text may have 1,024 characters only.
+
+    So says the API of OpenAI; that of an argument has no limit anywhere.
+    """
+    names = spec.parameters["properties"]["names"]
+    names = {**names, "description": f"{names['description']}\n{listed}"}
+    properties = {**spec.parameters["properties"], "names": names}
+    return msgspec.structs.replace(spec, parameters={**spec.parameters, "properties": properties})
+
+
+def list_tools(specs: Sequence[ToolSpec]) -> str:
+    """Return the names of tools, by server, with as many of their lines as there is room for."""
+    whole: list[str] = []
+    for server, group in groupby(specs, key=_server):
+        whole += [f"{MCP_PREFIX}{server}__ and:", *map(tool_line, group)]
+    room = MAX_LIST_CHARS - sum(line.index(":") + 2 for line in whole)  # of names alone
+    listed = ""
+    for number, line in enumerate(whole):
+        name, _, text = line.partition(":")
+        room -= len(text)
+        listed += f"{line if room >= 0 or not text else name}\n"
+        if len(listed) > MAX_LIST_CHARS:
+            left = sum(not line.endswith(" and:") for line in whole[number + 1 :])
+            return f"{listed}and {pluralize(left, 'more tool')}: find them by words"
+    return listed.rstrip()
+
+
+def _server(spec: ToolSpec) -> str:
+    return spec.name.removeprefix(MCP_PREFIX).partition("__")[0]
+
+
+def tool_line(spec: ToolSpec) -> str:
+    """Return the name of a tool without its server's, and the first sentence of its description."""
+    text = spec.description.removeprefix(f"[MCP server {_server(spec)}] ").strip()
+    name = spec.name.removeprefix(f"{MCP_PREFIX}{_server(spec)}__")
+    return f"{name}: {ellipsize(_SENTENCE_END.split(text, maxsplit=1)[0], _LINE_CHARS)}"
+
+
+def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
+    """Return the tools that words fit, the best first; a word that few tools have counts for more.
+
+    Left out is what fits less than half as well as the best.
+    """
+    places = [
+        [
+            (_IN_NAME, _stems(tool_line(spec).partition(":")[0])),
+            (_IN_SERVER, _stems(_server(spec))),
+            (_IN_TEXT, _long_stems(" ".join([spec.description, *spec.parameters.get("properties", ())]))),
+        ]
+        for spec in specs
+    ]
+    found_in = Counter(stem for parts in places for stem in {*chain.from_iterable(part[1] for part in parts)})
+    stems = sorted(stem for stem in _stems(query) if found_in[stem])
+    scores = [
+        sum(
+            math.log(1 + len(specs) / found_in[stem])
+            * max(weight if stem in part else 0.0 for weight, part in parts)
+            for stem in stems
+        )
+        for parts in places
+    ]
+    least = max(scores, default=0.0) / 2 or math.inf
+    ordered = sorted(range(len(specs)), key=lambda number: -scores[number])
+    return [specs[number] for number in ordered if scores[number] >= least]
+
+
+def _long_stems(text: str) -> frozenset[str]:
+    """Return the words of a sentence without those like `for` and `the`, which in a name mean more."""
+    return frozenset(stem for stem in _stems(text) if len(stem) > _MIN_STEM)
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the words of a text or a name in lower case, without what forms plurals and tenses."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(
+        stem if len(stem := re.sub(r"(?:e?s|ed|ing|e)$", "", word)) >= _MIN_STEM else word for word in words
+    )
+
+
+def near_names(name: str, names: Collection[str]) -> list[str]:
+    """Return up to five names that are like one that there is not: by their letters, and by their words."""
+    stems, end = _stems(name), name.rpartition("__")[2]
+
+    def likeness(known: str) -> float:
+        shared = (stems & _stems(known)) - {"mcp"}
+        letters = SequenceMatcher(None, end, known.rpartition("__")[2]).ratio()
+        return letters + len(shared) / len(stems | _stems(known))
+
+    found = {known: likeness(known) for known in names}
+    return [known for known in sorted(names, key=lambda known: -found[known]) if found[known] > _LIKE][:_NEAR]
+
+
+class _WrittenCall(msgspec.Struct):
+    name: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+def as_called(call: ToolCall, tools: Collection[str]) -> ToolCall:
+    """Return the call of a tool that a model made by `call_tool`, in a request with `tools`.
+
+    One that can't be read, or names no tool, stays what it is.
+    """
+    if call.name != CALL_TOOL:
+        return call
+    try:
+        written = msgspec.json.decode(call.arguments, type=_WrittenCall)
+        arguments = bytes(written.arguments).decode()
+        if arguments.startswith('"'):  # an object in quotes, as in the protocol of many servers
+            arguments = msgspec.json.decode(arguments, type=str)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return call
+    is_tool = written.name.startswith(MCP_PREFIX) or written.name in {*tools} - {CALL_TOOL}
+    return ToolCall(call.id, written.name, "{}" if arguments == "null" else arguments) if is_tool else call
+
+
+def as_sent(request: ModelRequest) -> ModelRequest:
+    """Return a request with the calls of tools that it only names as the model has to make them."""
+    if all(spec.name != CALL_TOOL for spec in request.tools):
+        return request
+    messages = tuple(
+        msgspec.structs.replace(message, calls=tuple(map(_as_written, message.calls)))
+        if any(call.is_mcp for call in message.calls)
+        else message
+        for message in request.messages
+    )
+    return msgspec.structs.replace(request, messages=messages)
+
+
+def _as_written(call: ToolCall) -> ToolCall:
+    if not call.is_mcp:
+        return call
+    arguments = call.arguments or "{}"
+    try:
+        msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        arguments = json.dumps(arguments)
+    return ToolCall(call.id, CALL_TOOL, f'{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}')
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "array": (list,),
+    "null": (type(None),),
+}
+
+
+def argument_fault(schema: Any, value: Any, place: str = "") -> str:
+    """Return what is surely wrong with arguments, or a part of them; empty if nothing is.
+
+    References, alternatives and patterns are the server's to judge: one of its patterns could match forever.
+    What stands in quotes for a number passes, as servers read it, and null for what may be left out.
+    """
+    if not isinstance(schema, dict) or schema.keys() & {"$ref", "anyOf", "oneOf", "allOf", "not", "if"}:
+        return ""
+    kinds = schema.get("type", [])
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if kinds and not any(_is_a(value, kind) for kind in kinds):
+        return f"{place or 'It'} must be {' or '.join(kinds)}, not {_kind_of(value)}."
+    if isinstance(choices := schema.get("enum"), list) and value not in choices:
+        return f"{place or 'It'} must be one of {ellipsize(json.dumps(choices, ensure_ascii=False), 400)}."
+    return next(filter(None, _faults_within(schema, value, place)), "")
+
+
+def _faults_within(schema: dict[str, Any], value: Any, place: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield argument_fault(schema.get("items"), item, f"{place}[{number}]")
+    if not isinstance(value, dict):
+        return
+    known, required = schema.get("properties", {}), schema.get("required", [])
+    names = {name: f"{place}.{name}".lstrip(".") for name in (*required, *value)}
+    for name in required:
+        if name not in value:
+            yield f"{names[name]} is missing."
+    for name, part in value.items():
+        if name in known and not (part is None and name not in required):
+            yield argument_fault(known[name], part, names[name])
+        if (
+            name not in known
+            and schema.get("additionalProperties") is False
+            and "patternProperties" not in schema
+        ):
+            near = get_close_matches(name, known, 1)
+            yield f"There is no {names[name]}{f'; {near[0]} is near' if near else ''}."
+
+
+def _is_a(value: Any, kind: str) -> bool:
+    if isinstance(value, str) and kind in ("number", "integer", "boolean"):
+        return bool(re.fullmatch(r"-?\d+(?:\.\d+)?|true|false", value))
+    if kind == "integer" and isinstance(value, float) and not value.is_integer():
+        return False
+    return isinstance(value, _KINDS.get(kind, object)) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _kind_of(value: Any) -> str:
+    return next(kind for kind, types in _KINDS.items() if type(value) in types)

@@ -1,0 +1,257 @@
+"""MCP servers that other programs have configured, as drafts for the user to review. Nothing is started here.
+
+What is or could be a secret doesn't get into a draft: a placeholder stands for it until the user fills it in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput, ToolError
+from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, suggest_name, validate_server
+from helix_desktop.domain.text_variants import has_form_of_secret
+from helix_desktop.domain.translatable_text import (
+    ByteSize,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    system_reason,
+    verbatim,
+)
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.foreign.discovery import AgentFolders, default_folders
+from helix_desktop.foreign.servers import PROJECT_FILES, REFERENCE, ServerFile, parse_servers, user_files
+from helix_desktop.services.mcp_config import ServerDraft, build_draft, is_secret_name
+from helix_desktop.system.files import open_regular
+from helix_desktop.tools.files.jail import Jail
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+text = TextContext("MCP")
+replace = msgspec.structs.replace
+
+_PROJECT_BYTES = 1024 * 1024  # of a file in a project that is read
+_USER_BYTES = 8 * 1024 * 1024  # Claude Code's own file holds much else
+_TARGET_CHARS = 8000  # of what a server starts, with its names: more can't be reviewed
+_NAME_CHARS = 60
+_GONE = (FileNotFoundError, NotADirectoryError)
+
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}|^\$[A-Za-z_]\w*")
+_FILLED_IN = re.compile(r"(?:Bearer\s+)?\$\{[^{}]*\}", re.IGNORECASE)
+_REFERENCE = re.compile(r"""\$\{[^{}]*\}(?=[\s"'&#]|$)""")
+_OPTION = re.compile(r"--?[a-z][a-z-]*(?:=.*)?", re.DOTALL)
+_LOGIN = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_QUERY = re.compile(r"(?<=[?&])([\w.-]+)=[^&#\s]*")
+_NAMED = re.compile(r"""(?<![\w.-])([\w.-]+)(["']?\s*[:=]\s*["']?|\s+)(?:Bearer\s+)?(?=\S)""", re.IGNORECASE)
+_PIECE = re.compile(r"""[^\s/?&=#@:,;"']+""")
+
+
+class OfferedServer(msgspec.Struct, frozen=True):
+    """A server that `program` has configured in a file: the path, of a project in its folder."""
+
+    draft: ServerDraft
+    program: str
+    file: str
+
+
+class RefusedServer(msgspec.Struct, frozen=True):
+    """A server, or a whole file without a `name`, that can't be offered, and why."""
+
+    file: str
+    name: str
+    why: TranslatableText
+
+
+class ServerOffers(msgspec.Struct, frozen=True):
+    offered: tuple[OfferedServer, ...] = ()
+    refused: tuple[RefusedServer, ...] = ()
+
+
+class ForeignServers:
+    """Reads what other programs have configured for a workspace, and for all projects of the user."""
+
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        open_jail: Callable[[Path], Jail],
+        folders: Callable[[], AgentFolders] = default_folders,
+    ) -> None:
+        self._registry, self._open_jail, self._folders = registry, open_jail, folders
+
+    async def find(self, workspace_id: str) -> ServerOffers:
+        """Return the servers that the workspace doesn't have yet; none before the user trusts it."""
+        record = self._registry.get(workspace_id)
+        if not record.trusted:
+            return ServerOffers()
+        return await asyncio.to_thread(self._find, Path(record.path), record.servers)
+
+    def _find(self, root: Path, servers: Sequence[McpServerConfig]) -> ServerOffers:
+        offered: list[OfferedServer] = []
+        refused: list[RefusedServer] = []
+        for found in self._read_files(root):
+            if isinstance(found, RefusedServer):
+                refused.append(found)
+                continue
+            config, before = found.draft.config, [offer.draft.config for offer in offered]
+            is_known = any(_has_same_target(config, server) for server in servers)
+            if is_known or any(_target(config) == _target(other) for other in before):
+                continue
+            name = suggest_name(config.name, tuple(server.name for server in (*servers, *before)))
+            draft = replace(found.draft, config=replace(config, name=name))
+            offered.append(replace(found, draft=draft))
+        return ServerOffers(tuple(offered), tuple(refused))
+
+    def _read_files(self, root: Path) -> Iterator[OfferedServer | RefusedServer]:
+        folders, jail = self._folders(), self._open_jail(root)
+        for file in PROJECT_FILES:
+            try:
+                with jail.open_file(file.path) as opened:
+                    raw = opened.file.read(_PROJECT_BYTES + 1)
+            except ToolError as error:
+                if not isinstance(error.__cause__, _GONE):
+                    yield RefusedServer(file.path, "", verbatim(error.why or error.what))
+                continue
+            yield from _offers(raw, _PROJECT_BYTES, file, file.path, root, folders.home)
+        for file in user_files(folders):
+            shown = file.path.replace(str(folders.home), "~", 1)
+            try:
+                with open_regular(file.path) as plain:
+                    raw = plain.read(_USER_BYTES + 1)
+            except OSError as error:
+                if not isinstance(error, _GONE):
+                    yield RefusedServer(shown, "", system_reason(error))
+                continue
+            yield from _offers(raw, _USER_BYTES, file, shown, root, folders.home)
+
+
+def _offers(
+    raw: bytes, limit: int, file: ServerFile, shown: str, root: Path, home: Path
+) -> Iterator[OfferedServer | RefusedServer]:
+    """Yield the servers in a file that is shown as `shown`; `limit` is in bytes."""
+    if len(raw) > limit:
+        yield RefusedServer(shown, "", text("The file is larger than {limit}.", limit=ByteSize(limit)))
+        return
+    try:
+        servers = parse_servers(raw, file, root)
+    except InvalidInput as error:
+        yield RefusedServer(shown, "", join_sentences(error.what, error.why))
+        return
+    if len(servers) > MAX_SERVERS:
+        why = text("Only the first {count} of its servers are read.", count=MAX_SERVERS)
+        yield RefusedServer(shown, "", why)
+    for key, fields in list(servers.items())[:MAX_SERVERS]:
+        name = escape_hidden_name(key[:_NAME_CHARS])
+        try:
+            yield OfferedServer(_draft(name, fields, root, home), file.program, shown)
+        except InvalidInput as error:
+            yield RefusedServer(shown, name, join_sentences(error.what, error.why, error.fix))
+
+
+def _draft(name: str, fields: Mapping[str, Any], root: Path, home: Path) -> ServerDraft:
+    """Return a server without its secrets. Raises InvalidInput for what can't be used, or not be reviewed."""
+    if not any(isinstance(fields.get(key), str) for key in ("command", "url", "serverUrl")):
+        raise InvalidInput(text("It has neither a command nor an address."))
+    config = build_draft(name, fields, ()).config
+    words = [config.command, *config.args, config.url, config.cwd]
+    names = [*config.env, *config.secret_env, *config.headers, *config.secret_headers]
+    if sum(map(len, (*words, *names))) > _TARGET_CHARS:
+        raise InvalidInput(text("Its command is too long to be reviewed."))
+    if any(escape_hidden_name(word) != word for word in (*words, *names)):
+        raise InvalidInput(text("Its command contains invisible characters."))
+    places = {"workspaceFolder": root, "CLAUDE_PROJECT_DIR": root, "userHome": home, "HOME": home}
+    *command, url, cwd = (_fill_in(word, places) for word in words)
+    command, url = list(_without_secrets(command)), _without_secret(url)
+    config = replace(
+        config,
+        command=command[0],
+        args=tuple(command[1:]),
+        url=url,
+        cwd="" if cwd == str(root) else cwd,
+        env=_to_fill_in(config.env),
+        secret_env=(*config.secret_env, *_references(config.env)),
+        headers=_to_fill_in(config.headers),
+        secret_headers=(*config.secret_headers, *_references(config.headers)),
+        enabled=True,
+    )
+    rest = [*command, url, cwd, *config.env.values(), *config.headers.values()]
+    placeholders = dict.fromkeys(match[0] for word in rest for match in _PLACEHOLDER.finditer(word))
+    faults = validate_server(config)
+    if placeholders and config.command + config.url:
+        faults.pop("reach", None)  # the form looks at it again when they are filled in
+    if faults:
+        raise InvalidInput(join_sentences(*faults.values()))
+    return ServerDraft(config, dict.fromkeys(config.secret_names, ""), tuple(placeholders))
+
+
+def _references(pairs: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names whose values the other program asks for, or has from elsewhere: they may be secret."""
+    return (name for name, value in pairs.items() if value == REFERENCE)
+
+
+def _to_fill_in(pairs: Mapping[str, str]) -> dict[str, str]:
+    return {name: _placeholder(name) for name, value in pairs.items() if value != REFERENCE}
+
+
+def _fill_in(word: str, places: Mapping[str, Path]) -> str:
+    """Return a text with the folders that its variables name, and their defaults; other variables stay."""
+
+    def value(match: re.Match[str]) -> str:
+        name, _, default = match[1].partition(":-")
+        if name in places:
+            return str(places[name])
+        return default if default and not is_secret_name(name) else f"${{{name}}}"
+
+    return _VARIABLE.sub(value, word)
+
+
+def _without_secrets(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words of a command line with a placeholder for each value that is or may be a secret."""
+    previous = ""
+    for word in words:
+        follows_name = previous.startswith("-") and "=" not in previous and is_secret_name(previous)
+        if follows_name and not _OPTION.fullmatch(word) and not _VARIABLE.fullmatch(word):
+            yield _placeholder(previous)
+        else:
+            yield _without_secret(word)
+        previous = word
+
+
+def _without_secret(word: str) -> str:
+    word = _LOGIN.sub("${LOGIN}", word)
+    word = _QUERY.sub(
+        lambda match: f"{match[1]}={_placeholder(match[1])}" if is_secret_name(f"-{match[1]}") else match[0],
+        word,
+    )
+    for match in _NAMED.finditer(word):
+        is_named = not match[2].isspace() or match[1].startswith("-")
+        if is_named and is_secret_name(match[1]) and not _REFERENCE.match(word, match.end()):
+            word = word[: match.end()] + _placeholder(match[1])  # what follows may belong to it
+            break
+    word = _PIECE.sub(lambda match: "${VALUE}" if has_form_of_secret(match[0]) else match[0], word)
+    return "${VALUE}" if has_form_of_secret(_FILLED_IN.sub("", word)) else word
+
+
+def _placeholder(name: str) -> str:
+    return f"${{{name.strip('-.')}}}"
+
+
+def _target(config: McpServerConfig) -> tuple[str, ...]:
+    return (config.url,) if config.url else (config.command, *config.args)
+
+
+def _has_same_target(offered: McpServerConfig, config: McpServerConfig) -> bool:
+    """Return True if two start, or connect to, the same; whatever was filled in for a placeholder."""
+    words, others = _target(offered), _target(config)
+    if len(words) != len(others) or ("$" in words[0] and offered.name != config.name):
+        return False
+    parts = ((word.partition("$")[0], word.rpartition("}")[2], word) for word in words)
+    return all(
+        other == word or ("$" in word and other.startswith(start) and other.endswith(end))
+        for (start, end, word), other in zip(parts, others, strict=True)
+    )

@@ -1,0 +1,80 @@
+"""The tools that stand for those of MCP servers where a request only names these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolSpec, display_name
+from helix_desktop.domain.named_tools import near_names, search_tools
+from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.tools import OutputCallback, ToolResult
+from helix_desktop.tools.tool import Arguments, UnguardedTool
+
+_FOUND_BY_WORDS, _FOUND_BY_NAMES, _MORE_NAMES = 5, 10, 20
+_MAX_CHARS = 14_000  # of several tools: about 3,500 tokens, which enter the window whole
+
+_FIX = "Search by other words, or take a name of the list."
+
+CurrentSpecs = Callable[[], Sequence[ToolSpec]]
+"""Returns the tools of MCP servers as they are now."""
+
+
+class FindToolsArguments(Arguments, frozen=True):
+    query: str = ""
+    names: tuple[str, ...] = ()
+
+
+class FindTools(UnguardedTool[FindToolsArguments]):
+    name = FIND_TOOLS
+    arguments_type = FindToolsArguments
+
+    def __init__(self, specs: CurrentSpecs) -> None:
+        self._specs = specs
+
+    async def run(self, call_id: str, args: FindToolsArguments, on_output: OutputCallback) -> ToolResult:
+        specs = self._specs()
+        by_name = {spec.name: spec for spec in specs}
+        found = [by_name[name] for name in dict.fromkeys(args.names) if name in by_name][:_FOUND_BY_NAMES]
+        unknown = [_unknown(name, by_name) for name in args.names[:_FOUND_BY_NAMES] if name not in by_name]
+        fitting = [spec for spec in search_tools(specs, args.query) if spec not in found]
+        shown = [*found, *fitting[:_FOUND_BY_WORDS]]
+        if not shown:
+            raise ToolError(
+                " ".join(unknown) or f"None of the {pluralize(len(specs), 'tool')} has these words.",
+                fix=_FIX,
+            )
+        texts = [f"{spec.name}: {spec.description}\n{json.dumps(spec.parameters)}" for spec in shown]
+        while len(texts) > 1 and sum(map(len, texts)) > _MAX_CHARS:
+            texts.pop()
+        left = [spec.name for spec in (*found, *fitting)[len(texts) :]]
+        more = [f"Others that fit: {', '.join(left[:_MORE_NAMES])}."] if left else []
+        content = "\n\n".join([*unknown, *texts, *more])
+        return ToolResult(content.encode(), target=args.query or ", ".join(map(display_name, args.names)))
+
+
+class CallToolArguments(Arguments, frozen=True):
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class CallTool(UnguardedTool[CallToolArguments]):
+    """Runs for a call alone that names no tool: any other is that tool's call by then."""
+
+    name = CALL_TOOL
+    arguments_type = CallToolArguments
+
+    def __init__(self, specs: CurrentSpecs) -> None:
+        self._specs = specs
+
+    async def run(self, call_id: str, args: CallToolArguments, on_output: OutputCallback) -> ToolResult:
+        raise ToolError(_unknown(args.name, [spec.name for spec in self._specs()]), fix=_FIX)
+
+
+def _unknown(name: str, names: Collection[str]) -> str:
+    near = ", ".join(near_names(name, names))
+    return f"There is no tool {name[:80]!r}." + (f" Tools with such names: {near}." if near else "")
