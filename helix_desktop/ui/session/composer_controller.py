@@ -288,7 +288,7 @@ class ComposerController(QObject):
                 values[argument.name] = value
         try:
             filled = await self._session.app.mcp_servers.get_prompt(workspace.id, prompt, values)
-            if not self._session.shows(conversation):
+            if not self._session.shows(conversation):  # the user went on elsewhere, where it doesn't belong
                 return
             for name, data in filled.files:
                 await self.attachments.attach_data(workspace, conversation, data, f"{prompt.server}: {name}")
