@@ -100,6 +100,17 @@ async def test_a_page_is_opened_with_consent_alone(rig: McpRig) -> None:
     assert user.asked[0].url == url
 
 
+async def test_the_row_says_when_the_page_is_done(rig: McpRig) -> None:
+    """The server says so while the call runs on."""
+    await rig.start_servers(raw_server("recent"))
+    url, said = "https://example.org/", list[str]()
+    params = {"mode": "url", "message": "Sign here.", "url": url, "elicitationId": "e1"}
+    done = {"method": "notifications/elicitation/complete", "params": {"elicitationId": "e1"}}
+    user = User(ServerReply(action="accept", url=url))
+    await rig.call_asking(ASK, user, said.append, method="elicitation/create", params=params, then=done)
+    assert said == ["The page in the browser is done.\n"]
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -155,7 +166,9 @@ async def test_a_question_ends_with_its_call(rig: McpRig) -> None:
         finally:
             ended.set()
 
-    for name, arguments in ((DEPLOY, {}), (ASK, {"method": "elicitation/create", "params": form()})):
+    asking: dict[str, Any] = {"method": "elicitation/create", "params": form()}
+    calls: list[tuple[str, dict[str, Any]]] = [(DEPLOY, {}), (ASK, asking)]
+    for name, arguments in calls:
         asked.clear()
         ended.clear()
         call = asyncio.get_running_loop().create_task(rig.call_asking(name, nobody, **arguments))

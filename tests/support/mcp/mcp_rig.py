@@ -80,14 +80,16 @@ class McpRig:
         """Call a tool by its offered name."""
         return await self.tools.run(ToolCall("c1", name, msgspec.json.encode(arguments).decode()), on_output)
 
-    async def call_asking(self, name: str, ask: AskUser, **arguments: Any) -> ToolResult:
+    async def call_asking(
+        self, name: str, ask: AskUser, on_output: OutputCallback = ignore_output, **arguments: Any
+    ) -> ToolResult:
         """Call a tool that may ask the user."""
         digest = next(
             tool.digest for config in self.hub.configs
             for tool in self.actor(config.name).tools if tool.spec.name == name
         )  # fmt: skip
         text = msgspec.json.encode(arguments).decode()
-        return await self.tools.run(AllowedCall("c1", name, text, digest, ask=ask))
+        return await self.tools.run(AllowedCall("c1", name, text, digest, ask=ask), on_output)
 
     async def call_text(self, name: str, **arguments: Any) -> str:
         """The text that a call brings."""

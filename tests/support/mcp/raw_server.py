@@ -94,6 +94,8 @@ def handle_call(params: dict[str, Any], request_id: Any) -> None:
         return
     if name == "ask":
         text = json.dumps(ask_client(arguments["method"], arguments.get("params", {})))
+        if "then" in arguments:
+            send(**arguments["then"])
     elif name == "big":
         text = "x" * int(arguments["size"])
     elif name == "bang":
