@@ -28,7 +28,7 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.question import Question, QuestionReply
+from helix_desktop.domain.question import Question, QuestionReply, ServerQuestion
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
@@ -80,7 +80,16 @@ class TerminalApprover(FixedApprover):
         return reply
 
     async def reply(self, session_id: str, question: Question) -> QuestionReply | None:
-        """Return the user's reply; None without a terminal, or once its input has ended."""
+        """Return the user's reply; None without a terminal, at its end, or for a server's form."""
+        if isinstance(question, ServerQuestion):
+            print_err(
+                tr(
+                    "Declined, as only the window can answer it. {server} asks: {question}",
+                    server=question.server,
+                    question=escape_hidden(question.text),
+                )
+            )
+            return None
         if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
             return None
         async with self._lock:

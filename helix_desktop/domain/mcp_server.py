@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.slash_command import split_arguments
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("MCP")
@@ -29,6 +30,63 @@ McpServerState = Literal[
 
 `signed_out`: it is reached over HTTP, and answers only after the user has signed in.
 """
+
+
+class PromptArgument(msgspec.Struct, frozen=True):
+    name: str
+    description: str = ""
+    is_required: bool = False
+
+
+class ServerPrompt(msgspec.Struct, frozen=True):
+    """A prompt that a running server offers; `command` is what the user types for it, without the slash."""
+
+    server: str
+    name: str
+    command: str
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+    @property
+    def hint(self) -> str:
+        """What may stand behind the command."""
+        names = (argument.name.upper() for argument in self.arguments)
+        pairs = zip(names, self.arguments, strict=True)
+        return " ".join(name if argument.is_required else f"[{name}]" for name, argument in pairs)
+
+    def read_arguments(self, typed: str) -> dict[str, str]:
+        """Return the values in the words behind the command: in order, or as `name=value`.
+
+        Words that are left over belong to the last argument.
+        """
+        names = [argument.name for argument in self.arguments]
+        values: dict[str, str] = {}
+        for word in split_arguments(typed):
+            name, equals, value = word.partition("=")
+            if equals and name in names:
+                values[name] = value
+            elif free := [name for name in names if name not in values]:
+                values[free[0]] = word
+            elif names:
+                values[names[-1]] += f" {word}"
+        return values
+
+
+class FilledPrompt(msgspec.Struct, frozen=True):
+    """A prompt as its server fills it in: the text, files by name, and the names of what was left out."""
+
+    text: str
+    files: tuple[tuple[str, bytes], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class ServerResource(msgspec.Struct, frozen=True):
+    """A resource that a running server lists."""
+
+    server: str
+    uri: str
+    title: str
+    description: str = ""
 
 
 class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):

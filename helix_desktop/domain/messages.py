@@ -68,16 +68,6 @@ class ToolCall(msgspec.Struct, frozen=True):
         return self.name.startswith(MCP_PREFIX)
 
 
-class AllowedCall(ToolCall, frozen=True):
-    """A call that was allowed as what it was then: `digest` is that of an MCP tool's description.
-
-    `is_reading`: a command that may only read, since nobody was asked.
-    """
-
-    digest: str = ""
-    is_reading: bool = False
-
-
 class Message(msgspec.Struct, frozen=True):
     """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only.
 

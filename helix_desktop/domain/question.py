@@ -1,6 +1,9 @@
-"""A question of the agent to the user, and the user's reply."""
+"""A question to the user, by the agent or by an MCP server in a call, and the user's reply."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
 
 import msgspec
 
@@ -53,6 +56,53 @@ class QuestionReply(msgspec.Struct, frozen=True):
         return "; ".join(part for part in (", ".join(self.options), self.text.strip()) if part)
 
 
+FieldValue = str | int | float | bool | tuple[str, ...] | None
+"""What a field of a form holds; None: nothing."""
+
+
+class FormField(msgspec.Struct, frozen=True):
+    """A field of a server's form. `choices` are values, each with its title.
+
+    `least` and `most` bound a number, the characters of a text, or how many choices are taken.
+    `is_secret`: by its name it asks for a password or key, which servers must not do.
+    """
+
+    name: str
+    kind: Literal["text", "number", "integer", "boolean", "choice", "choices"]
+    title: str
+    description: str = ""
+    is_required: bool = False
+    default: FieldValue = None
+    choices: tuple[tuple[str, str], ...] = ()
+    least: float | None = None
+    most: float | None = None
+    format: Literal["", "email", "uri", "date", "date-time"] = ""
+    is_secret: bool = False
+
+
+class ServerQuestion(Question, frozen=True):
+    """A question of an MCP server: a form, or a page to open at `url`."""
+
+    server: str = ""
+    fields: tuple[FormField, ...] = ()
+    url: str = ""
+
+
+class ServerReply(QuestionReply, frozen=True):
+    """The reply to a server's question; `content` holds the fields that have a value: name and value.
+
+    Accepting a page to open means that it is opened, at `url`.
+    """
+
+    action: Literal["accept", "decline", "cancel"] = "cancel"
+    content: tuple[tuple[str, FieldValue], ...] = ()
+    url: str = ""
+
+
+AskUser = Callable[[ServerQuestion], Coroutine[Any, Any, ServerReply | None]]
+"""Asks the user who waits for a call; None: no user is there."""
+
+
 class _QuestionArguments(msgspec.Struct, frozen=True):
     question: str
     options: tuple[QuestionOption, ...] = ()
@@ -80,6 +130,16 @@ def reply_text(reply: QuestionReply) -> str:
     if own_words := reply.text.strip():
         lines.append(f"The user {'adds' if reply.options else 'answers'}: {own_words}")
     return "\n".join(lines)
+
+
+_ACTIONS = {"accept": "The user accepted", "decline": "The user declined", "cancel": "The user canceled"}
+
+
+def server_reply_note(question: ServerQuestion, reply: ServerReply | None) -> str:
+    """Return for a call's output what its server asked and what came of it, without the values sent."""
+    words = "Declined, as no user is there" if reply is None else _ACTIONS[reply.action]
+    filled = ", ".join(name for name, _ in reply.content) if reply is not None else ""
+    return f"[{question.server} asked: {' '.join(question.text.split())} – {words}{filled and f': {filled}'}]"
 
 
 def decision_text(question: str, reply: QuestionReply) -> str:

@@ -11,8 +11,8 @@ import msgspec
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
-from helix_desktop.domain.messages import TurnOutcome, server_tool_name
-from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.messages import ToolCall, TurnOutcome, server_tool_name
+from helix_desktop.domain.question import AskUser, QuestionReply
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Tools")
@@ -147,6 +147,18 @@ class ToolResult(msgspec.Struct, frozen=True):
     reply: QuestionReply | None = None
     about: str = ""
     auto_run: tuple[AutoRunChange, ...] = ()
+
+
+class AllowedCall(ToolCall, frozen=True):
+    """A call that was allowed as what it was then: `digest` is that of an MCP tool's description.
+
+    `is_reading`: a command that may only read, since nobody was asked. `ask` puts what the call's
+    server asks to the user.
+    """
+
+    digest: str = ""
+    is_reading: bool = False
+    ask: AskUser | None = None
 
 
 class PermissionRule(msgspec.Struct, frozen=True):

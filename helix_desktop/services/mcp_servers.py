@@ -27,7 +27,10 @@ from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.mcp_server import (
     MAX_SERVERS,
     SIGN_IN_SECRETS,
+    FilledPrompt,
     McpServerConfig,
+    ServerPrompt,
+    ServerResource,
     SignIn,
     validate_server,
 )
@@ -582,6 +585,36 @@ class McpServerService:
         """Return the tools that can't be offered: the server, the tool, and why."""
         hub = self._hubs.get(workspace_id)
         return hub.rejected_tools if hub is not None else ()
+
+    def prompts(self, workspace_id: str) -> tuple[ServerPrompt, ...]:
+        """Return the prompts that the running servers of a workspace offer."""
+        hub = self._hubs.get(workspace_id)
+        return hub.prompts if hub is not None else ()
+
+    def resources(self, workspace_id: str) -> tuple[ServerResource, ...]:
+        """Return the resources that the running servers of a workspace list."""
+        hub = self._hubs.get(workspace_id)
+        return hub.resources if hub is not None else ()
+
+    async def get_prompt(
+        self, workspace_id: str, prompt: ServerPrompt, arguments: dict[str, str]
+    ) -> FilledPrompt:
+        """Return a prompt as its server fills it in. Raises InvalidInput."""
+        return await self._actor(workspace_id, prompt.server).get_prompt(prompt, arguments)
+
+    async def read_resource(self, workspace_id: str, resource: ServerResource) -> bytes:
+        """Return the bytes of a resource. Raises InvalidInput."""
+        return await self._actor(workspace_id, resource.server).read_resource(resource)
+
+    def _actor(self, workspace_id: str, name: str) -> ServerActor:
+        hub = self._hubs.get(workspace_id)
+        actor = hub.actor(name) if hub is not None else None
+        if actor is None:
+            raise InvalidInput(
+                text("The server {name} isn't running.", name=name),
+                fix=text("Check it in Settings → MCP servers."),
+            )
+        return actor
 
     def is_starting(self, workspace_id: str, name: str) -> bool:
         """Return True if a server is about to start, or is being started."""

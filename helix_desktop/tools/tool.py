@@ -16,10 +16,10 @@ import msgspec
 
 from helix_desktop.domain.decoding_faults import decoding_fault, is_cut_off
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError, UnknownTool
-from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
+from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import Question
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import AllowedCall, ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_undecodable
 
 _WHY = {

@@ -29,16 +29,17 @@ from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.files.file_use import tool_kind
-from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, AllowedCall, ToolCall
+from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
 from helix_desktop.domain.named_tools import near_names, request_tools
 from helix_desktop.domain.own_tools import ToolKind
-from helix_desktop.domain.question import Question, reply_text
+from helix_desktop.domain.question import AskUser, Question, ServerQuestion, ServerReply, reply_text
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tools import (
     STOPPED,
     TURN_ENDED,
+    AllowedCall,
     ApprovalRequest,
     PermissionRule,
     ProgressText,
@@ -505,10 +506,9 @@ class ToolRunner:
             self._partial_outputs.start(running)
             self._runtime.session.publish(CallOutput(call.id, text))
 
+        allowed = _as_allowed(call, request, self._asker(call))
         try:
-            result = await self.running_calls.run(
-                running, self._tools.run(_as_allowed(call, request), on_output)
-            )
+            result = await self.running_calls.run(running, self._tools.run(allowed, on_output))
         except HelixError as error:
             result = _failed(error)
         except Exception as error:
@@ -527,6 +527,22 @@ class ToolRunner:
         await run_to_end(self._record_end(call, request, outcome, result, started_at_ms, step), on_cancel)
         if running.is_cut_off:
             raise asyncio.CancelledError
+
+    def _asker(self, call: ToolCall) -> AskUser:
+        """Return what puts the questions of a call's server to the user, one after the other."""
+        session, one_at_a_time = self._runtime.session, asyncio.Lock()
+
+        async def ask(question: ServerQuestion) -> ServerReply | None:
+            async with one_at_a_time:
+                question = msgspec.structs.replace(question, call_id=call.id)
+                session.publish(QuestionAsked(question))
+                try:
+                    reply = await self._approvals.reply(session.id, question)
+                finally:
+                    session.publish(CallStarted(call))  # it goes on
+            return reply if isinstance(reply, ServerReply) else None
+
+        return ask
 
     async def _record_end(
         self,
@@ -591,12 +607,12 @@ def _described_tool(request: ApprovalRequest) -> tuple[str, str]:
     return request.definition, request.description_digest
 
 
-def _as_allowed(call: ToolCall, request: ApprovalRequest | None) -> ToolCall:
+def _as_allowed(call: ToolCall, request: ApprovalRequest | None, ask: AskUser) -> ToolCall:
     """Return the call, bound to what it was when it was allowed: an MCP tool's description, or reading."""
     if request is None or not (request.kind == "mcp" or request.is_reading):
         return call
     return AllowedCall(
-        call.id, call.name, call.arguments, request.description_digest, is_reading=request.is_reading
+        call.id, call.name, call.arguments, request.description_digest, is_reading=request.is_reading, ask=ask
     )
 
 

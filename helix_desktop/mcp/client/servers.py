@@ -14,13 +14,22 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.domain.errors import HelixError, ToolError
+from helix_desktop.domain.errors import HelixError, InvalidInput, ToolError
 from helix_desktop.domain.files.file_use import mcp_call_target
-from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState, SignIn
-from helix_desktop.domain.messages import AllowedCall, ToolCall, ToolSpec
+from helix_desktop.domain.mcp_server import (
+    FilledPrompt,
+    McpServerConfig,
+    McpServerState,
+    ServerPrompt,
+    ServerResource,
+    SignIn,
+)
+from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.named_tools import argument_fault
 from helix_desktop.domain.permissions.rules import suggest_server_rules
+from helix_desktop.domain.question import AskUser, ServerQuestion, ServerReply, server_reply_note
 from helix_desktop.domain.tools import (
+    AllowedCall,
     ApprovalRequest,
     OutputCallback,
     ProgressText,
@@ -147,6 +156,56 @@ class _CallNotTaken(ToolError):
     """A server did not take a call, so that it can be made again."""
 
 
+class _OpenCall:
+    """A call that its server works on; it ends after `quiet_s` without a sign of life, and after MAX_CALL_S.
+
+    None of that time passes while the user answers a question of the server.
+    """
+
+    def __init__(self, on_output: OutputCallback, ask: AskUser | None, quiet_s: float) -> None:
+        self.on_output, self._ask, self._quiet_s = on_output, ask, quiet_s
+        self.limit, self.quiet = asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s)
+        self._questions: set[asyncio.Task[ServerReply | None]] = set()
+        self.notes: list[str] = []
+        """What the server asked, and what came of it."""
+
+    def on_progress(self, text: str, share: float | None) -> None:
+        self.go_on()
+        line = f"{sanitize_text(text, 500)}\n"
+        self.on_output(line if share is None else ProgressText(line, share))
+
+    def pause(self) -> None:
+        if not (self.limit.expired() or self.quiet.expired()):
+            self.limit.reschedule(None)
+            self.quiet.reschedule(None)
+
+    def go_on(self) -> None:
+        if not (self._questions or self.limit.expired() or self.quiet.expired()):
+            now_s = asyncio.get_running_loop().time()
+            self.limit.reschedule(self.limit.when() or now_s + MAX_CALL_S)
+            self.quiet.reschedule(now_s + self._quiet_s)
+
+    async def ask(self, question: ServerQuestion) -> ServerReply | None:
+        """Return the user's reply; None if no user is there. It is canceled if the call ends before."""
+        if self._ask is None:
+            reply: ServerReply | None = None
+        else:
+            task = asyncio.get_running_loop().create_task(self._ask(question), name="mcp question")
+            self._questions.add(task)
+            try:
+                await asyncio.wait([task])
+            finally:
+                task.cancel()
+                self._questions.discard(task)
+            reply = ServerReply() if task.cancelled() else task.result()
+        self.notes.append(server_reply_note(question, reply))
+        return reply
+
+    def end(self) -> None:
+        for task in self._questions:
+            task.cancel()
+
+
 class ServerActor:
     """A server of one workspace. `run` runs in one task; everything else may be called from any.
 
@@ -173,6 +232,9 @@ class ServerActor:
         self._retry_delays_s = retry_delays_s
         self.stderr_log = StderrLog()
         self.tools: tuple[ExposedTool, ...] = ()
+        self.prompts: tuple[ServerPrompt, ...] = ()
+        self.resources: tuple[ServerResource, ...] = ()
+        self._offers_task: asyncio.Task[None] | None = None
         self.later_tools: tuple[str, ...] = ()
         """Those tools that the server did not offer at first, by its own names for them."""
         self._known_tools: frozenset[str] = frozenset()
@@ -184,7 +246,7 @@ class ServerActor:
         self._ready_or_failed, self._retry_requested = asyncio.Event(), asyncio.Event()
         self._list_lock = asyncio.Lock()
         self._listed_at_s = 0.0
-        self._open_calls = 0
+        self._open_calls: list[_OpenCall] = []
         self._no_call = asyncio.Event()  # set when there is none of them any more
         self._check: asyncio.Task[None] | None = None  # whether it still answers
         self._end_reason: OptionalText = ""  # of the newest connection that ended
@@ -322,7 +384,15 @@ class ServerActor:
         async with asyncio.timeout(start_timeout_s(self.config)) as deadline:
             async with (
                 self._open_transport(disconnected) as streams,
-                sdk.open_session(streams, self._context.root, self._relist_tools) as session,
+                sdk.open_session(
+                    streams,
+                    self._context.root,
+                    self.config.name,
+                    self._relist_tools,
+                    self._list_offers_later,
+                    self._ask_user,
+                    self._on_page_done,
+                ) as session,
             ):
                 self._session = session
                 server_info = session.server_info
@@ -332,7 +402,13 @@ class ServerActor:
                 await self._list_tools()
                 deadline.reschedule(None)
                 self._set_status(ServerStatus("ready"))
-                yield
+                self._list_offers_later()
+                try:
+                    yield
+                finally:
+                    self.prompts, self.resources = (), ()
+                    if self._offers_task:
+                        self._offers_task.cancel()
 
     @asynccontextmanager
     async def _open_transport(self, disconnected: asyncio.Event) -> AsyncIterator[Any]:
@@ -386,6 +462,51 @@ class ServerActor:
             await asyncio.sleep(_SETTLE_S)
         await self._list_tools()
 
+    def _list_offers_later(self) -> None:
+        """List prompts and resources soon: several changes come at a time."""
+        if self._offers_task:
+            self._offers_task.cancel()
+        self._offers_task = asyncio.get_running_loop().create_task(self._list_offers(), name="mcp offers")
+
+    async def _list_offers(self) -> None:
+        await asyncio.sleep(_SETTLE_S)
+        if self._session is not None:
+            offers = importlib.import_module("helix_desktop.mcp.client.offers")
+            self.prompts = await offers.list_prompts(self.config.name, self._session)
+            self.resources = await offers.list_resources(self.config.name, self._session)
+
+    async def get_prompt(self, prompt: ServerPrompt, arguments: dict[str, str]) -> FilledPrompt:
+        """Return a prompt filled in. Raises InvalidInput."""
+        offers = importlib.import_module("helix_desktop.mcp.client.offers")
+        fetched = await self._fetch(lambda session: offers.get_prompt(session, prompt, arguments))
+        assert isinstance(fetched, FilledPrompt)
+        return fetched
+
+    async def read_resource(self, resource: ServerResource) -> bytes:
+        """Return the bytes of a resource. Raises InvalidInput."""
+        offers = importlib.import_module("helix_desktop.mcp.client.offers")
+        fetched = await self._fetch(lambda session: offers.read_resource(session, resource))
+        assert isinstance(fetched, bytes)
+        return fetched
+
+    async def _fetch(self, fetch: Callable[[ClientSession], Awaitable[Any]]) -> Any:
+        """Fetch what the user wants of the server, within the time that a call has. Raises InvalidInput."""
+        what = _text("{server} didn't answer.", server=self.config.name)
+        fix = _text("Check the server in Settings → MCP servers.")
+        if self._session is None or not self.is_up:
+            raise InvalidInput(what, _text("It isn't running."), fix)
+        try:
+            async with asyncio.timeout(self.config.quiet_s):
+                return await fetch(self._session)
+        except InvalidInput:
+            raise
+        except TimeoutError:
+            seconds = self.config.quiet_s
+            raise InvalidInput(what, _text("It took more than {seconds} s.", seconds=seconds), fix) from None
+        except Exception as error:
+            why = verbatim(sanitize_text(self.stderr_log.sanitize(as_sentence(str(error))), 500))
+            raise InvalidInput(what, why, fix) from error
+
     async def _list_tools(self) -> None:
         session = self._session
         if session is None:
@@ -435,31 +556,63 @@ class ServerActor:
             _log.debug("Listing the tools of MCP server %s again: %s", self.config.name, error)
             self._disconnected.set()
 
+    async def _ask_user(self, question: ServerQuestion) -> ServerReply | None:
+        """Ask the user who waits for the newest call; None if none runs, or no user is there.
+
+        Its other calls wait as well: it may answer one after the other.
+        """
+        if not self._open_calls:
+            return None
+        for call in self._open_calls:
+            call.pause()
+        try:
+            return await self._open_calls[-1].ask(question)
+        finally:
+            for call in self._open_calls:
+                call.go_on()
+
+    async def _are_pages_done(self) -> bool:
+        words = _text("Are you done in the browser? The call is repeated then.")
+        reply = await self._ask_user(ServerQuestion("", words, server=self.config.name))
+        return reply is not None and reply.action == "accept"
+
+    def _on_page_done(self) -> None:
+        for call in self._open_calls:
+            call.on_progress("The page in the browser is done.", None)
+
     async def call_tool(
-        self, tool: str, digest: str, arguments: str, on_output: OutputCallback
+        self,
+        tool: str,
+        digest: str,
+        arguments: str,
+        on_output: OutputCallback,
+        ask: AskUser | None = None,
     ) -> ToolResult:
-        """Call a tool, if `digest` is still that of its description.
+        """Call a tool, if `digest` is still that of its description; `ask` puts what it asks to the user.
 
         Raises ToolError; canceling cancels the call at the server too.
         """
         args = _parse_arguments(arguments)
+        call = _OpenCall(on_output, ask, self.config.quiet_s)
         try:
-            answer = await self._call_ready(tool, digest, args, on_output)
+            answer = await self._call_ready(tool, digest, args, call)
         except _CallNotTaken:
-            answer = await self._call_ready(tool, digest, args, on_output)  # connected anew
+            call = _OpenCall(on_output, ask, self.config.quiet_s)
+            answer = await self._call_ready(tool, digest, args, call)  # connected anew
         if answer is None:
             raise ToolError(
-                f"{tool} asks the user for more, which is not possible here.",
-                "The server wants to put a question of its own.",
+                f"{tool} gave no result.",
+                f"The MCP server {self.config.name} asked for more input each time that it got some.",
                 "Give everything it needs with the call.",
             )
         results = importlib.import_module("helix_desktop.mcp.client.session")
         result: ToolResult = results.to_tool_result(answer, sanitize_text(mcp_call_target(arguments), 200))
-        return result
+        if not call.notes:
+            return result
+        notes = "\n".join(call.notes).encode("utf-8", "surrogatepass")
+        return msgspec.structs.replace(result, content=b"\n\n".join(filter(None, (result.content, notes))))
 
-    async def _call_ready(
-        self, tool: str, digest: str, args: dict[str, Any], on_output: OutputCallback
-    ) -> Any:
+    async def _call_ready(self, tool: str, digest: str, args: dict[str, Any], call: _OpenCall) -> Any:
         """Call a tool once the server is ready, if `digest` is that of its description then."""
         await self.ensure_ready()
         if digest not in (offer.digest for offer in self.tools if offer.tool == tool and not offer.rejection):
@@ -472,7 +625,7 @@ class ServerActor:
         assert session is not None  # set before the status becomes ready
         disconnected = self._disconnected
         try:
-            return await self._call_session(session, tool, args, on_output)
+            return await self._call_session(session, tool, args, call)
         except _CallNotTaken:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_TELL_S):
@@ -481,28 +634,22 @@ class ServerActor:
             raise
 
     async def _call_session(
-        self, session: ClientSession, tool: str, args: dict[str, Any], on_output: OutputCallback
+        self, session: ClientSession, tool: str, args: dict[str, Any], call: _OpenCall
     ) -> Any:
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
-        loop, quiet_s = asyncio.get_running_loop(), self.config.quiet_s
-        is_answered = False
-        self._open_calls += 1
+        loop, is_answered = asyncio.get_running_loop(), False
+        self._open_calls.append(call)
         self._no_call.clear()
         try:
-            async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as deadline:
-
-                def on_progress(text: str, share: float | None) -> None:
-                    deadline.reschedule(loop.time() + quiet_s)
-                    line = f"{sanitize_text(text, 500)}\n"
-                    on_output(line if share is None else ProgressText(line, share))
-
-                answer = await sdk.call_tool(session, tool, args, on_progress)
+            async with call.limit, call.quiet:
+                answer = await sdk.call_tool(session, tool, args, call.on_progress, self._are_pages_done)
                 is_answered = True
                 return answer
         except TimeoutError:
             raise ToolError(
                 f"{tool} did not answer.",
-                f"The MCP server {self.config.name} gave no sign of life for {quiet_s} s; it was canceled.",
+                f"The MCP server {self.config.name} gave no sign of life for {self.config.quiet_s} s; it was "
+                "canceled.",
                 "Try it with less to do, or go on without it.",
             ) from None
         except ToolError:
@@ -518,7 +665,8 @@ class ServerActor:
                 f"The MCP server {self.config.name} did not carry out {tool}.",
             ) from error
         finally:
-            self._open_calls -= 1
+            self._open_calls.remove(call)
+            call.end()
             if not self._open_calls:
                 self._no_call.set()
             # A server that works on another call may be busy with it.
@@ -702,6 +850,14 @@ class Hub:
         )
 
     @property
+    def prompts(self) -> tuple[ServerPrompt, ...]:
+        return tuple(prompt for actor in self._actors.values() for prompt in actor.prompts)
+
+    @property
+    def resources(self) -> tuple[ServerResource, ...]:
+        return tuple(resource for actor in self._actors.values() for resource in actor.resources)
+
+    @property
     def rejected_tools(self) -> tuple[tuple[str, str, OptionalText], ...]:
         """The tools that can't be offered: the server, the tool, and why."""
         return tuple(
@@ -785,8 +941,9 @@ class Hub:
         Raises ToolError. Canceling cancels it at the server.
         """
         actor, tool = self._find_tool(call)
-        digest = call.digest if isinstance(call, AllowedCall) else tool.digest
-        return await actor.call_tool(tool.tool, digest, call.arguments, on_output)
+        if not isinstance(call, AllowedCall):
+            return await actor.call_tool(tool.tool, tool.digest, call.arguments, on_output)
+        return await actor.call_tool(tool.tool, call.digest, call.arguments, on_output, call.ask)
 
 
 def _can_keep_running(config: McpServerConfig, running_config: McpServerConfig) -> bool:

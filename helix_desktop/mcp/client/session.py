@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.client import ClientRequestContext, ClientSession, IncomingMessage
-from mcp.client.subscriptions import SubscriptionLost, listen
-from mcp.shared.exceptions import MCPError
+from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged, listen
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
@@ -22,9 +22,11 @@ from helix_desktop import __version__
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
+from helix_desktop.domain.question import AskUser
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.mcp.client.elicitation import read_question, to_result
 from helix_desktop.mcp.client.exposed_tool import sanitize_text
 from helix_desktop.mcp.client.message_repair import plain_result, repair_result
 from helix_desktop.mcp.client.process import fault_place
@@ -117,6 +119,7 @@ MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
 _LATEST_PLAIN_VERSION = "2025-11-25"  # where none is agreed on yet
+_MAX_ROUNDS, _ASK_AGAIN_S = 10, 0.25  # of questions before a result
 _MANY = 100  # a progress of so much is told in whole numbers
 
 
@@ -160,11 +163,20 @@ class _Session(ClientSession):
 
 @asynccontextmanager
 async def open_session(
-    streams: TransportStreams, root: Path, on_tools_changed: Callable[[], Awaitable[None]]
+    streams: TransportStreams,
+    root: Path,
+    server: str,
+    on_tools_changed: Callable[[], Awaitable[None]],
+    on_offers_changed: Callable[[], None],
+    ask: AskUser,
+    on_page_done: Callable[[], None],
 ) -> AsyncIterator[ClientSession]:
-    """Open an initialized session. `on_tools_changed` is awaited when the server reports changed tools.
+    """Open an initialized session with `server`, as the user calls it.
 
-    The server may ask for the workspace's folder; requests to the user or to a model are refused.
+    `on_tools_changed` is awaited when the server reports changed tools, `on_offers_changed` is called for
+    changed prompts and resources, `ask` puts what it asks to the user,
+    `on_page_done` is called when it says that a page which the user opened is done. The server may ask for
+    the workspace's folder; requests to a model are refused.
     """
 
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
@@ -173,9 +185,23 @@ async def open_session(
     async def on_message(message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             await on_tools_changed()
+        elif isinstance(message, types.PromptListChangedNotification | types.ResourceListChangedNotification):
+            on_offers_changed()
+        elif isinstance(message, types.ElicitCompleteNotification):
+            on_page_done()
+
+    async def elicit(
+        _: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        try:
+            question = read_question(server, params)
+        except ValueError as error:
+            return types.ErrorData(code=types.INVALID_PARAMS, message=f"The user can't be asked: {error}")
+        return to_result(await ask(question))
 
     session = _Session(
         *streams,
+        elicitation_callback=elicit,
         list_roots_callback=roots,
         message_handler=on_message,
         client_info=types.Implementation(name="helix-desktop", version=__version__),
@@ -183,7 +209,9 @@ async def open_session(
     async with session:
         await _negotiate(session)
         async with asyncio.TaskGroup() as group:
-            watcher = group.create_task(_follow_changes(session, on_tools_changed), name="mcp changes")
+            watcher = group.create_task(
+                _follow_changes(session, on_tools_changed, on_offers_changed), name="mcp changes"
+            )
             try:
                 yield session
             finally:
@@ -203,19 +231,29 @@ async def _negotiate(session: ClientSession) -> None:
             await session.discover()  # it was slow to start, and answered the first request after we gave up
 
 
-async def _follow_changes(session: ClientSession, on_tools_changed: Callable[[], Awaitable[None]]) -> None:
+async def _follow_changes(
+    session: ClientSession,
+    on_tools_changed: Callable[[], Awaitable[None]],
+    on_offers_changed: Callable[[], None],
+) -> None:
     """Subscribe to changes at servers of the newest protocol, which notify only subscribers."""
     if session.initialize_result is not None:
         return
     while True:
         try:
-            async with listen(session, tools_list_changed=True) as events:
-                async for _ in events:
-                    await on_tools_changed()
+            async with listen(
+                session, tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+            ) as events:
+                async for event in events:
+                    if isinstance(event, ToolsListChanged):
+                        await on_tools_changed()
+                    else:
+                        on_offers_changed()
             return
         except SubscriptionLost:
             await asyncio.sleep(_LISTEN_AGAIN_S)
             await on_tools_changed()
+            on_offers_changed()
         except (MCPError, TimeoutError):  # it does not support subscriptions
             return
 
@@ -248,10 +286,12 @@ async def call_tool(
     tool: str,
     args: dict[str, Any],
     on_progress: Callable[[str, float | None], None],
+    are_pages_done: Callable[[], Awaitable[bool]],
 ) -> types.CallToolResult | None:
-    """Return the result of a call; None if the server asks for further input. Raises MCPError.
+    """Return the result of a call; None if the server asks again and again before. Raises MCPError.
 
     `on_progress` gets what the server says of its progress and the share that is done, if that is known.
+    `are_pages_done` is awaited when the user has opened the pages that the call needs: then it is repeated.
     """
 
     async def report_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -259,10 +299,61 @@ async def call_tool(
         amount = _progress_amount(progress, total)
         on_progress(": ".join(filter(None, (amount, message or ""))), share)
 
-    result = await session.call_tool(
-        tool, args, progress_callback=report_progress, allow_input_required=True, allow_claimed=True
-    )
+    async def send(responses: types.InputResponses | None, state: str | None) -> Any:
+        return await session.call_tool(
+            tool,
+            args,
+            progress_callback=report_progress,
+            input_responses=responses,
+            request_state=state,
+            allow_input_required=True,
+            allow_claimed=True,
+        )
+
+    try:
+        result = await with_input(session, send)
+    except MCPError as error:
+        if error.code != types.URL_ELICITATION_REQUIRED:
+            raise
+        if not (await _pages_opened(session, error) and await are_pages_done()):
+            raise
+        result = await with_input(session, send)
     return result if isinstance(result, types.CallToolResult) else None
+
+
+async def _pages_opened(session: ClientSession, error: MCPError) -> bool:
+    """Ask the user to open the pages that a call needs before; return True if all were."""
+    pages = UrlElicitationRequiredError.from_error(error.error).elicitations
+    context = ClientRequestContext(session=session, request_id="page")
+    for params in pages:
+        response = await session.dispatch_input_request(context, types.ElicitRequest(params=params))
+        if not isinstance(response, types.ElicitResult) or response.action != "accept":
+            return False
+    return bool(pages)
+
+
+async def with_input(
+    session: ClientSession, send: Callable[[types.InputResponses | None, str | None], Awaitable[Any]]
+) -> Any:
+    """Return the result of a request; what a server of the newest protocol asks before it is answered.
+
+    After too many rounds the result is still a question. Raises MCPError.
+    """
+    result = await send(None, None)
+    for _ in range(_MAX_ROUNDS):
+        if not isinstance(result, types.InputRequiredResult):
+            break
+        responses: types.InputResponses = {}
+        for key, request in (result.input_requests or {}).items():
+            context = ClientRequestContext(session=session, request_id=key)
+            response = await session.dispatch_input_request(context, request)
+            if isinstance(response, types.ErrorData):
+                raise MCPError.from_error_data(response)
+            responses[key] = response
+        if not responses:  # it only wants to be asked again
+            await asyncio.sleep(_ASK_AGAIN_S)
+        result = await send(responses or None, result.request_state)
+    return result
 
 
 def _progress_amount(progress: float, total: float | None) -> str:

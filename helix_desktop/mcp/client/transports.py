@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
 
 
-_CONNECT_S, _READ_S = 10.0, 300.0  # a stream may stay silent for long; calls have their own limits
+_CONNECT_S, _READ_S = 10.0, 3_600.0  # a stream is silent while a user answers; calls have own limits
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _MISSING_SESSION = (
     HTTPStatus.BAD_REQUEST,

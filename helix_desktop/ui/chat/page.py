@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QW
 
 from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.messages import QueuedMessage
+from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, AttachFiles
 from helix_desktop.ui.chat.composer.composer import Composer
@@ -449,8 +450,11 @@ class ChatPage(QWidget):
 
     @property
     def question_card(self) -> QuestionCard | None:
+        """The card of the first question that waits; None if that is a server's: no text answers it."""
         row = next((row for row in self.model.raw_rows() if isinstance(row, QuestionRow)), None)
-        return self.view.chat_viewport.item_cache.question_cards.find(row.key) if row is not None else None
+        cards = self.view.chat_viewport.item_cache.question_cards
+        card = cards.find(row.key) if row is not None else None
+        return card if isinstance(card, QuestionCard) else None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Let a question have the keys that no text field takes, and those of an empty composer."""
@@ -513,8 +517,9 @@ class ChatPage(QWidget):
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end
         questions = [row for row in asks if isinstance(row, QuestionRow) and not row.is_late]
-        first_options = len(questions[-1].question.options) if questions else 0
-        self.composer.show_question(bool(questions), first_options)
+        first = questions[-1].question if questions else None
+        is_answered_here = first is not None and not isinstance(first, ServerQuestion)
+        self.composer.show_question(is_answered_here, len(first.options) if first is not None else 0)
         self.composer.invite(not len(self.model) and not self.model.is_loading)
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()

@@ -42,7 +42,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.question import Question
+from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
@@ -599,6 +599,7 @@ class ChatPresenter:
                 self._model.put_all(self._rows.tools.mark_put(dict.fromkeys(change_ids, restore)))
             case CallStarted() | ModelCalled():
                 if isinstance(update, CallStarted):
+                    self._drop_answered_asks()  # it goes on after a question of its server
                     self._set_tool_state(update.call.id, "running")
                 self._running_timer.start()
             case SubagentProgress() as progress:
@@ -694,7 +695,10 @@ class ChatPresenter:
         self._announce(tr("Approval needed: {request}", request=translate(ask.summary)))
 
     def _announce_question(self, question: Question) -> None:
-        self._announce(tr("The agent asks: {question}", question=question.text))
+        if isinstance(question, ServerQuestion):
+            self._announce(tr("{server} asks: {question}", server=question.server, question=question.text))
+        else:
+            self._announce(tr("The agent asks: {question}", question=question.text))
 
     def _drop_answered_asks(self) -> None:
         """Take the cards away that have their answer, also those of subagents."""

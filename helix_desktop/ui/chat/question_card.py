@@ -1,4 +1,4 @@
-"""The card of a question that waits: options by mouse, number or arrows, a field for other words, Skip.
+"""The cards of questions that wait: the agent's with options, by mouse, number or arrows; a server's form.
 
 Real widgets fill its row, so that they type, read and tab as elsewhere; an answered one is painted.
 
@@ -7,11 +7,13 @@ Numbers work wherever on the page nothing else is written, so they come from the
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLineEdit, QSizePolicy, QWidget
 
-from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+from helix_desktop.domain.question import Question, QuestionOption, QuestionReply, ServerQuestion, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField
 from helix_desktop.ui.chat.composer.editor import Editor
@@ -21,6 +23,7 @@ from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipS
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.chat.server_form import ServerForm
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
@@ -29,7 +32,7 @@ from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import draw_text, set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.design.themed import retint, set_style_sheet
 from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.words.translation import Translator, translate
 
@@ -178,49 +181,27 @@ class _AnswerField(Editor):
             super().keyPressEvent(event)
 
 
-class QuestionCard(QWidget):
-    """One question; what is typed and checked stays in it until it is answered."""
+class AskCard(QWidget):
+    """The frame of one question; what is typed and checked stays in it until it is answered."""
 
     def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
         super().__init__()
         self._cards = cards
-        question, self._row, self._chat_style = row.question, row, style
+        self._row, self._chat_style = row, style
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
-        self._hint = label("", "faint")
-        self._text = label(escape_invisible(translate(question.text)), wrap=True)
+        self._text = label(breakable(escape_invisible(translate(row.question.text))), wrap=True)
         self._text.setObjectName("question_text")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.options = [
-            OptionButton(number, option, style, question.multiple)
-            for number, option in enumerate(question.options, 1)
-        ]
-        self.typed_numbers = ""
-        """The numbers that marked options, not sent yet."""
-        self.field = _AnswerField()
-        self.field.setObjectName("answer_field")
-        self.answer = PushButton(tr("Answer"), "primary", name="answer")
-        self.skip = PushButton(tr("Skip"), name="skip")
-        self._buttons = FlowBox((self.answer, self.skip, self._hint))
-        pad = round(style.px(_PAD))
+
+    def _lay_out(self, *parts: LayoutItem) -> None:
+        """Put who asks, the question and then the parts into the card."""
+        style = self._chat_style
         head = column(self._title, self._asker, gap=2)
         set_margins(head, round(style.px(_ICON)) + 9, 0, 0, 0)
-        field = column(self.field, margins=(_FIELD_X, _FIELD_Y, _FIELD_X, _FIELD_Y))
-        parts: list[LayoutItem] = [head, self._text, *self.options, field, self._buttons]
-        stack = column(*parts, margins=(pad,) * 4, gap=9)
+        stack = column(head, self._text, *parts, margins=(round(style.px(_PAD)),) * 4, gap=9)
         stack.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # `fit` sets the size
         self.setLayout(stack)
-        self._connect()
-        self.show_row(row, style)
-
-    def _connect(self) -> None:
-        for option in self.options:
-            option.clicked.connect(lambda _=False, option=option: self._press(option))
-        self.field.textChanged.connect(self._on_typed)
-        self.field.focus_changed.connect(self.update)
-        self.field.submitted.connect(self._submit)
-        self.answer.clicked.connect(self._submit)
-        self.skip.clicked.connect(lambda: self._send(QuestionReply()))
 
     def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
         self._row, self._chat_style = row, style
@@ -228,26 +209,8 @@ class QuestionCard(QWidget):
         asker = ellipsize(" ".join(escape_invisible(row.question.subagent_title).split()), _ASKER)
         self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
         self._asker.setVisible(bool(asker))
-        words = tr("Or answer in your own words…") if self.options else tr("Write your answer…")
-        self.field.setPlaceholderText(words)
-        self.field.setAccessibleName(words)
-        self.skip.setVisible(not row.is_late and not row.question.is_from_app)
-        self.field.setVisible(not row.question.is_from_app)
-        self._hint.setText(self._hint_text())
-        for option in self.options:
-            option.set_style(style)
         set_style_sheet(self, _style(style))
-        self.field.fit_height()
-        self._update()
-
-    def _hint_text(self) -> str:
-        count = len(self.options)
-        if not count:
-            return ""
-        keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
-        if self._row.question.multiple:
-            return tr("{keys} to check, Enter to answer", keys=keys)
-        return tr("{keys}, then Enter to answer", keys=keys)
+        retint(self, style.theme)
 
     def fit(self, width: int) -> int:
         """Take a width and the height that it needs then; return that, pixels."""
@@ -262,14 +225,96 @@ class QuestionCard(QWidget):
         return layout.totalHeightForWidth(width) if layout is not None else 0
 
     @property
+    def controls(self) -> list[QWidget]:
+        """Return what the keyboard can go to, in order."""
+        raise NotImplementedError
+
+    @property
     def stops(self) -> list[QWidget]:
-        """Return what can have the keyboard, in order."""
-        stops: list[QWidget] = [*self.options, self.field, self.answer, self.skip]
-        return [stop for stop in stops if stop.isEnabled() and not stop.isHidden()]
+        """Return those controls that can have the keyboard now."""
+        return [stop for stop in self.controls if stop.isEnabled() and stop.isVisibleTo(self)]
 
     def stop_places(self) -> list[tuple[QWidget, QRectF]]:
         """Return what can have the keyboard, each with its place in the card."""
         return [(stop, QRectF(QRect(stop.mapTo(self, QPoint()), stop.size()))) for stop in self.stops]
+
+    def _send(self, reply: QuestionReply) -> None:
+        """Answer with a reply; an empty one skips the question."""
+        self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
+
+    @property
+    def question(self) -> Question:
+        return self._row.question
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        style, theme = self._chat_style, self._chat_style.theme
+        painter = ChatPainter.of_widget(self, style)
+        painter.box(QRectF(self.rect()), theme.surface, theme.accent, 12)
+        self._paint_parts(painter)
+        middle = self._title.geometry().y() + style.px(UI + 6) / 2
+        painter.icon("circle-question-mark", theme.accent_text, style.px(_PAD), middle, _ICON)
+
+    def _paint_parts(self, painter: ChatPainter) -> None:
+        """Paint what belongs to controls and not to the frame."""
+
+
+class QuestionCard(AskCard):
+    """A question of the agent."""
+
+    def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
+        super().__init__(row, style, cards)
+        question = row.question
+        self._hint = label("", "faint")
+        self.options = [
+            OptionButton(number, option, style, question.multiple)
+            for number, option in enumerate(question.options, 1)
+        ]
+        self.typed_numbers = ""
+        """The numbers that marked options, not sent yet."""
+        self.field = _AnswerField()
+        self.field.setObjectName("answer_field")
+        self.answer = PushButton(tr("Answer"), "primary", name="answer")
+        self.skip = PushButton(tr("Skip"), name="skip")
+        self._buttons = FlowBox((self.answer, self.skip, self._hint))
+        field = column(self.field, margins=(_FIELD_X, _FIELD_Y, _FIELD_X, _FIELD_Y))
+        self._lay_out(*self.options, field, self._buttons)
+        self._connect()
+        self.show_row(row, style)
+
+    def _connect(self) -> None:
+        for option in self.options:
+            option.clicked.connect(lambda _=False, option=option: self._press(option))
+        self.field.textChanged.connect(self._on_typed)
+        self.field.focus_changed.connect(self.update)
+        self.field.submitted.connect(self._submit)
+        self.answer.clicked.connect(self._submit)
+        self.skip.clicked.connect(lambda: self._send(QuestionReply()))
+
+    def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
+        super().show_row(row, style)
+        words = tr("Or answer in your own words…") if self.options else tr("Write your answer…")
+        self.field.setPlaceholderText(words)
+        self.field.setAccessibleName(words)
+        self.skip.setVisible(not row.is_late and not row.question.is_from_app)
+        self.field.setVisible(not row.question.is_from_app)
+        self._hint.setText(self._hint_text())
+        for option in self.options:
+            option.set_style(style)
+        self.field.fit_height()
+        self._update()
+
+    def _hint_text(self) -> str:
+        count = len(self.options)
+        if not count:
+            return ""
+        keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
+        if self._row.question.multiple:
+            return tr("{keys} to check, Enter to answer", keys=keys)
+        return tr("{keys}, then Enter to answer", keys=keys)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        return [*self.options, self.field, self.answer, self.skip]
 
     def _press(self, option: OptionButton) -> None:
         if self._row.question.multiple:
@@ -281,14 +326,6 @@ class QuestionCard(QWidget):
         reply = self._reply()
         if not reply.is_skip:
             self._send(reply)
-
-    def _send(self, reply: QuestionReply) -> None:
-        """Answer with a reply; an empty one skips the question."""
-        self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
-
-    @property
-    def question(self) -> Question:
-        return self._row.question
 
     @property
     def is_late(self) -> bool:
@@ -367,24 +404,70 @@ class QuestionCard(QWidget):
         if 0 <= at < len(stops):
             stops[at].setFocus(Qt.FocusReason.TabFocusReason)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        style, theme = self._chat_style, self._chat_style.theme
-        painter = ChatPainter.of_widget(self, style)
-        painter.box(QRectF(self.rect()), theme.surface, theme.accent, 12)
+    def _paint_parts(self, painter: ChatPainter) -> None:
         if not self.field.isHidden():
+            theme = self._chat_style.theme
             lit = self.field.hasFocus()
             frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
             border = theme.accent if lit else theme.border_strong
             painter.box(frame, theme.canvas, border, 8)
             if lit:
                 painter.box(frame.adjusted(1, 1, -1, -1), "", border, 7)
-        middle = self._title.geometry().y() + style.px(UI + 6) / 2
-        painter.icon("circle-question-mark", theme.accent_text, style.px(_PAD), middle, _ICON)
+
+
+class ServerCard(AskCard):
+    """A question of an MCP server: a form to fill in, or a page to open. No key answers it from elsewhere."""
+
+    def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
+        super().__init__(row, style, cards)
+        question = row.question
+        assert isinstance(question, ServerQuestion)  # `card_for` has seen to it
+        self._url, self.form = question.url, ServerForm(question)
+        words = tr("Open in browser") if self._url else tr("Send") if question.fields else tr("Accept")
+        self.accept = PushButton(words, "primary", name="accept")
+        self.decline = PushButton(tr("Decline"), name="decline")
+        self.cancel = PushButton(tr("Cancel"), name="cancel")
+        for button, words in (
+            (self.decline, tr("Tell {server} that you refuse; the call continues", server=question.server)),
+            (self.cancel, tr("Give no answer; the call continues")),
+        ):
+            button.setToolTip(words)
+        parts: list[LayoutItem] = []
+        if question.fields:
+            hint = tr("Only {server} gets what you send.", server=question.server)
+            parts = [self.form.widget, label(hint, "faint", wrap=True)]
+        if self._url:
+            host = urlsplit(self._url).hostname or ""
+            parts.append(label(breakable(host), "strong", wrap=True))
+            parts.append(label(breakable(self._url), "muted", wrap=True))
+            if "xn--" in host:
+                parts.append(label(tr("Letters of this address may imitate others."), "error", wrap=True))
+            parts.append(label(tr("Check the address before you open it."), "faint", wrap=True))
+        self._lay_out(*parts, FlowBox((self.accept, self.decline, self.cancel)))
+        self.accept.clicked.connect(self._accept)
+        self.decline.clicked.connect(lambda: self._send(ServerReply(action="decline")))
+        self.cancel.clicked.connect(lambda: self._send(ServerReply(action="cancel")))
+        for line in self.form.widget.findChildren(QLineEdit):
+            line.returnPressed.connect(self._accept)
+        self.show_row(row, style)
+
+    @property
+    def controls(self) -> list[QWidget]:
+        form = self.form.widget
+        fields = [part for part in form.findChildren(QWidget) if part.focusPolicy() & Qt.FocusPolicy.TabFocus]
+        return [*fields, self.accept, self.decline, self.cancel]
+
+    def _accept(self) -> None:
+        if self._url or self.form.check():
+            self._send(ServerReply(action="accept", content=self.form.content, url=self._url))
 
 
 def _title(row: QuestionRow) -> str:
     if row.question.is_from_app:
         return tr("Keep what runs by itself?")
+    if isinstance(row.question, ServerQuestion):
+        title = tr("{server} asks", "an MCP server", server=row.question.server)
+        return f"{title} · {row.position}" if row.position else title
     title = tr("The turn ended before you answered") if row.is_late else tr("The agent has a question")
     return f"{title} · {row.position}" if row.position else title
 
@@ -393,7 +476,7 @@ def _style(style: ChatStyle) -> str:
     theme = style.theme
     title = f"color: {theme.accent_text}; font-weight: 600; font-size: {style.px(UI):.0f}px;"
     return (
-        "QuestionCard QLabel { background: transparent; }"
+        "AskCard QLabel { background: transparent; }"
         f'QLabel[role="title"] {{ {title} }}'
         f'QLabel[role="muted"] {{ color: {theme.muted}; font-size: {style.px(SMALL):.0f}px; }}'
         f"QLabel#question_text {{ color: {theme.text}; font-size: {style.px(BODY):.0f}px;"
@@ -416,17 +499,18 @@ class QuestionCards(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._cards: dict[RowKey, QuestionCard] = {}
+        self._cards: dict[RowKey, AskCard] = {}
 
-    def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionCard:
+    def card_for(self, row: QuestionRow, style: ChatStyle) -> AskCard:
         card = self._cards.get(row.key)
         if card is not None:
             card.show_row(row, style)
             return card
-        card = self._cards[row.key] = QuestionCard(row, style, self)
+        kind = ServerCard if isinstance(row.question, ServerQuestion) else QuestionCard
+        card = self._cards[row.key] = kind(row, style, self)
         return card
 
-    def find(self, key: RowKey) -> QuestionCard | None:
+    def find(self, key: RowKey) -> AskCard | None:
         return self._cards.get(key)
 
     @property

@@ -28,6 +28,7 @@ from helix_desktop.domain.files.mention import (
     name_start,
     parse_typed,
 )
+from helix_desktop.domain.mcp_server import ServerResource
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.slash_command import (
     FOLDER_MARK,
@@ -103,6 +104,9 @@ class CommandCompletions:
         }
         for command in filter(self._commands.can_run, SLASH_COMMANDS):
             rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
+        for prompt in self._session.app.mcp_servers.prompts(self._session.workspace.id):
+            details = (prompt.hint, prompt.description)
+            rows.setdefault(prompt.command, _row(prompt.command, "server", *details))
         for unusable in catalog.unusable:
             if unusable.name and unusable.name not in map(command_key, rows):
                 reason = commands_tr("Can't be used: {reason}", reason=unusable.why)
@@ -247,6 +251,7 @@ _FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = (
     2.0,
     20.0,
 )  # a list this old is made again: where a word begins, while it is typed
+_MAX_RESOURCES = 20
 _WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
 _CODE_SUFFIXES = frozenset(
     ("c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "json", "jsx", "kt", "lua", "php",
@@ -256,13 +261,13 @@ _IMAGE_SUFFIXES = frozenset(["png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", 
 
 
 class FileCompletions:
-    """Files by a few letters; what the session used lately comes first."""
+    """Files by a few letters, what the session used lately first; then resources of MCP servers."""
 
     trigger = "@"
     only_at_start = False
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, attachments: DraftAttachments) -> None:
+        self._session, self._attachments = session, attachments
         self._listed: tuple[FileIndex, float] | None = None
         self.name, self.hint = tr("Files"), tr("Add :10-40 for lines")
         self.empty_text = tr("No matching files")
@@ -283,7 +288,25 @@ class FileCompletions:
         recent = await asyncio.to_thread(self._recent_files)
         matches = await index.search(path, _MAX_ROWS, recent)
         folder = path if path.endswith("/") else ""  # what is in it is offered, not itself again
-        return [_file_completion(match, first_line, last_line) for match in matches if match.path != folder]
+        files = [_file_completion(match, first_line, last_line) for match in matches if match.path != folder]
+        return [*files, *self._resources(query)] if path == query else files
+
+    def _resources(self, query: str) -> list[CompletionItem]:
+        """Return the resources whose server, title or address has all words that were typed."""
+        words = query.casefold().split()
+        return [
+            CompletionItem(
+                text="",
+                title=escape_hidden_name(resource.title),
+                detail=escape_hidden_name(
+                    " · ".join(filter(None, (resource.server, resource.description or resource.uri)))
+                ),
+                icon="server",
+                key=f"{resource.server} {resource.uri}",
+            )
+            for resource in self._session.app.mcp_servers.resources(self._session.workspace.id)
+            if all(word in _resource_words(resource) for word in words)
+        ][:_MAX_RESOURCES]
 
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
@@ -300,7 +323,11 @@ class FileCompletions:
             self.refresh()
 
     def accept(self, completion: CompletionItem) -> None:
-        """Do nothing more: the mention in the text is what counts."""
+        """Attach a resource; of a file the mention in the text is what counts."""
+        resources = self._session.app.mcp_servers.resources(self._session.workspace.id)
+        for resource in resources:
+            if not completion.text and completion.key == f"{resource.server} {resource.uri}":
+                self._attachments.attach_resource(resource)
 
     def _age(self) -> float:
         return monotonic() - self._listed[1] if self._listed else _FILES_FRESH_S
@@ -310,6 +337,10 @@ class FileCompletions:
         newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
         paths = dict.fromkeys(path for event in newest for path in _used_files(event))
         return tuple(paths)[:_RECENT_FILES]
+
+
+def _resource_words(resource: ServerResource) -> str:
+    return f"{resource.server} {resource.title} {resource.uri}".casefold()
 
 
 async def _list_again(index: FileIndex) -> None:
@@ -484,7 +515,7 @@ def file_index(session: Session) -> FileIndex | None:
 
 
 def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
-    widget, files = composer.widget, FileCompletions(session)
+    widget, files = composer.widget, FileCompletions(session, composer.attachments)
     mentions = FileMentions(widget, session)
     mentions.looked_up.connect(composer.estimate.count_mentioned)
     contents = ContentCompletions(session, composer.attachments)

@@ -13,16 +13,18 @@ from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.session import EffortChosen, EffortRefused
+from helix_desktop.domain.mcp_server import ServerPrompt
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
 from helix_desktop.domain.tools import ApprovalReply
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.domain.unicode_safety import escape_hidden
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
@@ -259,10 +261,47 @@ class ComposerController(QObject):
         self._withdraw_refusal()
         typed = parse_slash_input(text)
         command = find_slash_command(typed.name) if typed else None
+        prompts = self._session.app.mcp_servers.prompts(self._session.workspace.id)
+        prompt = next((prompt for prompt in prompts if typed and prompt.command == typed.name), None)
         if typed and command:
             self._session.start(self._run_command(command, typed.arguments, text), "command")
+        elif typed and prompt:
+            self._session.start(self._fill_in(prompt, typed, text, steer), "prompt")
         else:
             self._begin_to_send(text, steer, typed)
+
+    async def _fill_in(self, prompt: ServerPrompt, typed: SlashInput, text: str, steer: bool) -> None:
+        """Put what a prompt of a server says into the composer: the user reads it before it is sent."""
+        workspace, conversation = self._session.workspace, self._session.conversation
+        if (await self._session.app.prompt_files.read(workspace.id)).find(typed.name):
+            self._begin_to_send(text, steer, typed)
+            return
+        values = prompt.read_arguments(typed.arguments)
+        for argument in prompt.arguments:
+            if argument.is_required and not values.get(argument.name):
+                title = f"{SLASH}{prompt.command}: {escape_hidden_name(argument.name)}"
+                why = escape_hidden_name(argument.description)
+                value = await dialogs.get_text(self.widget, title, accept_label=tr("Continue"), why=why)
+                if value is None:
+                    self.prepend(text)
+                    return
+                values[argument.name] = value
+        try:
+            filled = await self._session.app.mcp_servers.get_prompt(workspace.id, prompt, values)
+            if not self._session.shows(conversation):  # the user went on elsewhere, where it doesn't belong
+                return
+            for name, data in filled.files:
+                await self.attachments.attach_data(workspace, conversation, data, f"{prompt.server}: {name}")
+        except HelixError:
+            if self._session.shows(conversation):
+                self.prepend(text)
+            raise
+        self.prepend(f" {filled.text}" if filled.text.startswith(SLASH) else filled.text)  # not as a command
+        self.widget.editor.setFocus()
+        what = tr("{server} wrote this message. Read it before you send it.", server=prompt.server)
+        left_out = tr("Left out: {names}", names=filled.left_out) if filled.left_out else ""
+        name, session_id = f"prompt:{prompt.command}", conversation.session.id
+        self._session.notify(Notice(name, what, left_out, session_id=session_id, ends_with=(UserSpoke,)))
 
     def _withdraw_refusal(self) -> None:
         """Take the notice away that says why the message before could not be sent: another one is tried."""

@@ -16,11 +16,18 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import ModeChanged
-from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.chat.actions import AllowAllOnce, AnswerQuestion, ApprovalAnswer, ControlTurn, Decide
+from helix_desktop.ui.chat.actions import (
+    AllowAllOnce,
+    AnswerQuestion,
+    ApprovalAnswer,
+    ControlTurn,
+    Decide,
+    OpenLink,
+)
 from helix_desktop.ui.chat.composer.queue_list import (
     EditQueued,
     MoveQueued,
@@ -227,7 +234,9 @@ class TurnController(QObject):
     @handles(AnswerQuestion)
     async def answer_question(self, call_id: str, reply: QuestionReply) -> None:
         self._chat.composer.editor.setFocus()
-        await self._session.conversation.answer_question(call_id, reply)
+        is_answered = await self._session.conversation.answer_question(call_id, reply)
+        if is_answered and isinstance(reply, ServerReply) and reply.url and reply.action == "accept":
+            self._window.perform(OpenLink(reply.url))
 
     @handles(AllowAllOnce)
     def allow_all_once(self, call_ids: tuple[str, ...]) -> None:

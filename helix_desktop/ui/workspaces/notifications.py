@@ -18,6 +18,7 @@ from helix_desktop.agent.session import (
     TurnChanged,
 )
 from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -65,7 +66,10 @@ class NotificationController(QObject):
                 title = tr("The agent is waiting for your approval")
                 self._notify("waiting", workspace, session_id, title, translate(ask.summary))
             case QuestionAsked(ask=question):
-                self._notify("waiting", workspace, session_id, tr("The agent has a question"), question.text)
+                title = tr("The agent has a question")
+                if isinstance(question, ServerQuestion):
+                    title = tr("The MCP server {server} asks you", server=question.server)
+                self._notify("waiting", workspace, session_id, title, question.text)
             case TurnEnded(how=how):
                 is_long, title = self._is_over(session_id), self._title(workspace, session_id)
                 if how == "failed":

@@ -10,8 +10,8 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
-from helix_desktop.domain.messages import AllowedCall, ToolCall
-from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import AllowedCall, ApprovalRequest
 from helix_desktop.mcp.client import servers
 from tests.integration.mcp.test_http import serving
 from tests.support.agent_rig import AgentRig

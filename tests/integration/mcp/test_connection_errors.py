@@ -65,7 +65,7 @@ async def test_calls_that_a_restarted_server_did_not_take_are_all_made_again(
     server.forget_sessions()
     server.first_refusal = asyncio.Event()
     calls = asyncio.gather(*(rig.call_text(ECHO, a=number) for number in range(4)))
-    await rig.wait_until(lambda: server.refused_calls == 4 and rig.actor("web")._open_calls == 1)
+    await rig.wait_until(lambda: server.refused_calls == 4 and len(rig.actor("web")._open_calls) == 1)
     await asyncio.sleep(0.2)  # time enough to end the session while one call has no answer yet
     assert rig.actor("web").is_up
     server.first_refusal.set()

@@ -23,8 +23,6 @@ from helix_desktop.mcp.client.servers import ServerActor, ServerContext
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.unit.agent.tool_calls.test_toolset import NamedTools
 
-FORM = {"type": "object", "properties": {}}
-
 
 def alive(pid: int) -> bool:
     """Return True if a process with that number runs; a zombie does not count."""
@@ -178,13 +176,12 @@ async def test_a_server_that_dies_in_a_call_fails_that_call_at_once(rig: McpRig)
     [
         ("roots/list", {}, "roots"),
         ("sampling/createMessage", {"messages": [], "maxTokens": 10}, "not supported"),
-        ("elicitation/create", {"message": "Your password?", "requestedSchema": FORM}, "not supported"),
     ],
 )  # fmt: skip
 async def test_only_allowed_server_requests_are_answered(
     rig: McpRig, tmp_path: Path, method: str, params: dict[str, object], expected: str
 ) -> None:
-    """The workspace's folder is answered; sampling and elicitation are refused."""
+    """The workspace's folder is answered; sampling is refused."""
     await rig.start_servers(raw_server())
     result = json.loads(await rig.call_text("mcp__raw__ask", method=method, params=params))
     if expected == "roots":

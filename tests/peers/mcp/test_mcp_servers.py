@@ -13,6 +13,7 @@ import pytest
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.question import ServerQuestion, ServerReply
 from tests.support.mcp.mcp_rig import McpRig, approved_server
 from tests.support.peer_processes import PEERS
 
@@ -63,6 +64,48 @@ async def test_all_kinds_of_results_of_the_reference_server_arrive(rig: McpRig) 
     wrong = await rig.call("mcp__every__get-sum", a="x", b=2)
     assert not wrong.ok
     assert "mcp__every__echo" in [spec.name for spec in Toolset(rig.hub).specs]
+
+
+@pytest.mark.needs_peer(package=EVERYTHING)
+async def test_what_the_reference_server_asks_is_answered(rig: McpRig) -> None:
+    """A form with every kind of field, a page to open, and a page that a call needs before."""
+    await rig.start_servers(npm("every", EVERYTHING))
+    asked: list[ServerQuestion] = []
+
+    async def user(question: ServerQuestion) -> ServerReply:
+        asked.append(question)
+        if not question.fields:
+            return ServerReply(action="accept", url=question.url)
+        fish = ("fish-1", "fish-3")
+        content = (("name", "Ada"), ("titledMultipleSelectEnum", fish), ("integer", 7))
+        return ServerReply(action="accept", content=content)
+
+    result = (await rig.call_asking("mcp__every__trigger-elicitation-request", user)).content.decode()
+    assert "- Name: Ada" in result
+    assert '"fish-3"' in result
+    kinds = {field.kind for field in asked[0].fields}
+    assert kinds == {"text", "number", "integer", "boolean", "choice", "choices"}
+    url, page = "https://example.org/a", "mcp__every__trigger-url-elicitation"
+    assert (await rig.call_asking(page, user, url=url)).ok
+    assert asked[1].url == url
+    assert (await rig.call_asking(page, user, url=url, errorPath=True)).ok
+    assert [bool(question.url) for question in asked[2:]] == [True, False, True]
+
+
+@pytest.mark.needs_peer(package=EVERYTHING)
+async def test_prompts_and_resources_of_the_reference_server_are_read(rig: McpRig) -> None:
+    """A prompt with arguments, one with a resource in it, and a resource."""
+    await rig.start_servers(npm("every", EVERYTHING))
+    await rig.wait_until(lambda: bool(rig.hub.resources))
+    actor, prompts = rig.actor("every"), {prompt.command: prompt for prompt in rig.hub.prompts}
+    city = prompts["every:args-prompt"]
+    assert city.hint == "CITY [STATE]"
+    assert (await actor.get_prompt(city, {"city": "Rome"})).text == "What's weather in Rome?"
+    values = {"resourceType": "Text", "resourceId": "3"}
+    (name, data), *_ = (await actor.get_prompt(prompts["every:resource-prompt"], values)).files
+    assert name == "demo://resource/dynamic/text/3"
+    assert data.startswith(b"Resource 3")
+    assert (await actor.read_resource(rig.hub.resources[0])).startswith(b"#")
 
 
 @pytest.mark.needs_peer(package=FILES)

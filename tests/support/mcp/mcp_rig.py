@@ -15,7 +15,8 @@ import msgspec
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.question import AskUser
+from helix_desktop.domain.tools import AllowedCall, OutputCallback, ToolResult, ignore_output
 from helix_desktop.mcp.client.servers import Hub, ServerActor, ServerContext
 from helix_desktop.system.task_scope import TaskScope
 
@@ -78,6 +79,17 @@ class McpRig:
     ) -> ToolResult:
         """Call a tool by its offered name."""
         return await self.tools.run(ToolCall("c1", name, msgspec.json.encode(arguments).decode()), on_output)
+
+    async def call_asking(
+        self, name: str, ask: AskUser, on_output: OutputCallback = ignore_output, **arguments: Any
+    ) -> ToolResult:
+        """Call a tool that may ask the user."""
+        digest = next(
+            tool.digest for config in self.hub.configs
+            for tool in self.actor(config.name).tools if tool.spec.name == name
+        )  # fmt: skip
+        text = msgspec.json.encode(arguments).decode()
+        return await self.tools.run(AllowedCall("c1", name, text, digest, ask=ask), on_output)
 
     async def call_text(self, name: str, **arguments: Any) -> str:
         """The text that a call brings."""

@@ -1,7 +1,7 @@
 """A handwritten MCP server of the 2025-06-18 protocol, without any package: it misbehaves on demand.
 
 `python raw_server.py HOW...`, where HOW is any of: pages, endless, spam, noise, evil, mute, crash, stubborn,
-shuffle, flood, stuck, typed, many=N.
+shuffle, flood, stuck, typed, recent, many=N. `recent`: of the 2025-11-25 protocol.
 """
 
 from __future__ import annotations
@@ -94,6 +94,8 @@ def handle_call(params: dict[str, Any], request_id: Any) -> None:
         return
     if name == "ask":
         text = json.dumps(ask_client(arguments["method"], arguments.get("params", {})))
+        if "then" in arguments:
+            send(**arguments["then"])
     elif name == "big":
         text = "x" * int(arguments["size"])
     elif name == "bang":
@@ -110,7 +112,8 @@ def handle_message(message: dict[str, Any]) -> None:
     """Answer one message."""
     key, method = message.get("id"), message.get("method")
     if method == "initialize":
-        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": True}}}
+        version = "2025-11-25" if "recent" in MODES else "2025-06-18"
+        result = {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}}
         send(id=key, result={**result, "serverInfo": {"name": "raw", "version": "0"}})
     elif method == "tools/list":
         send(id=key, result=list_page((message.get("params") or {}).get("cursor")))

@@ -11,16 +11,30 @@ import base64
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resources import TextResource
 from mcp.types import EmbeddedResource, ImageContent, TextContent, TextResourceContents, ToolAnnotations
+from pydantic import BaseModel, Field
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000040000000308020000003b962ec90000000c49444154789c63606060000000040001"
     "f61738550000000049454e44ae426082"
 )
+
+
+class Deployment(BaseModel):
+    """What a deployment needs to know."""
+
+    region: str = Field(title="Region", min_length=2)
+    copies: int = Field(default=2, ge=1, le=9)
+
+
+async def ask_deployment() -> Elicit[Deployment]:
+    """Ask the user where to deploy."""
+    return Elicit("Where should it be deployed?", Deployment)
 
 
 def build_server(say_description: str | None = None) -> MCPServer:
@@ -64,6 +78,38 @@ def build_server(say_description: str | None = None) -> MCPServer:
         server.add_tool(say, name=name, description="A tool that came later.")
         await ctx.notify_tools_changed()
         return "grown"
+
+    @server.tool()
+    async def deploy(answer: Annotated[Deployment, Resolve(ask_deployment)]) -> str:
+        """Deploys, after it has asked where."""
+        return f"deployed {answer.copies} to {answer.region}"
+
+    @server.prompt(description="Reviews a change.")
+    def review(file: str, tone: str = "kind") -> str:
+        return f"Review {file}.\u200b Be {tone}."
+
+    @server.prompt()
+    def menu() -> str:
+        return "/quit"
+
+    @server.prompt()
+    async def more(ctx: Context[Any, Any]) -> str:
+        """Offers one more resource, and says so."""
+        server.add_resource(TextResource(uri="note://late", name="late", text="Came late."))
+        await ctx.notify_resources_changed()
+        return "There is more."
+
+    @server.resource("note://today", title="Notes of today", mime_type="text/plain")
+    def notes() -> str:
+        return "Buy milk."
+
+    @server.resource("bin://blob", title="Blob")
+    def blob() -> bytes:
+        return b"\x00\x01\x02"
+
+    @server.resource("note://gone", title="Gone")
+    def gone() -> str:
+        raise ValueError("it is gone")
 
     _add_result_kinds(server)
     return server

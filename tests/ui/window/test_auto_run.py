@@ -45,7 +45,8 @@ subprocess.run(['git', '-C', 'sub', 'config', 'core.fsmonitor', 'evil'], check=T
 
 def _card(rig: WindowRig) -> QuestionCard | None:
     find = rig.chat.view.chat_viewport.item_cache.question_cards.find
-    return next((card for row in rig.rows(QuestionRow) if (card := find(row.key)) is not None), None)
+    found = (find(row.key) for row in rig.rows(QuestionRow))
+    return next((card for card in found if isinstance(card, QuestionCard)), None)
 
 
 def _labels(rig: WindowRig) -> list[str]:

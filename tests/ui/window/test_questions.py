@@ -59,7 +59,8 @@ async def cards(rig: WindowRig, count: int) -> list[QuestionCard]:
 
     def built() -> list[QuestionCard]:
         find = rig.chat.view.chat_viewport.item_cache.question_cards.find
-        return [card for row in rig.rows(QuestionRow) if (card := find(row.key)) is not None]
+        found = (find(row.key) for row in rig.rows(QuestionRow))
+        return [card for card in found if isinstance(card, QuestionCard)]
 
     await until(lambda: len(built()) == count, "the questions")
     return built()

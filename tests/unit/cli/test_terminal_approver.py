@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.cli.workspace_command import TerminalApprover, parse_reply
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+from helix_desktop.domain.question import Question, QuestionOption, QuestionReply, ServerQuestion
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 
 DATABASE = Question(
@@ -65,6 +65,13 @@ async def test_questions_are_asked_one_after_the_other(monkeypatch: pytest.Monke
 async def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     assert await TerminalApprover("once").reply("s", DATABASE) is None
+
+
+async def test_what_a_server_asks_is_declined_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    question = ServerQuestion("c", "Who are you?\u202e", server="made")
+    assert await TerminalApprover("once").reply("s", question) is None
+    said = "Declined, as only the window can answer it. made asks: Who are you?\\u202e\n"
+    assert capsys.readouterr().err == said
 
 
 async def test_where_a_call_cannot_be_undone_is_printed_once_before_it_runs(

@@ -15,6 +15,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.mcp_server import ServerResource
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.cache.preview.pane import Preview
@@ -163,6 +164,24 @@ class DraftAttachments(QObject):
         workspace = self._session.workspace
         if not workspace.is_read_only:
             self._start_attaching(self._attach_files(workspace, self._session.conversation, files))
+
+    def attach_resource(self, resource: ServerResource) -> None:
+        """Begin to attach a resource of an MCP server, as it is now."""
+        workspace, conversation = self._session.workspace, self._session.conversation
+
+        async def attach() -> None:
+            data = await self._session.app.mcp_servers.read_resource(workspace.id, resource)
+            await self.attach_data(workspace, conversation, data, f"{resource.server}: {resource.title}")
+
+        self._start_attaching(attach())
+
+    async def attach_data(
+        self, workspace: OpenWorkspace, conversation: Conversation, data: bytes, name: str
+    ) -> None:
+        """Attach what came from an MCP server. Raises InvalidInput, StoreError."""
+        attachment = await workspace.contents.attach_data(conversation.session.id, data, name)
+        self._add(conversation, attachment)
+        await self._save_draft(workspace, conversation)
 
     @handles(PickFiles)
     async def pick_files(self) -> None:

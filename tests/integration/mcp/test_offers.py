@@ -1,0 +1,76 @@
+"""Prompts and resources of servers: listed, filled in, read, and what goes wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
+from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
+
+REVIEW = ServerPrompt(
+    "made",
+    "review",
+    "made:review",
+    "Reviews a change.",
+    (PromptArgument("file", is_required=True), PromptArgument("tone")),
+)
+NOTES = ServerResource("made", "note://today", "Notes of today")
+
+
+async def start(rig: McpRig) -> None:
+    """Start the server, and wait until it has listed what it offers."""
+    await rig.start_servers(sdk_server())
+    await rig.wait_until(lambda: bool(rig.hub.resources))
+
+
+async def test_prompts_and_resources_are_listed_and_changes_are_followed(rig: McpRig) -> None:
+    """Those of running servers, and of those alone; a server with tools only offers none."""
+    await start(rig)
+    assert REVIEW in rig.hub.prompts
+    assert NOTES in rig.hub.resources
+    assert await rig.actor("made").get_prompt(
+        next(prompt for prompt in rig.hub.prompts if prompt.name == "more"), {}
+    ) == FilledPrompt("There is more.")
+    late = ServerResource("made", "note://late", "late")
+    await rig.wait_until(lambda: late in rig.hub.resources)
+    await rig.start_servers(raw_server())
+    assert (rig.hub.prompts, rig.hub.resources) == ((), ())
+
+
+async def test_a_prompt_is_filled_in_without_what_cannot_be_seen(rig: McpRig) -> None:
+    """Hidden characters of it are removed; a missing argument is the server's to refuse."""
+    await start(rig)
+    values = {"file": "a.py", "tone": "strict"}
+    filled = await rig.actor("made").get_prompt(REVIEW, values)
+    assert filled == FilledPrompt("Review a.py. Be strict.")
+    with pytest.raises(InvalidInput, match="made didn't answer"):
+        await rig.actor("made").get_prompt(REVIEW, {})
+
+
+async def test_a_resource_is_read_and_one_that_is_gone_is_said(rig: McpRig) -> None:
+    """Its bytes, as they are."""
+    await start(rig)
+    actor = rig.actor("made")
+    assert await actor.read_resource(NOTES) == b"Buy milk."
+    assert await actor.read_resource(ServerResource("made", "bin://blob", "Blob")) == b"\0\1\2"
+    with pytest.raises(InvalidInput, match="made didn't answer"):
+        await actor.read_resource(ServerResource("made", "note://gone", "Gone"))
+    await rig.hub.set_servers((), trusted=True)
+    with pytest.raises(InvalidInput, match="isn't running"):
+        await actor.read_resource(NOTES)
+
+
+@pytest.mark.parametrize(
+    ("typed", "values"),
+    [
+        ("", {}),
+        ("a.py", {"file": "a.py"}),
+        ('"my file.py" very strict', {"file": "my file.py", "tone": "very strict"}),
+        ("tone=strict a.py", {"file": "a.py", "tone": "strict"}),
+        ("x=1 b", {"file": "x=1", "tone": "b"}),
+    ],
+)
+def test_arguments_are_words_in_order_or_by_name(typed: str, values: dict[str, str]) -> None:
+    """What is left over belongs to the last argument."""
+    assert REVIEW.read_arguments(typed) == values
