@@ -1,4 +1,4 @@
-"""Screenshots of the instruments on the prepared sample: past, rows, handovers, Ctrl+K, recall."""
+"""Screenshots of the instruments on the prepared sample: past, rows, handovers, Ctrl+K, recall, moving in."""
 
 from __future__ import annotations
 
@@ -20,17 +20,24 @@ from helix_desktop.ui.kit.intents import (
     Compact,
     CompareHandover,
     EditHandover,
+    ImportSessions,
     Intent,
     RedoLast,
     RunHandoverAgain,
+    ShareSession,
     ShowHandovers,
     UndoLast,
 )
 from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
 from screens.states import opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
+_REPLAY_CHECKS = 200  # until a replay counts as not to be had
 _WORD = "import"  # that stands in it
+_TALK = """{"role": "user", "content": "Rename the table orders. Keep db/old.sql."}
+{"role": "assistant", "content": "Done: 412 checks passed."}
+"""
 _CODE = ".py"  # in the names of entries with lines of code
 
 
@@ -57,6 +64,9 @@ class SampleScreens:
         await self._capture_handovers()
         await self._capture_switcher()
         await self._capture_recall()
+        await self._capture_survival()
+        await self._capture_sharing()
+        await self._capture_import()
         await self._capture_undo()
 
     @property
@@ -172,6 +182,44 @@ class SampleScreens:
         await wait_until(lambda: not preview.matches_button.isHidden())
         await self._screenshots.capture("cache-recall-matches")
         preview.content.find_bar.close_bar()
+
+    async def _capture_survival(self) -> None:
+        """Capture what survives, with a kind of facts opened."""
+        self._window.show_page("survives")
+        report = self._views.survives.report
+        for _ in range(_REPLAY_CHECKS):
+            if report.isVisible():
+                break
+            await asyncio.sleep(SETTLE_S)
+        await self._screenshots.capture("survives")
+        report.facts.expandToDepth(0)
+        await self._screenshots.capture("survives-facts")
+        self._window.show_page("chat")
+
+    async def _capture_sharing(self) -> None:
+        """Capture the session as a document for others, and a search over everything."""
+        self._window.perform(ShareSession(self._conversation.session.log[-1].seq))
+        await self._capture_dialog("dialog-share")
+        panel = self._window.search_panel
+        panel.open_with(_WORD)
+        await wait_until(lambda: panel.items.rowCount() > 1)
+        await self._screenshots.capture("search-everything")
+        panel.hide()
+
+    async def _capture_import(self) -> None:
+        """Capture the import of other agents' sessions: before it looks for any, and with one."""
+        file = self._screenshots.folder / "data" / "talk.jsonl"
+        file.write_text(_TALK)
+        found = await self._session.app.foreign_sessions.find([file])
+
+        async def show_found() -> None:
+            dialog = await opened_dialog(self._window, "import-sessions")
+            await self._screenshots.capture("dialog-import-sessions-empty", widget=dialog)
+            if isinstance(dialog, ImportSessionsDialog):
+                dialog.end_search(found, is_checked=True)
+
+        self._window.perform(ImportSessions())
+        await self._capture_dialog("dialog-import-sessions", show_found)
 
     async def _capture_undo(self) -> None:
         """Capture what is said after the newest handover is undone."""
