@@ -14,6 +14,7 @@ from helix_desktop.agent.ports import Model, Store, TokenCounter, wire_request
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import Spending, call_spending
+from helix_desktop.domain.deferred_tools import unwrap_call, wrap_calls
 from helix_desktop.domain.errors import InvalidModelResponse, ModelUnreachable, StoreError
 from helix_desktop.domain.events.session import ModelRole
 from helix_desktop.domain.listeners import Listeners
@@ -29,7 +30,6 @@ from helix_desktop.domain.messages import (
     Usage,
     WireRequest,
 )
-from helix_desktop.domain.named_tools import as_called, as_sent
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.clock import ClockMs
 
@@ -79,23 +79,23 @@ class ImageLoadingModel(ModelWrapper):
         return msgspec.structs.replace(request, image_data=image_data)
 
 
-class NamedToolsModel(ModelWrapper):
-    """A model that calls tools which a request only names by `call_tool`; others see the tools' own calls."""
+class DeferredToolsModel(ModelWrapper):
+    """A model that calls deferred tools by `call_tool`; others see the calls of the tools themselves."""
 
     def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        return super().wire_request(as_sent(request))
+        return super().wire_request(wrap_calls(request))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         tools = frozenset(spec.name for spec in request.tools)
         async with aclosing(super().stream(request)) as items:
             async for item in items:
                 if isinstance(item, ModelResponse) and item.calls:
-                    yield replace(item, calls=tuple(as_called(call, tools) for call in item.calls))
+                    yield replace(item, calls=tuple(unwrap_call(call, tools) for call in item.calls))
                 else:
                     yield item
 
     async def prepare(self, request: ModelRequest) -> ModelRequest:
-        return as_sent(request)
+        return wrap_calls(request)
 
 
 _text = TextContext("Agent")

@@ -11,9 +11,9 @@ import msgspec
 
 from helix_desktop.agent.models import (
     ConfiguredModels,
+    DeferredToolsModel,
     ImageLoadingModel,
     ModelRoles,
-    NamedToolsModel,
     RunSettingsSource,
 )
 from helix_desktop.agent.ports import Model
@@ -88,7 +88,7 @@ class RunSettings:
             counts[0],
             counts[1],
             mcp_tokens=sum(counts[2:]),
-            named_tools=tuple(
+            deferred_tools=tuple(
                 spec.name for spec in self._services.tools.specs if spec.is_mcp and spec not in tools
             ),
         )
@@ -97,7 +97,7 @@ class RunSettings:
     def _wrap_model(self, model: Model) -> Model:
         """Return the model with the trust check, the images it may see, and tools that are only named."""
         trusted = TrustGatedModel(model, self._services.is_trusted)
-        return NamedToolsModel(ImageLoadingModel(trusted, self._services.store))
+        return DeferredToolsModel(ImageLoadingModel(trusted, self._services.store))
 
     @property
     def is_ready(self) -> bool:

@@ -26,8 +26,8 @@ from helix_desktop.agent.subagents import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.tool_calls.toolset import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
+from helix_desktop.domain.deferred_tools import request_tools
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.domain.named_tools import request_tools
 from helix_desktop.system.clock import ClockMs, WaitSeconds
 
 

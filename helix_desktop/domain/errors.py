@@ -285,7 +285,7 @@ class UnknownTool(ToolError):
 
     def __init__(self, name: str, tools: Iterable[str], near: Sequence[str] = ()) -> None:
         what = "The call names no tool." if name == UNNAMED_CALL else f"There is no tool {name[:80]!r}."
-        why = f"Tools with such names: {', '.join(near)}." if near else ""
+        why = f"Tools with similar names: {', '.join(near)}." if near else ""
         super().__init__(what, why, f"The tools are: {', '.join(tools)}.")
 
 

@@ -86,7 +86,7 @@ class Message(msgspec.Struct, frozen=True):
 MCP_PREFIX = "mcp__"
 """The prefix of the exposed name of every MCP server's tool, and of no other: `mcp__SERVER__TOOL`."""
 FIND_TOOLS, CALL_TOOL = "find_tools", "call_tool"
-"""The tools that stand for those of MCP servers in a request that only names these."""
+"""The tools by which a model looks up and calls deferred tools."""
 
 
 def display_name(exposed_name: str) -> str:

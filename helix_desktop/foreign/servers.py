@@ -27,7 +27,7 @@ _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL
 _LAST_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
 _VISIBLE = re.compile(r"\S")
 _REFERENCE = re.compile(r"(?:\w+\s+)?\$(?:\{|[A-Za-z_])")
-_TAKEN = ("type", "command", "args", "cwd", "url", "serverUrl")
+_KEYS = ("type", "command", "args", "cwd", "url", "serverUrl")
 
 REFERENCE = "$"
 """Stands for a value that a file only refers to; an empty text for one that it has."""
@@ -101,18 +101,17 @@ def _without_values(config: dict[str, Any]) -> dict[str, Any]:
 
     A value becomes REFERENCE if it stands elsewhere: in the environment, or with what VS Code asks for.
     """
-    passed_on = (
+    env_names = (
         as_text(entry) or as_text(as_dict(entry).get("name")) for entry in as_list(config.get("env_vars"))
     )
-    variables = {**_blank_values(config.get("env")), **dict.fromkeys(filter(None, passed_on), REFERENCE)}
+    variables = {**_blank_values(config.get("env")), **dict.fromkeys(filter(None, env_names), REFERENCE)}
     headers = {
         **_blank_values(config.get("headers")),
         **_blank_values(config.get("http_headers")),
         **dict.fromkeys(as_dict(config.get("env_http_headers")), REFERENCE),
         **({"Authorization": REFERENCE} if config.get("bearer_token_env_var") else {}),
     }
-    taken = {key: config[key] for key in _TAKEN if key in config}
-    return {**taken, "env": variables, "headers": headers}
+    return {**{key: config[key] for key in _KEYS if key in config}, "env": variables, "headers": headers}
 
 
 def _blank_values(pairs: object) -> dict[str, str]:

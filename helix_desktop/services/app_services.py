@@ -38,7 +38,7 @@ from helix_desktop.services.cache_server import CacheEndpoints
 from helix_desktop.services.closed_workspaces import ClosedSessions, check_data_is_there
 from helix_desktop.services.file_history import FileHistories, WorkspaceHistoryStorage
 from helix_desktop.services.foreign_import import ForeignSessions
-from helix_desktop.services.foreign_servers import ForeignServers
+from helix_desktop.services.foreign_servers import ForeignServerReader
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.services.instructions import (
     ALL_INSTRUCTIONS,
@@ -155,7 +155,7 @@ class AppServices:
         self.mcp_servers = McpServerService(
             self.registry, self.secrets, environ, self.counter, self.file_histories
         )
-        self.foreign_servers = ForeignServers(self.registry, self.tools.open_jail)
+        self.foreign_servers = ForeignServerReader(self.registry, self.tools.open_jail)
         self._approver, self._run_instructions = approver, run_instructions
         self.user_instructions = UserInstructions(data_dir)
         self._workspaces: dict[str, OpenWorkspace] = {}

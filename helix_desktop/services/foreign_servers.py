@@ -39,7 +39,7 @@ _PROJECT_BYTES = 1024 * 1024  # of a file in a project that is read
 _USER_BYTES = 8 * 1024 * 1024  # Claude Code's own file holds much else
 _TARGET_CHARS = 8000  # of what a server starts, with its names: more can't be reviewed
 _NAME_CHARS = 60
-_GONE = (FileNotFoundError, NotADirectoryError)
+_NO_FILE = (FileNotFoundError, NotADirectoryError)
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}|^\$[A-Za-z_]\w*")
@@ -52,7 +52,7 @@ _NAMED = re.compile(r"""(?<![\w.-])([\w.-]+)(["']?\s*[:=]\s*["']?|\s+)(?:Bearer\
 _PIECE = re.compile(r"""[^\s/?&=#@:,;"']+""")
 
 
-class OfferedServer(msgspec.Struct, frozen=True):
+class ForeignServer(msgspec.Struct, frozen=True):
     """A server that `program` has configured in a file: the path, of a project in its folder."""
 
     draft: ServerDraft
@@ -60,20 +60,20 @@ class OfferedServer(msgspec.Struct, frozen=True):
     file: str
 
 
-class RefusedServer(msgspec.Struct, frozen=True):
-    """A server, or a whole file without a `name`, that can't be offered, and why."""
+class UnusableServer(msgspec.Struct, frozen=True):
+    """A server, or a whole file without a `name`, that can't be used, and why."""
 
     file: str
     name: str
     why: TranslatableText
 
 
-class ServerOffers(msgspec.Struct, frozen=True):
-    offered: tuple[OfferedServer, ...] = ()
-    refused: tuple[RefusedServer, ...] = ()
+class ForeignServers(msgspec.Struct, frozen=True):
+    servers: tuple[ForeignServer, ...] = ()
+    unusable: tuple[UnusableServer, ...] = ()
 
 
-class ForeignServers:
+class ForeignServerReader:
     """Reads what other programs have configured for a workspace, and for all projects of the user."""
 
     def __init__(
@@ -84,73 +84,73 @@ class ForeignServers:
     ) -> None:
         self._registry, self._open_jail, self._folders = registry, open_jail, folders
 
-    async def find(self, workspace_id: str) -> ServerOffers:
+    async def read(self, workspace_id: str) -> ForeignServers:
         """Return the servers that the workspace doesn't have yet; none before the user trusts it."""
         record = self._registry.get(workspace_id)
         if not record.trusted:
-            return ServerOffers()
-        return await asyncio.to_thread(self._find, Path(record.path), record.servers)
+            return ForeignServers()
+        return await asyncio.to_thread(self._read, Path(record.path), record.servers)
 
-    def _find(self, root: Path, servers: Sequence[McpServerConfig]) -> ServerOffers:
-        offered: list[OfferedServer] = []
-        refused: list[RefusedServer] = []
-        for found in self._read_files(root):
-            if isinstance(found, RefusedServer):
-                refused.append(found)
+    def _read(self, root: Path, configured: Sequence[McpServerConfig]) -> ForeignServers:
+        servers: list[ForeignServer] = []
+        unusable: list[UnusableServer] = []
+        for server in self._read_files(root):
+            if isinstance(server, UnusableServer):
+                unusable.append(server)
                 continue
-            config, before = found.draft.config, [offer.draft.config for offer in offered]
-            is_known = any(_has_same_target(config, server) for server in servers)
+            config, before = server.draft.config, [other.draft.config for other in servers]
+            is_known = any(_has_same_target(config, other) for other in configured)
             if is_known or any(_target(config) == _target(other) for other in before):
                 continue
-            name = suggest_name(config.name, tuple(server.name for server in (*servers, *before)))
-            draft = replace(found.draft, config=replace(config, name=name))
-            offered.append(replace(found, draft=draft))
-        return ServerOffers(tuple(offered), tuple(refused))
+            name = suggest_name(config.name, tuple(other.name for other in (*configured, *before)))
+            draft = replace(server.draft, config=replace(config, name=name))
+            servers.append(replace(server, draft=draft))
+        return ForeignServers(tuple(servers), tuple(unusable))
 
-    def _read_files(self, root: Path) -> Iterator[OfferedServer | RefusedServer]:
+    def _read_files(self, root: Path) -> Iterator[ForeignServer | UnusableServer]:
         folders, jail = self._folders(), self._open_jail(root)
         for file in PROJECT_FILES:
             try:
                 with jail.open_file(file.path) as opened:
                     raw = opened.file.read(_PROJECT_BYTES + 1)
             except ToolError as error:
-                if not isinstance(error.__cause__, _GONE):
-                    yield RefusedServer(file.path, "", verbatim(error.why or error.what))
+                if not isinstance(error.__cause__, _NO_FILE):
+                    yield UnusableServer(file.path, "", verbatim(error.why or error.what))
                 continue
-            yield from _offers(raw, _PROJECT_BYTES, file, file.path, root, folders.home)
+            yield from _parse_file(raw, _PROJECT_BYTES, file, file.path, root, folders.home)
         for file in user_files(folders):
             shown = file.path.replace(str(folders.home), "~", 1)
             try:
                 with open_regular(file.path) as plain:
                     raw = plain.read(_USER_BYTES + 1)
             except OSError as error:
-                if not isinstance(error, _GONE):
-                    yield RefusedServer(shown, "", system_reason(error))
+                if not isinstance(error, _NO_FILE):
+                    yield UnusableServer(shown, "", system_reason(error))
                 continue
-            yield from _offers(raw, _USER_BYTES, file, shown, root, folders.home)
+            yield from _parse_file(raw, _USER_BYTES, file, shown, root, folders.home)
 
 
-def _offers(
+def _parse_file(
     raw: bytes, limit: int, file: ServerFile, shown: str, root: Path, home: Path
-) -> Iterator[OfferedServer | RefusedServer]:
+) -> Iterator[ForeignServer | UnusableServer]:
     """Yield the servers in a file that is shown as `shown`; `limit` is in bytes."""
     if len(raw) > limit:
-        yield RefusedServer(shown, "", text("The file is larger than {limit}.", limit=ByteSize(limit)))
+        yield UnusableServer(shown, "", text("The file is larger than {limit}.", limit=ByteSize(limit)))
         return
     try:
         servers = parse_servers(raw, file, root)
     except InvalidInput as error:
-        yield RefusedServer(shown, "", join_sentences(error.what, error.why))
+        yield UnusableServer(shown, "", join_sentences(error.what, error.why))
         return
     if len(servers) > MAX_SERVERS:
         why = text("Only the first {count} of its servers are read.", count=MAX_SERVERS)
-        yield RefusedServer(shown, "", why)
+        yield UnusableServer(shown, "", why)
     for key, fields in list(servers.items())[:MAX_SERVERS]:
         name = escape_hidden_name(key[:_NAME_CHARS])
         try:
-            yield OfferedServer(_draft(name, fields, root, home), file.program, shown)
+            yield ForeignServer(_draft(name, fields, root, home), file.program, shown)
         except InvalidInput as error:
-            yield RefusedServer(shown, name, join_sentences(error.what, error.why, error.fix))
+            yield UnusableServer(shown, name, join_sentences(error.what, error.why, error.fix))
 
 
 def _draft(name: str, fields: Mapping[str, Any], root: Path, home: Path) -> ServerDraft:
@@ -245,10 +245,10 @@ def _target(config: McpServerConfig) -> tuple[str, ...]:
     return (config.url,) if config.url else (config.command, *config.args)
 
 
-def _has_same_target(offered: McpServerConfig, config: McpServerConfig) -> bool:
+def _has_same_target(foreign: McpServerConfig, config: McpServerConfig) -> bool:
     """Return True if two start, or connect to, the same; whatever was filled in for a placeholder."""
-    words, others = _target(offered), _target(config)
-    if len(words) != len(others) or ("$" in words[0] and offered.name != config.name):
+    words, others = _target(foreign), _target(config)
+    if len(words) != len(others) or ("$" in words[0] and foreign.name != config.name):
         return False
     parts = ((word.partition("$")[0], word.rpartition("}")[2], word) for word in words)
     return all(

@@ -216,8 +216,8 @@ class McpServerStatus(msgspec.Struct, frozen=True):
 
     `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
     value now. `is_signed_in`: the user's sign-in at it is kept. `start_files` are what one that needs the
-    user's consent runs of the workspace: files, and folders with a `/` at their end. `names_only`: requests
-    hold no more of its tools than names.
+    user's consent runs of the workspace: files, and folders with a `/` at their end. `defers_tools`: requests
+    only name its tools.
     """
 
     config: McpServerConfig
@@ -230,7 +230,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     missing_secrets: tuple[str, ...] = ()
     is_signed_in: bool = False
     start_files: tuple[str, ...] = ()
-    names_only: bool = False
+    defers_tools: bool = False
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:

@@ -20,6 +20,7 @@ from helix_desktop.agent.run_settings import schema_json
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import SecretStore
+from helix_desktop.domain.deferred_tools import defers_tools, tool_line
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.session import McpServerFailed
 from helix_desktop.domain.file_history.changes import AgentChanges
@@ -35,7 +36,6 @@ from helix_desktop.domain.mcp_server import (
     validate_server,
 )
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.domain.named_tools import names_only, tool_line
 from helix_desktop.domain.permissions.rules import mcp_change
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
@@ -267,7 +267,7 @@ class StatusBuilder:
         config: McpServerConfig,
         missing_secrets: tuple[str, ...] = (),
         *,
-        names_only: bool = False,
+        defers_tools: bool = False,
     ) -> McpServerStatus:
         """Build the status of a server; `hub` is None while its workspace is not open."""
         if hub is None:
@@ -281,12 +281,12 @@ class StatusBuilder:
             condition.reason,
             condition.retry_in_s,
             reported_name=actor.server_title if actor else "",
-            tools=await self._tool_statuses(actor, config, _line_json if names_only else schema_json)
+            tools=await self._tool_statuses(actor, config, _line_json if defers_tools else schema_json)
             if actor
             else (),
             log=actor.stderr_log.text if actor else "",
             missing_secrets=missing_secrets,
-            names_only=names_only,
+            defers_tools=defers_tools,
         )
 
     async def _tool_statuses(
@@ -333,7 +333,7 @@ class McpServerService:
         self._status_builder = StatusBuilder(counter)
         self._scope = TaskScope()
         self._hubs: dict[str, Hub] = {}
-        self._names_only: dict[str, Callable[[], bool]] = {}
+        self._defers_tools: dict[str, Callable[[], bool]] = {}
         self._listeners: Listeners[[str], None] = Listeners()
         self._consent = StartConsent(registry, histories, inherited_env, self._on_consent_change)
 
@@ -367,11 +367,11 @@ class McpServerService:
         def mcp_specs() -> list[ToolSpec]:
             return [spec for spec in tools.specs if spec.is_mcp]
 
-        named = ToolRegistry(
+        tool_search = ToolRegistry(
             [FindTools(mcp_specs), CallTool(mcp_specs)], resources_dir() / "prompts" / "tools"
         )
-        tools = Toolset(own_tools, hub, named)
-        self._names_only[workspace_id] = lambda: names_only((*tools.specs, delegate_spec))
+        tools = Toolset(own_tools, hub, tool_search)
+        self._defers_tools[workspace_id] = lambda: defers_tools((*tools.specs, delegate_spec))
 
         async def on_tools_changed() -> None:
             await tools.refresh()
@@ -407,7 +407,7 @@ class McpServerService:
 
     async def stop(self, workspace_id: str) -> None:
         hub = self._hubs.pop(workspace_id, None)
-        self._names_only.pop(workspace_id, None)
+        self._defers_tools.pop(workspace_id, None)
         if hub is not None:
             await hub.close()
 
@@ -561,7 +561,7 @@ class McpServerService:
             values = await self._secrets_of(workspace_id).load(config)
             missing = tuple(name for name in config.secret_names if name not in values)
             status = await self._status_builder.build(
-                hub, config, missing, names_only=self._names_only.get(workspace_id, bool)()
+                hub, config, missing, defers_tools=self._defers_tools.get(workspace_id, bool)()
             )
             is_signed_in = await self._secrets_of(workspace_id).load_sign_in(config) is not None
             status = replace(status, is_signed_in=is_signed_in)

@@ -1,4 +1,4 @@
-"""The tools that stand for those of MCP servers where a request only names these."""
+"""The tools by which a model looks up and calls deferred tools."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.deferred_tools import near_names, search_tools
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolSpec, display_name
-from helix_desktop.domain.named_tools import near_names, search_tools
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.tools.tool import Arguments, UnguardedTool
 
-_FOUND_BY_WORDS, _FOUND_BY_NAMES, _MORE_NAMES = 5, 10, 20
+_MAX_MATCHES, _MAX_NAMES, _MAX_MORE_NAMES = 5, 10, 20
 _MAX_CHARS = 14_000  # of several tools: about 3,500 tokens, which enter the window whole
 
-_FIX = "Search by other words, or take a name of the list."
+_FIX = "Search for other words, or use a name from the list."
 
 CurrentSpecs = Callable[[], Sequence[ToolSpec]]
 """Returns the tools of MCP servers as they are now."""
@@ -39,10 +39,10 @@ class FindTools(UnguardedTool[FindToolsArguments]):
     async def run(self, call_id: str, args: FindToolsArguments, on_output: OutputCallback) -> ToolResult:
         specs = self._specs()
         by_name = {spec.name: spec for spec in specs}
-        found = [by_name[name] for name in dict.fromkeys(args.names) if name in by_name][:_FOUND_BY_NAMES]
-        unknown = [_unknown(name, by_name) for name in args.names[:_FOUND_BY_NAMES] if name not in by_name]
-        fitting = [spec for spec in search_tools(specs, args.query) if spec not in found]
-        shown = [*found, *fitting[:_FOUND_BY_WORDS]]
+        named = [by_name[name] for name in dict.fromkeys(args.names) if name in by_name][:_MAX_NAMES]
+        unknown = [_unknown(name, by_name) for name in args.names[:_MAX_NAMES] if name not in by_name]
+        matches = [spec for spec in search_tools(specs, args.query) if spec not in named]
+        shown = [*named, *matches[:_MAX_MATCHES]]
         if not shown:
             raise ToolError(
                 " ".join(unknown) or f"None of the {pluralize(len(specs), 'tool')} has these words.",
@@ -51,8 +51,8 @@ class FindTools(UnguardedTool[FindToolsArguments]):
         texts = [f"{spec.name}: {spec.description}\n{json.dumps(spec.parameters)}" for spec in shown]
         while len(texts) > 1 and sum(map(len, texts)) > _MAX_CHARS:
             texts.pop()
-        left = [spec.name for spec in (*found, *fitting)[len(texts) :]]
-        more = [f"Others that fit: {', '.join(left[:_MORE_NAMES])}."] if left else []
+        rest = [spec.name for spec in (*named, *matches)[len(texts) :]]
+        more = [f"Other matches: {', '.join(rest[:_MAX_MORE_NAMES])}."] if rest else []
         content = "\n\n".join([*unknown, *texts, *more])
         return ToolResult(content.encode(), target=args.query or ", ".join(map(display_name, args.names)))
 
@@ -63,7 +63,7 @@ class CallToolArguments(Arguments, frozen=True):
 
 
 class CallTool(UnguardedTool[CallToolArguments]):
-    """Runs for a call alone that names no tool: any other is that tool's call by then."""
+    """Runs only for a call without a known tool: any other has become the call of that tool."""
 
     name = CALL_TOOL
     arguments_type = CallToolArguments
@@ -77,4 +77,4 @@ class CallTool(UnguardedTool[CallToolArguments]):
 
 def _unknown(name: str, names: Collection[str]) -> str:
     near = ", ".join(near_names(name, names))
-    return f"There is no tool {name[:80]!r}." + (f" Tools with such names: {near}." if near else "")
+    return f"There is no tool {name[:80]!r}." + (f" Tools with similar names: {near}." if near else "")

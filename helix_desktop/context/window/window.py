@@ -92,8 +92,8 @@ class PromptFrame(msgspec.Struct, frozen=True):
     """The fixed frame of a conversation: the model, the system prompt and the tools, with their tokens.
 
     `ratio` is the model's tokens per token of ours, from earlier sessions (1: unknown).
-    `mcp_tokens` is the part of `tools_tokens` that MCP servers' tools cost; `named_tools` are those of them
-    that have no definition in the request.
+    `mcp_tokens` is the part of `tools_tokens` that MCP servers' tools cost; `deferred_tools` are the names of
+    those without a definition in the request.
     """
 
     info: ModelInfo
@@ -103,7 +103,7 @@ class PromptFrame(msgspec.Struct, frozen=True):
     tools_tokens: int = 0
     ratio: float = 1.0
     mcp_tokens: int = 0
-    named_tools: tuple[str, ...] = ()
+    deferred_tools: tuple[str, ...] = ()
 
     @property
     def fixed_tokens(self) -> int:

@@ -245,7 +245,7 @@ def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
 
 
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:
-    mcp_names = [spec.name for spec in frame.tools if spec.is_mcp] or frame.named_tools
+    mcp_names = [spec.name for spec in frame.tools if spec.is_mcp] or frame.deferred_tools
     own = sum(not spec.is_for_mcp for spec in frame.tools)
     name, why = text.plural(own, "%n tool", "%n tools"), text("Tool descriptions")
     rows = [WindowItem(0, "tools", name, frame.tools_tokens - frame.mcp_tokens, "fixed", why)]
@@ -257,7 +257,7 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
             "From %n server in Settings → MCP servers",
             "From %n servers in Settings → MCP servers",
         )
-        if frame.named_tools:
+        if frame.deferred_tools:
             why = text.plural(
                 servers,
                 "Only named, from %n server: the agent looks up what it needs",

@@ -31,9 +31,9 @@ def read_question(server: str, params: types.ElicitRequestParams) -> ServerQuest
         url = params.url
         parts = urlsplit(url)  # raises ValueError
         if parts.scheme not in ("https", "http") or not parts.hostname or len(url) > _MAX_URL:
-            raise ValueError("only an address of the web can be opened")
+            raise ValueError("only a web address can be opened")
         if parts.username is not None or re.search(r"[^\x21-\x7e]", url):
-            raise ValueError("the address has a user name, spaces or signs beyond ASCII")
+            raise ValueError("the address has a user name, spaces or characters beyond ASCII")
         return ServerQuestion("", text, server=server, url=url)
     properties = params.requested_schema.get("properties", {})
     required = params.requested_schema.get("required", [])
@@ -53,7 +53,7 @@ def _read_field(name: str, schema: Any, is_required: bool) -> FormField:
         case "array":
             items = schema.get("items")
             choices = _choices(items if isinstance(items, dict) else {})
-            least, most, default = schema.get("minItems"), schema.get("maxItems"), _names(default)
+            least, most, default = schema.get("minItems"), schema.get("maxItems"), _string_tuple(default)
         case "string":
             choices = _choices(schema)
             least, most = schema.get("minLength"), schema.get("maxLength")
@@ -110,7 +110,7 @@ def _choices(schema: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((value, sanitize_text(title, _MAX_TITLE)) for value, title in texts)
 
 
-def _names(default: Any) -> FieldValue:
+def _string_tuple(default: Any) -> FieldValue:
     is_list = isinstance(default, list) and all(isinstance(name, str) for name in default)
     return tuple(default) if is_list else None
 

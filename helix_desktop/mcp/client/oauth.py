@@ -1,6 +1,6 @@
 """Sign-in at servers over HTTP (OAuth 2.1): in the browser when the user asks for it, then by its tokens.
 
-A server says where to sign in. It may lead us to no network that is more private than its own, and only to
+A server says where to sign in. It may send us to no network that is more private than its own, and only to
 encrypted connections or to this computer. Redirects are followed within one origin.
 """
 
@@ -48,7 +48,10 @@ BROWSER_TIMEOUT_S = 300.0  # for the user to sign in
 _TIMEOUT = httpx2.Timeout(10.0, read=30.0)
 _REQUEST_S = 10.0  # for a browser to send its request
 _PATH = "/callback"
-_OVER = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED)  # RFC 6749, 5.2: the refresh token is good no more
+_GRANT_ENDED = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNAUTHORIZED,
+)  # of a refresh (RFC 6749, 5.2)
 _DISTANCES: dict[AddressZone, int] = {"special": 0, "loopback": 1, "private": 2, "public": 3}
 _ADD_KEY = _text("Add a key to its headers instead, if it takes one.")
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -68,8 +71,8 @@ max-width: 30em; padding: 0 1em; text-align: center }} h1 {{ font-size: 1.3em }}
 """
 
 
-class _Tokens:
-    """What the library keeps of a sign-in, in memory: what stays of it is saved by us."""
+class _MemoryStorage:
+    """The library's storage for one sign-in, in memory: we save what stays of it."""
 
     def __init__(self) -> None:
         self._tokens: OAuthToken | None = None
@@ -88,8 +91,8 @@ class _Tokens:
         self._client = client_info
 
 
-class SignedInAuth(OAuthClientProvider):
-    """Signs requests with the token of a sign-in, and refreshes it. It asks nobody to sign in."""
+class SignInAuth(OAuthClientProvider):
+    """Signs requests with the token of a sign-in, and refreshes it; never starts a sign-in."""
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class SignedInAuth(OAuthClientProvider):
         load: Callable[[], Awaitable[SignIn | None]],
         save: Callable[[SignIn | None], Awaitable[None]],
     ) -> None:
-        super().__init__(url, _client_metadata("http://127.0.0.1/"), _Tokens())
+        super().__init__(url, _client_metadata("http://127.0.0.1/"), _MemoryStorage())
         self._load, self._save = load, save
         self._sign_in: SignIn | None = None
 
@@ -105,20 +108,22 @@ class SignedInAuth(OAuthClientProvider):
         """Take the sign-in as it is kept now: another connection may have refreshed it."""
         self._sign_in, context = await self._load(), self.context
         context.clear_tokens()
-        if (kept := self._sign_in) is None:
+        if (sign_in := self._sign_in) is None:
             return
         context.current_tokens = OAuthToken(
-            access_token=kept.access_token, refresh_token=kept.refresh_token or None, scope=kept.scope or None
+            access_token=sign_in.access_token,
+            refresh_token=sign_in.refresh_token or None,
+            scope=sign_in.scope or None,
         )
-        context.token_expiry_time = kept.expires_ms / 1000 or None
+        context.token_expiry_time = sign_in.expires_ms / 1000 or None
         context.client_info = OAuthClientInformationFull(
-            client_id=kept.client_id,
-            client_secret=kept.client_secret or None,
-            token_endpoint_auth_method=kept.client_auth,
+            client_id=sign_in.client_id,
+            client_secret=sign_in.client_secret or None,
+            token_endpoint_auth_method=sign_in.client_auth,
         )
-        context.oauth_metadata = OAuthMetadata.model_construct(token_endpoint=kept.token_url)
+        context.oauth_metadata = OAuthMetadata.model_construct(token_endpoint=sign_in.token_url)
         context.protected_resource_metadata = (
-            ProtectedResourceMetadata.model_construct(resource=kept.resource) if kept.resource else None
+            ProtectedResourceMetadata.model_construct(resource=sign_in.resource) if sign_in.resource else None
         )
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -128,7 +133,7 @@ class SignedInAuth(OAuthClientProvider):
             if self.context.current_tokens and not self.context.is_token_valid():
                 await self._initialize()
                 if not self.context.is_token_valid() and self.context.can_refresh_token():
-                    await self._keep_refreshed((yield await self._refresh_token()))
+                    await self._save_refreshed((yield await self._refresh_token()))
             token, is_refreshed = self._add_token(request), False
         while (yield request).status_code == HTTPStatus.UNAUTHORIZED and not is_refreshed:
             async with self.context.lock:
@@ -138,7 +143,7 @@ class SignedInAuth(OAuthClientProvider):
                 if tokens.access_token == token or not self.context.is_token_valid():
                     if not self.context.can_refresh_token():
                         return
-                    await self._keep_refreshed((yield await self._refresh_token()))
+                    await self._save_refreshed((yield await self._refresh_token()))
                     is_refreshed = True
                 token = self._add_token(request)
 
@@ -155,10 +160,10 @@ class SignedInAuth(OAuthClientProvider):
         await check_target(str(request.url), self.context.server_url)
         return request
 
-    async def _keep_refreshed(self, response: httpx2.Response) -> None:
-        """Keep what a refresh brought. Raises ConnectionFailure if it can be tried again later."""
+    async def _save_refreshed(self, response: httpx2.Response) -> None:
+        """Save the tokens of a refresh. Raises ConnectionFailure if it can be tried again later."""
         is_refreshed = await self._handle_refresh_response(response)
-        if response.status_code in _OVER:
+        if response.status_code in _GRANT_ENDED:
             await self._save(None)
         elif response.status_code != HTTPStatus.OK:
             raise refused(response.request.url.netloc.decode(), response.status_code, response.reason_phrase)
@@ -204,8 +209,8 @@ async def sign_in(
             _text("The connection isn't encrypted."),
             _text("Use https:// in its address."),
         )
-    async with _redirect_listener(translate) as browser:
-        provider = OAuthClientProvider(url, _client_metadata(browser.url), _Tokens())
+    async with _redirect_listener(translate) as listener:
+        provider = OAuthClientProvider(url, _client_metadata(listener.url), _MemoryStorage())
 
         async def open_browser(address: str) -> None:
             metadata = provider.context.oauth_metadata
@@ -216,12 +221,12 @@ async def sign_in(
                     _ADD_KEY,
                 )
             await check_target(address, url)
-            browser.state = parse_qs(urlsplit(address).query)["state"][-1]
+            listener.state = parse_qs(urlsplit(address).query)["state"][-1]
             on_address(address)
 
         async def wait_for_browser() -> AuthorizationCodeResult:
             async with asyncio.timeout(BROWSER_TIMEOUT_S):
-                return await browser.answer
+                return await listener.answer
 
         async def check_request(request: httpx2.Request) -> None:
             await check_target(str(request.url), url)
@@ -259,7 +264,7 @@ async def sign_in(
         )
     client_info = provider.context.client_info
     assert client_info is not None  # tokens are given to a client only
-    granted = SignIn(
+    without_tokens = SignIn(
         url=url,
         token_url=provider._get_token_endpoint(),
         client_id=client_info.client_id,
@@ -268,7 +273,7 @@ async def sign_in(
         resource=provider.context.get_resource_url() if provider.context.protected_resource_metadata else "",
         access_token="",
     )
-    return _with_tokens(granted, provider)
+    return _with_tokens(without_tokens, provider)
 
 
 def _flow_failure(error: Exception, host: str, provider: OAuthClientProvider) -> HelixError:
@@ -282,7 +287,7 @@ def _flow_failure(error: Exception, host: str, provider: OAuthClientProvider) ->
             what = _text("{host} doesn't let Helix Desktop sign in.", host=issuer)
             return HelixError(what, verbatim(as_sentence(details)), _ADD_KEY)
         case OAuthTokenError():  # what the server sent is left out: it may have tokens in it
-            what = _text("{host} gave no token.", host=issuer)
+            what = _text("{host} didn't return a token.", host=issuer)
             return HelixError(what, verbatim(as_sentence(details.partition(":")[0])), _text("Sign in again."))
     return HelixError(
         _text("The sign-in at {host} failed.", host=issuer),
@@ -292,23 +297,23 @@ def _flow_failure(error: Exception, host: str, provider: OAuthClientProvider) ->
 
 
 async def check_target(target: str, server: str) -> None:
-    """Raise ConnectionFailure if a server may not lead a sign-in, or its tokens, to a URL."""
-    here, there = urlsplit(server), urlsplit(target)
-    if (there.scheme, there.netloc) == (here.scheme, here.netloc):
+    """Raise ConnectionFailure if a server may not send a sign-in, or its tokens, to a URL."""
+    origin, parts = urlsplit(server), urlsplit(target)
+    if (parts.scheme, parts.netloc) == (origin.scheme, origin.netloc):
         return
-    why = _text("Its address isn't one of a web page.")
-    if there.scheme in ("http", "https") and there.hostname and "@" not in there.netloc and "#" not in target:
+    why = _text("That isn't a web address.")
+    if parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc and "#" not in target:
         nearest, server_distances = min(await _distances(target)), await _distances(server)
         # Of the server's own addresses the farthest: it may name this computer among them.
         if nearest < max(1, *server_distances):
             why = _text("That host is on a more private network than the server itself.")
-        elif there.scheme == "http" and nearest != _DISTANCES["loopback"]:
+        elif parts.scheme == "http" and nearest != _DISTANCES["loopback"]:
             why = _text("The connection wouldn't be encrypted.")
         else:
             return
-    origin, host = here.netloc.rpartition("@")[2], sanitize_text(there.netloc or target, 100)
+    host = sanitize_text(parts.netloc or target, 100)
     raise ConnectionFailure(
-        _text("{server} leads the sign-in to {host}.", server=origin, host=host),
+        _text("{server} sends the sign-in to {host}.", server=origin.netloc.rpartition("@")[2], host=host),
         why,
         _text("Report this to the server's author."),
     )
@@ -322,10 +327,10 @@ async def _distances(url: str) -> list[int]:
     with suppress(OSError):  # numbers in any notation
         return [_DISTANCES[address_zone(socket.inet_ntoa(socket.inet_aton(host)))]]
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:  # a proxy may know it
         return [_DISTANCES["public"]]
-    return [_DISTANCES[address_zone(str(address[0]))] for *_, address in found]
+    return [_DISTANCES[address_zone(str(address[0]))] for *_, address in addresses]
 
 
 class _RedirectListener:
@@ -361,7 +366,9 @@ class _RedirectListener:
                     AuthorizationCodeResult(code=query["code"], state=self.state, iss=query.get("iss"))
                 )
             else:
-                self.answer.set_exception(_denied(query.get("error", ""), query.get("error_description", "")))
+                self.answer.set_exception(
+                    _browser_failure(query.get("error", ""), query.get("error_description", ""))
+                )
         detail = _text("Helix Desktop continues from here.")
         return self._page("200 OK", _text("You can close this tab"), detail)
 
@@ -370,7 +377,7 @@ class _RedirectListener:
         return _PAGE.format(status=status, **{name: html.escape(text) for name, text in words.items()})
 
 
-def _denied(error: str, description: str) -> HelixError:
+def _browser_failure(error: str, description: str) -> HelixError:
     if error == "access_denied":
         return HelixError(_text("Access was denied in the browser."), fix=_text("Sign in again to allow it."))
     details = " ".join(sanitize_text(description or error, 200).split())

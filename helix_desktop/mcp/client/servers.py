@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from helix_desktop.domain.deferred_tools import argument_fault
 from helix_desktop.domain.errors import HelixError, InvalidInput, ToolError
 from helix_desktop.domain.files.file_use import mcp_call_target
 from helix_desktop.domain.mcp_server import (
@@ -25,7 +26,6 @@ from helix_desktop.domain.mcp_server import (
     SignIn,
 )
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.named_tools import argument_fault
 from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.question import AskUser, ServerQuestion, ServerReply, server_reply_note
 from helix_desktop.domain.tools import (
@@ -99,7 +99,7 @@ async def _no_sign_in(_: McpServerConfig) -> SignIn | None:
     return None
 
 
-async def _keep_no_sign_in(_: McpServerConfig, __: SignIn | None) -> None:
+async def _discard_sign_in(_: McpServerConfig, __: SignIn | None) -> None:
     pass
 
 
@@ -133,7 +133,7 @@ class ServerContext(msgspec.Struct, frozen=True):
     load_secrets: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]]
     check_consent: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]] = _no_variables
     load_sign_in: Callable[[McpServerConfig], Awaitable[SignIn | None]] = _no_sign_in
-    save_sign_in: Callable[[McpServerConfig, SignIn | None], Awaitable[None]] = _keep_no_sign_in
+    save_sign_in: Callable[[McpServerConfig, SignIn | None], Awaitable[None]] = _discard_sign_in
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
@@ -427,7 +427,7 @@ class ServerActor:
             oauth = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.oauth")
             auth = None
             if not config.has_authorization:
-                auth = oauth.SignedInAuth(config.url, self._load_sign_in, self._save_sign_in)
+                auth = oauth.SignInAuth(config.url, self._load_sign_in, self._save_sign_in)
             headers = {**config.headers, **secrets}
             opened = http.connect_http(
                 config.url, headers, auth, bool(secrets), self.stderr_log, self._note_result

@@ -20,10 +20,10 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipStyle, chip_width
+from helix_desktop.ui.chat.question_form import QuestionForm
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
-from helix_desktop.ui.chat.server_form import ServerForm
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
@@ -181,7 +181,7 @@ class _AnswerField(Editor):
             super().keyPressEvent(event)
 
 
-class AskCard(QWidget):
+class QuestionFrame(QWidget):
     """The frame of one question; what is typed and checked stays in it until it is answered."""
 
     def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
@@ -258,7 +258,7 @@ class AskCard(QWidget):
         """Paint what belongs to controls and not to the frame."""
 
 
-class QuestionCard(AskCard):
+class QuestionCard(QuestionFrame):
     """A question of the agent."""
 
     def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
@@ -415,14 +415,14 @@ class QuestionCard(AskCard):
                 painter.box(frame.adjusted(1, 1, -1, -1), "", border, 7)
 
 
-class ServerCard(AskCard):
+class ServerQuestionCard(QuestionFrame):
     """A question of an MCP server: a form to fill in, or a page to open. No key answers it from elsewhere."""
 
     def __init__(self, row: QuestionRow, style: ChatStyle, cards: QuestionCards) -> None:
         super().__init__(row, style, cards)
         question = row.question
         assert isinstance(question, ServerQuestion)  # `card_for` has seen to it
-        self._url, self.form = question.url, ServerForm(question)
+        self._url, self.form = question.url, QuestionForm(question)
         words = tr("Open in browser") if self._url else tr("Send") if question.fields else tr("Accept")
         self.accept = PushButton(words, "primary", name="accept")
         self.decline = PushButton(tr("Decline"), name="decline")
@@ -441,7 +441,7 @@ class ServerCard(AskCard):
             parts.append(label(breakable(host), "strong", wrap=True))
             parts.append(label(breakable(self._url), "muted", wrap=True))
             if "xn--" in host:
-                parts.append(label(tr("Letters of this address may imitate others."), "error", wrap=True))
+                parts.append(label(tr("Letters in this address may imitate others."), "error", wrap=True))
             parts.append(label(tr("Check the address before you open it."), "faint", wrap=True))
         self._lay_out(*parts, FlowBox((self.accept, self.decline, self.cancel)))
         self.accept.clicked.connect(self._accept)
@@ -476,7 +476,7 @@ def _style(style: ChatStyle) -> str:
     theme = style.theme
     title = f"color: {theme.accent_text}; font-weight: 600; font-size: {style.px(UI):.0f}px;"
     return (
-        "AskCard QLabel { background: transparent; }"
+        "QuestionFrame QLabel { background: transparent; }"
         f'QLabel[role="title"] {{ {title} }}'
         f'QLabel[role="muted"] {{ color: {theme.muted}; font-size: {style.px(SMALL):.0f}px; }}'
         f"QLabel#question_text {{ color: {theme.text}; font-size: {style.px(BODY):.0f}px;"
@@ -499,18 +499,18 @@ class QuestionCards(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._cards: dict[RowKey, AskCard] = {}
+        self._cards: dict[RowKey, QuestionFrame] = {}
 
-    def card_for(self, row: QuestionRow, style: ChatStyle) -> AskCard:
+    def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionFrame:
         card = self._cards.get(row.key)
         if card is not None:
             card.show_row(row, style)
             return card
-        kind = ServerCard if isinstance(row.question, ServerQuestion) else QuestionCard
+        kind = ServerQuestionCard if isinstance(row.question, ServerQuestion) else QuestionCard
         card = self._cards[row.key] = kind(row, style, self)
         return card
 
-    def find(self, key: RowKey) -> AskCard | None:
+    def find(self, key: RowKey) -> QuestionFrame | None:
         return self._cards.get(key)
 
     @property

@@ -28,7 +28,7 @@ from helix_desktop.ui.design.layout.boxes import column, line, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.stack import LatePage
+from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
@@ -367,8 +367,8 @@ class Inspector(Themed, QWidget):
         self._unknown = QWidget()  # until there is a state
         for part in (self._overview(), self.empty, self._unknown):
             self._stack.addWidget(part)
-        self._late_reader = LatePage(RequestReader)
-        self._late_reader.when_built(self._add_reader)
+        self._lazy_reader = LazyPage(RequestReader)
+        self._lazy_reader.when_built(self._add_reader)
         self._stack.currentChanged.connect(lambda _: self.text_shown.emit(self._is_reading))
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
@@ -389,7 +389,7 @@ class Inspector(Themed, QWidget):
             self._stack.setCurrentIndex(0)
         self._show_past(state)
         self._show_window(state)
-        if (breakdown := self._late_breakdown.find()) is not None:
+        if (breakdown := self._lazy_breakdown.find()) is not None:
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
 
@@ -406,7 +406,7 @@ class Inspector(Themed, QWidget):
     @property
     def breakdown(self) -> Breakdown:
         """Return what stands under Details; it is built when it is first asked for."""
-        return self._late_breakdown.get()
+        return self._lazy_breakdown.get()
 
     def _add_breakdown(self, breakdown: Breakdown) -> None:
         self._details_box.insertWidget(0, breakdown)
@@ -417,13 +417,13 @@ class Inspector(Themed, QWidget):
 
     def _show_details(self, is_open: bool) -> None:
         if is_open:
-            self._late_breakdown.get()
+            self._lazy_breakdown.get()
         self._inside.setVisible(is_open)
 
     @property
     def reader(self) -> RequestReader:
         """Return what shows a text; it is built when it is first asked for."""
-        return self._late_reader.get()
+        return self._lazy_reader.get()
 
     def _add_reader(self, reader: RequestReader) -> None:
         reader.left.connect(self.go_back)
@@ -436,7 +436,7 @@ class Inspector(Themed, QWidget):
 
     @property
     def _is_reading(self) -> bool:
-        return self._stack.currentWidget() is self._late_reader.find()
+        return self._stack.currentWidget() is self._lazy_reader.find()
 
     def close_page(self) -> None:
         """Leave a text without the keyboard, and close what is open: their session goes off the screen."""
@@ -463,8 +463,8 @@ class Inspector(Themed, QWidget):
         page.setObjectName("page")
         self._details_box = column(row(HelpLink("context"), None), margins=_SIDES)
         inside = self._inside = pane(self._details_box)
-        self._late_breakdown = LatePage(lambda: Breakdown(inside))
-        self._late_breakdown.when_built(self._add_breakdown)
+        self._lazy_breakdown = LazyPage(lambda: Breakdown(inside))
+        self._lazy_breakdown.when_built(self._add_breakdown)
         self.details = DisclosureHead(tr("Details"), "", "muted")
         self.details.setObjectName("details")
         self.details.toggled.connect(self._show_details)

@@ -91,9 +91,9 @@ class IntentHandlers:
 
     def add(self, handler: object) -> None:
         """Let an object handle what methods of its class are marked for."""
-        self.add_late(type(handler), lambda: handler)
+        self.add_lazy(type(handler), lambda: handler)
 
-    def add_late(self, kind_of_handler: type, get: Callable[[], object]) -> None:
+    def add_lazy(self, kind_of_handler: type, get: Callable[[], object]) -> None:
         """The same for what may not be there yet: `get` is called for each intent that it handles."""
         for name, method in vars(kind_of_handler).items():
             for kind in handled_intents(method):

@@ -154,7 +154,7 @@ class SessionJobs(QObject):
     ) -> None:
         """`background` is what a window that was open before knows to run in the background."""
         super().__init__(window)
-        self._jobs, self._session, self._late_timeline = window.jobs, session, window.pages.late_timeline
+        self._jobs, self._session, self._lazy_timeline = window.jobs, session, window.pages.lazy_timeline
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed
@@ -162,7 +162,7 @@ class SessionJobs(QObject):
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show_calls)
         session.changed.connect(self._show_background)
-        self._late_timeline.when_built(lambda _: self._show_background())
+        self._lazy_timeline.when_built(lambda _: self._show_background())
         session.changed.connect(self._poll_timer.start)
         session.changed.connect(self._follow_copy)
         session.on(CallStarted, lambda _: self._poll_timer.isActive() or self._poll_timer.start())
@@ -180,7 +180,7 @@ class SessionJobs(QObject):
 
     def _show_background(self) -> None:
         jobs = self.background.get(self._session.id, BackgroundJobs())
-        if (timeline := self._late_timeline.find()) is not None:
+        if (timeline := self._lazy_timeline.find()) is not None:
             timeline.set_running(jobs.card)
         conversation = self._session.find_conversation()
         self._jobs.show_jobs(jobs.rows(conversation, self._session.start) if conversation else [])

@@ -233,9 +233,9 @@ class ViewStateController(QObject):
         viewport, editor = window.pages.chat.view.chat_viewport, window.pages.chat.composer.editor
         for changed in (viewport.layout_changed, editor.cursorPositionChanged, editor.selectionChanged):
             changed.connect(self._schedule_save)
-        window.pages.late_cache.when_built(self._follow_cache)
-        window.pages.late_timeline.when_built(self._follow_timeline)
-        window.pages.late_changes.when_built(self._follow_changes)
+        window.pages.lazy_cache.when_built(self._follow_cache)
+        window.pages.lazy_timeline.when_built(self._follow_timeline)
+        window.pages.lazy_changes.when_built(self._follow_changes)
 
     def _follow_cache(self, cache: CacheBrowser) -> None:
         cache.table.entry_selected.connect(self._schedule_save)
@@ -272,11 +272,11 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
             self._restore_cursor(state)
-        if (cache := screens.late_cache.find()) is not None:
+        if (cache := screens.lazy_cache.find()) is not None:
             self._restore_cache(cache)
-        if (timeline := screens.late_timeline.find()) is not None:
+        if (timeline := screens.lazy_timeline.find()) is not None:
             timeline.set_first_card(state.card)
-        if (changes := screens.late_changes.find()) is not None:
+        if (changes := screens.lazy_changes.find()) is not None:
             changes.select_soon(state.change)
 
     def _restore_cache(self, cache: CacheBrowser) -> None:
@@ -310,7 +310,7 @@ class ViewStateController(QObject):
 
     def _save_filter(self) -> None:
         """Keep the cache's filter; a record that is gone or can't be written loses it."""
-        cache = self._pages.late_cache.find()
+        cache = self._pages.lazy_cache.find()
         if cache is None:
             return
         with suppress(HelixError):
@@ -322,8 +322,8 @@ class ViewStateController(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._pages
-        state, cache = self._states.get(self._session_id), screens.late_cache.find()
-        timeline, changes = screens.late_timeline.find(), screens.late_changes.find()
+        state, cache = self._states.get(self._session_id), screens.lazy_cache.find()
+        timeline, changes = screens.lazy_timeline.find(), screens.lazy_changes.find()
         card = timeline.first_card if timeline is not None else None
         change = changes.entry if changes is not None else None
         viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()

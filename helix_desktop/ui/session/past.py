@@ -121,7 +121,7 @@ class PastController(QObject):
             self._conversation = None
         self.step = self.window = self._chat_step = None
         self._reveal = 0
-        if (timeline := self._views.late_timeline.find()) is not None:
+        if (timeline := self._views.lazy_timeline.find()) is not None:
             timeline.show_past(None)
         self._views.chat.past_strip.hide()
         self._views.chat.view.is_past = False

@@ -63,13 +63,13 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 class RevertFlow:
     def __init__(self, window: MainWindow, session: Session) -> None:
-        self._window, self._session, self._late_changes = window, session, window.pages.late_changes
+        self._window, self._session, self._lazy_changes = window, session, window.pages.lazy_changes
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         window.intents.add(self)
 
     async def _refresh_page(self) -> None:
         """Show what was done on the page before it is reported."""
-        if (page := self._late_changes.find()) is not None:
+        if (page := self._lazy_changes.find()) is not None:
             await page.refresh()
 
     async def carry_out(
@@ -255,7 +255,7 @@ class RevertFlow:
         else:  # of no capture: what differs from the last commit
             patch = await self._session.app.git.changes(workspace.id).patch(selection.paths)
         QGuiApplication.clipboard().setText(patch)
-        if (page := self._late_changes.find()) is not None:
+        if (page := self._lazy_changes.find()) is not None:
             page.detail.show_copied()
 
     @handles(OpenInEditor)

@@ -35,7 +35,7 @@ from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, re
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.stack import LatePage, PageArea
+from helix_desktop.ui.design.layout.stack import LazyPage, PageArea
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
@@ -197,7 +197,7 @@ def _words(dragged: DragContent) -> str:
 class WindowPages:
     """The widgets that fill the center and the inspector pane; all but chat and inspector are built late.
 
-    To read one, as in `pages.cache`, builds it: who only follows what is shown asks its `LatePage`.
+    To read one, as in `pages.cache`, builds it: who only follows what is shown asks its `LazyPage`.
     """
 
     def __init__(
@@ -210,24 +210,24 @@ class WindowPages:
         build_survives: Callable[[], SurvivalPage],
     ) -> None:
         self.chat, self.inspector = chat, inspector
-        self.late_cache, self.late_timeline = LatePage(build_cache), LatePage(build_timeline)
-        self.late_changes, self.late_survives = LatePage(build_changes), LatePage(build_survives)
+        self.lazy_cache, self.lazy_timeline = LazyPage(build_cache), LazyPage(build_timeline)
+        self.lazy_changes, self.lazy_survives = LazyPage(build_changes), LazyPage(build_survives)
 
     @property
     def cache(self) -> CacheBrowser:
-        return self.late_cache.get()
+        return self.lazy_cache.get()
 
     @property
     def timeline(self) -> Timeline:
-        return self.late_timeline.get()
+        return self.lazy_timeline.get()
 
     @property
     def changes(self) -> ChangesPage:
-        return self.late_changes.get()
+        return self.lazy_changes.get()
 
     @property
     def survives(self) -> SurvivalPage:
-        return self.late_survives.get()
+        return self.lazy_survives.get()
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
@@ -263,8 +263,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
         self._theme = LIGHT
-        self._pages: Mapping[str, LatePage[Any]] = {}
-        self._places: Mapping[str, LatePage[Any]] = {}  # in the center, without a session
+        self._pages: Mapping[str, LazyPage[Any]] = {}
+        self._places: Mapping[str, LazyPage[Any]] = {}  # in the center, without a session
         self._is_settings_shown = False
         self._focused_before: QWidget | None = None  # the settings
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
@@ -281,14 +281,14 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._is_one_of_several, self._title_number = False, 1
         self.unnumbered_title = APP_NAME
         self.pages: WindowPages
-        self.late_welcome: LatePage[WelcomePage]
-        self.late_missing_folder: LatePage[MissingFolderPage]
-        self.late_closed_workspace: LatePage[ClosedWorkspacePage]
-        self.late_no_session: LatePage[NoSessionPage]
+        self.lazy_welcome: LazyPage[WelcomePage]
+        self.lazy_missing_folder: LazyPage[MissingFolderPage]
+        self.lazy_closed_workspace: LazyPage[ClosedWorkspacePage]
+        self.lazy_no_session: LazyPage[NoSessionPage]
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
-        self.late_search_panel: LatePage[SearchPanel]
+        self.lazy_search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
@@ -329,36 +329,36 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         from helix_desktop.ui.shell.search_panel import SearchPanel
         from helix_desktop.ui.shell.switcher import Switcher
 
-        self.late_welcome = LatePage(lambda: WelcomePage(self._center))
-        self.late_missing_folder = LatePage(lambda: MissingFolderPage(self._center))
-        self.late_closed_workspace = LatePage(lambda: ClosedWorkspacePage(self._center))
-        self.late_no_session = LatePage(lambda: NoSessionPage(self._center))
-        self.late_search_panel = LatePage(lambda: SearchPanel(self))
+        self.lazy_welcome = LazyPage(lambda: WelcomePage(self._center))
+        self.lazy_missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
+        self.lazy_closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
+        self.lazy_no_session = LazyPage(lambda: NoSessionPage(self._center))
+        self.lazy_search_panel = LazyPage(lambda: SearchPanel(self))
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
         self.pages = pages
         self.session_pages.addWidget(pages.chat)
         self._pages = {
-            "chat": LatePage(lambda: pages.chat),
-            "cache": pages.late_cache,
-            "timeline": pages.late_timeline,
-            "changes": pages.late_changes,
-            "survives": pages.late_survives,
+            "chat": LazyPage(lambda: pages.chat),
+            "cache": pages.lazy_cache,
+            "timeline": pages.lazy_timeline,
+            "changes": pages.lazy_changes,
+            "survives": pages.lazy_survives,
         }
         self._pages["chat"].get()
         self._places = {
-            "welcome": self.late_welcome,
-            "missing": self.late_missing_folder,
-            "closed": self.late_closed_workspace,
-            "empty": self.late_no_session,
+            "welcome": self.lazy_welcome,
+            "missing": self.lazy_missing_folder,
+            "closed": self.lazy_closed_workspace,
+            "empty": self.lazy_no_session,
         }
-        for area, late_pages in ((self.session_pages, self._pages), (self._center, self._places)):
-            for late_page in late_pages.values():
-                late_page.when_built(partial(self._add_page, area))
-        self.late_search_panel.when_built(lambda panel: retint(panel, self._theme))
+        for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
+            for lazy_page in lazy_pages.values():
+                lazy_page.when_built(partial(self._add_page, area))
+        self.lazy_search_panel.when_built(lambda panel: retint(panel, self._theme))
         self.inspector_pane.setLayout(column(pages.inspector))
-        self.late_no_session.when_built(self._follow_new_session_keys)
+        self.lazy_no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
         self.set_theme(self._theme)
@@ -377,23 +377,23 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @property
     def welcome(self) -> WelcomePage:
-        return self.late_welcome.get()
+        return self.lazy_welcome.get()
 
     @property
     def missing_folder(self) -> MissingFolderPage:
-        return self.late_missing_folder.get()
+        return self.lazy_missing_folder.get()
 
     @property
     def closed_workspace(self) -> ClosedWorkspacePage:
-        return self.late_closed_workspace.get()
+        return self.lazy_closed_workspace.get()
 
     @property
     def no_session(self) -> NoSessionPage:
-        return self.late_no_session.get()
+        return self.lazy_no_session.get()
 
     @property
     def search_panel(self) -> SearchPanel:
-        return self.late_search_panel.get()
+        return self.lazy_search_panel.get()
 
     def _arrange(self) -> Panes:
         center = QFrame()

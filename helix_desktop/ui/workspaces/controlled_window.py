@@ -80,14 +80,14 @@ class ControlledWindow:
         SessionFigures(window, session)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
-        for late_page, kind in (
-            (pages.late_timeline, Timeline),
-            (pages.late_changes, ChangesPage),
-            (pages.late_cache, CacheBrowser),
-            (pages.late_survives, SurvivalPage),
+        for lazy_page, kind in (
+            (pages.lazy_timeline, Timeline),
+            (pages.lazy_changes, ChangesPage),
+            (pages.lazy_cache, CacheBrowser),
+            (pages.lazy_survives, SurvivalPage),
         ):
-            late_page.when_built(lambda page: page.follow(session))
-            window.intents.add_late(kind, late_page.get)
+            lazy_page.when_built(lambda page: page.follow(session))
+            window.intents.add_lazy(kind, lazy_page.get)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
         self.composer = ComposerController(window, session, self.windows.drafts)

@@ -90,17 +90,17 @@ class WorkspaceController(QObject):
         start = session.start
         window.intents.add(self)
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
-        window.late_missing_folder.when_built(
+        window.lazy_missing_folder.when_built(
             lambda page: page.read_only_requested.connect(
                 lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
             )
         )
-        window.late_closed_workspace.when_built(
+        window.lazy_closed_workspace.when_built(
             lambda page: page.retry_requested.connect(
                 lambda: start(self.open_workspace(session.workspace_id), "open again")
             )
         )
-        window.late_welcome.when_built(
+        window.lazy_welcome.when_built(
             lambda page: page.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
         )
 

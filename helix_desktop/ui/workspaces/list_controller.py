@@ -39,7 +39,7 @@ class WorkspaceListController(QObject):
         super().__init__(window)
         self._window, self._services = window, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        window.late_missing_folder.when_built(self._follow_missing_folder)
+        window.lazy_missing_folder.when_built(self._follow_missing_folder)
         self._git = session.app.git
         self._git.listen(lambda _: workspace_controller.sidebar.show_workspaces())
         workspace_controller.workspace_opened.connect(self._git.refresh)

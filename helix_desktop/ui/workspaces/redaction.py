@@ -430,7 +430,7 @@ class RedactionController(QObject):
     async def _reopen_views(self, session_id: str) -> None:
         if session_id:
             await self._workspace_controller.session_opener.open_session(session_id)
-        if (cache := self._window.pages.late_cache.find()) is not None:
+        if (cache := self._window.pages.lazy_cache.find()) is not None:
             cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
         await self._workspace_controller.sidebar.refresh()

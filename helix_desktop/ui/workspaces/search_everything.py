@@ -142,7 +142,7 @@ class SearchController(QObject):
         self._workspaces, self._navigation = workspace_controller, navigation
         self._search = RunningSearch(self, session, self._show)
         self._announced = SearchRequest("")
-        window.late_search_panel.when_built(self._follow)
+        window.lazy_search_panel.when_built(self._follow)
 
     def _follow(self, panel: SearchPanel) -> None:
         session, self._panel = self._session, panel

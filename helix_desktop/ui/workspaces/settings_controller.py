@@ -79,7 +79,7 @@ class SettingsController(QObject):
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
         window.pages.chat.model_requested.connect(self._add_provider)
-        window.late_welcome.when_built(self._follow_welcome)
+        window.lazy_welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())

@@ -255,7 +255,7 @@ async def test_a_locked_keychain_is_said_when_a_user_signs_out(tmp_path: Path, s
     [
         ({"error": "access_denied"}, "Access was denied in the browser. Sign in again to allow it."),
         ({"error": "server_error", "error_description": "Too\nbusy"}, "in the browser. Too busy. Sign in"),
-        ({"code": "made up"}, "gave no token. Token exchange failed (400). Sign in again."),
+        ({"code": "made up"}, "didn't return a token. Token exchange failed (400). Sign in again."),
         ({"code": "x", "iss": "https://evil.example"}, "iss mismatch: https://evil.example"),
     ],
 )
@@ -351,5 +351,5 @@ async def test_a_server_may_name_no_address_nearer_than_its_own(
     if is_allowed:
         await oauth.check_target(target, server)
     else:
-        with pytest.raises(HelixError, match="leads the sign-in to"):
+        with pytest.raises(HelixError, match="sends the sign-in to"):
             await oauth.check_target(target, server)

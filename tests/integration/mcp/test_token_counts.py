@@ -37,7 +37,7 @@ async def test_both_count_only_names_where_a_request_holds_no_more(rig: McpRig) 
     conversation = await agent.begin()
     (row,) = (item for item in conversation.window.items() if item.kind == "mcp")
     whole = await StatusBuilder(agent.counter).build(rig.hub, config)
-    named = await StatusBuilder(agent.counter).build(rig.hub, config, names_only=True)
+    named = await StatusBuilder(agent.counter).build(rig.hub, config, defers_tools=True)
     assert named.tokens < row.tokens < named.tokens + 500
     assert row.tokens < whole.tokens / 3
     assert tools_cost_text(whole) == f"206 tools · ≈ {format_tokens(whole.tokens)} tokens in each request"

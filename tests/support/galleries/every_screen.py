@@ -23,7 +23,7 @@ from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
-from helix_desktop.services.foreign_servers import OfferedServer, RefusedServer, ServerOffers
+from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
@@ -275,14 +275,14 @@ def _fill_settings(view: SettingsView) -> None:
         ("helix-desktop", "serve-cache", "--workspace", "helix-desktop"),
         SharingState(True, "http://127.0.0.1:4711/mcp", "secret"),
     )
-    offered = McpServerConfig(name="issues", command="npx", args=("-y", "issues"), secret_env=("API_KEY",))
-    view.mcp.offers.show_offers(
-        ServerOffers(
-            (OfferedServer(ServerDraft(offered, {"API_KEY": ""}), "Claude Code", ".mcp.json"),),
-            (RefusedServer(".cursor/mcp.json", "notes", verbatim(half_longer("It's too large."))),),
+    foreign = McpServerConfig(name="issues", command="npx", args=("-y", "issues"), secret_env=("API_KEY",))
+    view.mcp.foreign_servers.show_servers(
+        ForeignServers(
+            (ForeignServer(ServerDraft(foreign, {"API_KEY": ""}), "Claude Code", ".mcp.json"),),
+            (UnusableServer(".cursor/mcp.json", "notes", verbatim(half_longer("It's too large."))),),
         )
     )
-    view.mcp.offers.toggle.setChecked(True)
+    view.mcp.foreign_servers.toggle.setChecked(True)
     view.mcp.show_undo(half_longer("Server files removed."))
     view.mcp.open_add()
     view.mcp.add_box.paste.setPlainText("npx -y @modelcontextprotocol/server-filesystem ~/notes --key=abc")

@@ -120,11 +120,11 @@ def make_window() -> MainWindow:
     states: dict[str, bytes] = {}
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
-    late_pages: Any = (
+    lazy_pages: Any = (
         partial(placeholder, name) for name in ("Cache", "Timeline", "Changes", "What survives")
     )
     here: Any = map(placeholder, ("Chat", "Context"))
-    window.add_pages(WindowPages(*here, *late_pages))
+    window.add_pages(WindowPages(*here, *lazy_pages))
     window.show_center_page("welcome")
     return window
 

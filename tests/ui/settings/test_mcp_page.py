@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.services.foreign_servers import OfferedServer, RefusedServer, ServerOffers
+from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.ui.settings.mcp.page import McpPage
 from tests.support.default_settings import NothingOnScreen
@@ -61,7 +61,7 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot) -> N
     assert page.focusWidget() is page.cards["box"]._toggles["edit"], "not the switch of the next server"
 
 
-def test_offered_servers_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:
+def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> None:
     """By the keyboard too; what has no value yet can't be added."""
     page = McpPage(NothingOnScreen())
     qtbot.addWidget(page)
@@ -70,25 +70,25 @@ def test_offered_servers_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> N
         name="box", command="run", args=("${TEAM}",), env={"LEVEL": "${LEVEL}"}, secret_env=("API_KEY",)
     )
     draft = ServerDraft(config, {"API_KEY": ""}, ("${TEAM}", "${LEVEL}"))
-    offers = ServerOffers(
-        (OfferedServer(draft, "Claude Code", ".mcp.json"),),
-        (RefusedServer(".cursor/mcp.json", "", verbatim("It's a pipe.")),),
+    found = ForeignServers(
+        (ForeignServer(draft, "Claude Code", ".mcp.json"),),
+        (UnusableServer(".cursor/mcp.json", "", verbatim("It's a pipe.")),),
     )
-    page.offers.show_offers(offers)
+    page.foreign_servers.show_servers(found)
     with qtbot.waitActive(page):
         page.show()
-    assert page.offers.toggle.text() == "1 server from other programs"
-    review = find_button(page.offers, "review:box")
+    assert page.foreign_servers.toggle.text() == "1 server from other programs"
+    review = find_button(page.foreign_servers, "review:box")
     assert not review.isVisible()
-    page.offers.toggle.setFocus()
-    QTest.keyClick(page.offers.toggle, Qt.Key.Key_Space)
+    page.foreign_servers.toggle.setFocus()
+    QTest.keyClick(page.foreign_servers.toggle, Qt.Key.Key_Space)
     assert review.isVisible()
     assert review.accessibleName() == "Review box"
-    shown = " ".join(part.text() for part in page.offers.findChildren(QLabel))
+    shown = " ".join(part.text() for part in page.foreign_servers.findChildren(QLabel))
     for part in ("Claude Code · .mcp.json", "API_KEY", "TEAM", "LEVEL", "It's a pipe."):
         assert part in shown
-    page.offers.show_offers(offers)
-    assert find_button(page.offers, "review:box") is review, "the keyboard can be there"
+    page.foreign_servers.show_servers(found)
+    assert find_button(page.foreign_servers, "review:box") is review, "the keyboard can be there"
     review.setFocus()
     QTest.keyClick(review, Qt.Key.Key_Space)
     form = page.add_box.editor.form
@@ -108,5 +108,5 @@ def test_offered_servers_are_one_line_until_the_user_opens_it(qtbot: QtBot) -> N
     page.open_add()
     assert page.add_box.paste.isVisible()
     assert not page.has_unsaved_edits()
-    page.offers.show_offers(ServerOffers())
-    assert page.offers.isHidden()
+    page.foreign_servers.show_servers(ForeignServers())
+    assert page.foreign_servers.isHidden()

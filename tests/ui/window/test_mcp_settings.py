@@ -153,14 +153,15 @@ async def test_servers_of_other_programs_are_offered_reviewed_and_approved(
         identity = await rig.open_folder("offers", {".mcp.json": json.dumps({"mcpServers": servers})})
         await rig.wiring.trust.set_trusted(identity, trusted=False)
         page = await open_page(rig)
-        assert page.offers.isHidden(), "nothing is read without trust"
+        assert page.foreign_servers.isHidden(), "nothing is read without trust"
         await rig.wiring.trust.set_trusted(identity, trusted=True)
         await rig.wiring.settings.show("permissions")
         await rig.wiring.settings.show("mcp")
-        await until(lambda: page.offers.toggle.text() == "2 servers from other programs", "the offer")
+        box = page.foreign_servers
+        await until(lambda: box.toggle.text() == "2 servers from other programs", "the list")
         assert record(rig) == ()
-        page.offers.toggle.click()
-        press(page.offers, "review:box")
+        box.toggle.click()
+        press(box, "review:box")
         form = page.add_box.editor.form
         assert (form.values.get("env"), form.secrets.values.get("API_TOKEN")) == ("LEVEL=${LEVEL}", "")
         form.write("env", "LEVEL=2")
@@ -170,7 +171,7 @@ async def test_servers_of_other_programs_are_offered_reviewed_and_approved(
         await ready(page, "box")
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
-        await until(lambda: page.offers.toggle.text() == "1 server from other programs", "one is left")
+        await until(lambda: box.toggle.text() == "1 server from other programs", "one is left")
         written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
         assert "LEVEL" in written
         assert "s3cret" not in written

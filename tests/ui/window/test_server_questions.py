@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.chat.actions import StopCall
-from helix_desktop.ui.chat.question_card import ServerCard
+from helix_desktop.ui.chat.question_card import ServerQuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.design.buttons import Switch
 from helix_desktop.ui.design.fields import ComboBox
@@ -51,7 +51,7 @@ def asking(params: dict[str, Any]) -> StreamedReply:
     )
 
 
-async def shown_card(rig: WindowRig) -> ServerCard:
+async def shown_card(rig: WindowRig) -> ServerQuestionCard:
     """Send a message, allow the call that it leads to, and return the card of the server's question."""
     rig.type_message("Go")
     await rig.answer_approval("once")
@@ -60,7 +60,7 @@ async def shown_card(rig: WindowRig) -> ServerCard:
     find = rig.chat.view.chat_viewport.item_cache.question_cards.find
     await until(lambda: find(row.key), "the card")
     card = find(row.key)
-    assert isinstance(card, ServerCard)
+    assert isinstance(card, ServerQuestionCard)
     return card
 
 
@@ -78,7 +78,7 @@ async def press_until_answered(rig: WindowRig, button: QWidget, key: Qt.Key | No
     await until(is_gone, "the question is answered")
 
 
-def words_of(card: ServerCard) -> list[str]:
+def words_of(card: ServerQuestionCard) -> list[str]:
     """The texts on a card, without the signs that let them break."""
     return [part.text().replace("\u200b", "") for part in card.findChildren(QLabel) if part.isVisible()]
 

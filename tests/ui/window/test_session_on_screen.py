@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.ui.design.layout.stack import LatePage
+from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom
 from helix_desktop.ui.kit.session import SessionMissing
@@ -81,18 +81,18 @@ async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.run_turn("Hello")
         pages, window = rig.views, rig.window
-        late_pages: dict[str, LatePage[Any]] = {
-            "cache": pages.late_cache,
-            "timeline": pages.late_timeline,
-            "changes": pages.late_changes,
-            "survives": pages.late_survives,
+        lazy_pages: dict[str, LazyPage[Any]] = {
+            "cache": pages.lazy_cache,
+            "timeline": pages.lazy_timeline,
+            "changes": pages.lazy_changes,
+            "survives": pages.lazy_survives,
         }
-        assert {name for name, late_page in late_pages.items() if late_page.find() is not None} == set()
+        assert {name for name, lazy_page in lazy_pages.items() if lazy_page.find() is not None} == set()
         rig.perform(SetTheme("dark"))
         rig.perform(Zoom(2))
-        for name, late_page in late_pages.items():
+        for name, lazy_page in lazy_pages.items():
             await act(partial(window.show_page, name))
-            page = late_page.find()
+            page = lazy_page.find()
             assert page is not None
             assert page.isVisible()
             assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())

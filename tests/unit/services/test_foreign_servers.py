@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.foreign.discovery import AgentFolders
-from helix_desktop.services.foreign_servers import ForeignServers, ServerOffers, _without_secrets
+from helix_desktop.services.foreign_servers import ForeignServerReader, ForeignServers, _without_secrets
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.tools.workspace_tools import open_jail
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -33,7 +33,9 @@ class Servers:
         self.home.mkdir()
         self.registry = WorkspaceRegistry(folder / "workspaces", TomlFiles(), lambda: 1)
         self.id = self.registry.add(self.root, trusted=True).id
-        self.foreign = ForeignServers(self.registry, open_jail, lambda: AgentFolders(self.home, {}, "linux"))
+        self.foreign = ForeignServerReader(
+            self.registry, open_jail, lambda: AgentFolders(self.home, {}, "linux")
+        )
 
     def write(self, servers: dict[str, Any], path: str = ".mcp.json", table: str = "mcpServers") -> Path:
         place = self.root / path
@@ -44,16 +46,16 @@ class Servers:
     def configure(self, *configs: McpServerConfig) -> None:
         self.registry.change(self.id, servers=configs)
 
-    async def find(self) -> ServerOffers:
-        return await self.foreign.find(self.id)
+    async def find(self) -> ForeignServers:
+        return await self.foreign.read(self.id)
 
     async def only_draft(self, **fields: object) -> ServerDraft:
         self.write({"box": fields})
-        (offer,) = (await self.find()).offered
-        return offer.draft
+        (server,) = (await self.find()).servers
+        return server.draft
 
     async def reasons(self) -> dict[str, str]:
-        return {server.name or server.file: server.why for server in (await self.find()).refused}
+        return {server.name or server.file: server.why for server in (await self.find()).unusable}
 
 
 @pytest.fixture
@@ -71,15 +73,15 @@ async def test_the_servers_of_all_programs_are_offered_and_none_is_added(servers
     claude = {"mcpServers": {"e": {"command": "e"}}, "projects": {str(servers.root): {"mcpServers": {}}}}
     (servers.home / ".claude.json").write_text(json.dumps(claude), encoding="utf-8")
     found = await servers.find()
-    assert [(offer.draft.config.name, offer.program, offer.file) for offer in found.offered] == [
+    assert [(server.draft.config.name, server.program, server.file) for server in found.servers] == [
         ("a", "Claude Code", ".mcp.json"),
         ("d", "Codex", ".codex/config.toml"),
         ("b", "VS Code", ".vscode/mcp.json"),
         ("c", "Cursor", ".cursor/mcp.json"),
         ("e", "Claude Code", "~/.claude.json".replace("/", os.sep)),
     ]
-    assert not found.refused
-    assert not any(offer.draft.config.approved for offer in found.offered)
+    assert not found.unusable
+    assert not any(server.draft.config.approved for server in found.servers)
     assert servers.registry.get(servers.id).servers == ()
 
 
@@ -87,10 +89,10 @@ async def test_nothing_is_read_before_the_folder_is_trusted(servers: Servers) ->
     servers.write({"a": {"command": "a"}})
     (servers.home / ".claude.json").write_text("{", encoding="utf-8")
     servers.registry.change(servers.id, trusted=False)
-    assert await servers.find() == ServerOffers()
+    assert await servers.find() == ForeignServers()
     servers.registry.change(servers.id, trusted=True)
     found = await servers.find()
-    assert (len(found.offered), len(found.refused)) == (1, 1)
+    assert (len(found.servers), len(found.unusable)) == (1, 1)
 
 
 async def test_values_are_asked_for(servers: Servers) -> None:
@@ -172,18 +174,18 @@ async def test_a_configured_target_is_not_offered_again(servers: Servers) -> Non
         {"a": {"command": "run", "args": ["--token", "s3cret", "x"]}, "b": {"url": "https://b/mcp"}}
     )
     servers.write({"again": {"url": "https://b/mcp"}}, ".cursor/mcp.json")
-    offered = (await servers.find()).offered
-    assert [offer.draft.config.name for offer in offered] == ["a", "b"]
+    found = (await servers.find()).servers
+    assert [server.draft.config.name for server in found] == ["a", "b"]
     servers.configure(McpServerConfig(name="mine", command="run", args=("--token", "filled-in", "x")))
-    assert [offer.draft.config.name for offer in (await servers.find()).offered] == ["b"]
+    assert [server.draft.config.name for server in (await servers.find()).servers] == ["b"]
     servers.configure(McpServerConfig(name="mine", command="run", args=("--token", "filled-in", "y")))
-    assert len((await servers.find()).offered) == len(offered)
+    assert len((await servers.find()).servers) == len(found)
 
 
 async def test_a_used_name_gets_a_number(servers: Servers) -> None:
     servers.configure(McpServerConfig(name="box", command="other"))
     servers.write({"box": {"command": "a"}, "Box": {"command": "b"}})
-    assert [offer.draft.config.name for offer in (await servers.find()).offered] == ["box-2", "box-3"]
+    assert [server.draft.config.name for server in (await servers.find()).servers] == ["box-2", "box-3"]
 
 
 async def test_what_cannot_be_offered_is_named(servers: Servers) -> None:
@@ -202,7 +204,7 @@ async def test_what_cannot_be_offered_is_named(servers: Servers) -> None:
             "fine": {"command": "run"},
         }
     )
-    assert [offer.draft.config.name for offer in (await servers.find()).offered] == ["fine"]
+    assert [server.draft.config.name for server in (await servers.find()).servers] == ["fine"]
     reasons = await servers.reasons()
     for name, part in {
         "sse": "streamable HTTP", "nothing": "neither", "hidden": "invisible", "half": "invisible",
@@ -216,8 +218,8 @@ async def test_what_cannot_be_offered_is_named(servers: Servers) -> None:
 async def test_large_files_and_many_servers_are_bounded(servers: Servers) -> None:
     servers.write({f"s{number}": {"command": f"s{number}"} for number in range(MAX_SERVERS + 9)})
     found = await servers.find()
-    assert len(found.offered) == MAX_SERVERS
-    assert "Only the first 50" in found.refused[0].why
+    assert len(found.servers) == MAX_SERVERS
+    assert "Only the first 50" in found.unusable[0].why
     servers.write({"a": {"command": "x" * 10_000_000}})
     (servers.home / ".claude.json").write_bytes(b" " * 10_000_000)
     assert await servers.reasons() == {
@@ -238,12 +240,12 @@ async def test_links_out_and_pipes_are_refused(servers: Servers, tmp_path: Path)
     os.mkfifo(servers.root / ".vscode" / "mcp.json")
     (servers.home / ".codex").mkdir()
     os.mkfifo(servers.home / ".codex" / "config.toml")
-    assert not (await servers.find()).offered
+    assert not (await servers.find()).servers
     reasons = await servers.reasons()
     assert list(reasons) == [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", "~/.codex/config.toml"]
     assert "out of the workspace" in reasons[".mcp.json"]
     (servers.home / ".claude.json").symlink_to(outside)
-    assert [offer.file for offer in (await servers.find()).offered] == ["~/.claude.json"]
+    assert [server.file for server in (await servers.find()).servers] == ["~/.claude.json"]
 
 
 @posix
@@ -251,8 +253,8 @@ async def test_an_ignored_file_is_not_read(servers: Servers) -> None:
     servers.write({"a": {"command": "a"}})
     (servers.root / ".agentignore").write_text(".mcp.json\n", encoding="utf-8")
     found = await servers.find()
-    assert not found.offered
-    assert [server.file for server in found.refused] == [".mcp.json"]
+    assert not found.servers
+    assert [server.file for server in found.unusable] == [".mcp.json"]
 
 
 @given(
@@ -277,10 +279,10 @@ def test_what_is_offered_is_valid_once_it_is_filled_in(
     servers = Servers(tmp_path_factory.mktemp("offers"))
     servers.write(found)
     names = []
-    for offer in asyncio.run(servers.find()).offered:
-        config = offer.draft.config
+    for server in asyncio.run(servers.find()).servers:
+        config = server.draft.config
         names.append(config.name)
-        if not offer.draft.placeholders:
+        if not server.draft.placeholders:
             assert not validate_server(config)
         assert msgspec.json.encode(config)
     assert len(set(names)) == len(names)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 P = TypeVar("P", bound=QWidget)
 
 
-class LatePage(Generic[P]):
+class LazyPage(Generic[P]):
     """A page that is built when it is first asked for, which is when the user goes there."""
 
     def __init__(self, build: Callable[[], P]) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
-from helix_desktop.services.foreign_servers import OfferedServer
+from helix_desktop.services.foreign_servers import ForeignServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
@@ -25,7 +25,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.mcp.offers import ServerOffersBox
+from helix_desktop.ui.settings.mcp.foreign_servers import ForeignServersBox
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
 from helix_desktop.ui.settings.mcp.sign_in import SignInBox
 from helix_desktop.ui.settings.mcp.texts import (
@@ -164,19 +164,19 @@ class AddServerBox(Themed, QFrame):
         self._parse()
         self.paste.setFocus()
 
-    def review(self, offer: OfferedServer, used_names: tuple[str, ...]) -> None:
+    def review(self, server: ForeignServer, used_names: tuple[str, ...]) -> None:
         """Show the fields of a server that another program has configured."""
         self.used_names = self.editor.used_names = used_names
         self._lead.setText(
             tr(
                 "{program} has this server in {file}. Values of variables and headers aren't copied.",
-                program=offer.program,
-                file=offer.file,
+                program=server.program,
+                file=server.file,
             )
         )
         self.paste.hide()
         show_text(self._error, "")
-        self._show_drafts((offer.draft,))
+        self._show_drafts((server.draft,))
         self.editor.form.show_field("name")
 
     def show_secret_storage(self, text: str) -> None:
@@ -412,10 +412,10 @@ class McpPage(Themed, QWidget):
         self._list = QVBoxLayout()
         self._list.setSpacing(10)
         self.sharing = SharingCard(self)
-        self.offers = ServerOffersBox(self.review)
+        self.foreign_servers = ForeignServersBox(self.review)
         self._head = FlowBox([self._add_button, self._total], right_from=1)
         body = column(
-            self._head, self.add_box, self._error, self._undo, self._empty, self.offers, self._list,
+            self._head, self.add_box, self._error, self._undo, self._empty, self.foreign_servers, self._list,
             self.sharing, gap=10,
         )  # fmt: skip
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
@@ -442,18 +442,20 @@ class McpPage(Themed, QWidget):
 
     async def refresh(self) -> None:
         await self._refresh_servers()
-        await self._refresh_offers()
+        await self._refresh_foreign_servers()
 
-    async def _refresh_offers(self) -> None:
+    async def _refresh_foreign_servers(self) -> None:
         workspace = self.session.opened
         if workspace is not None and not workspace.is_read_only:
-            offers = await self.session.app.foreign_servers.find(workspace.id)
+            found = await self.session.app.foreign_servers.read(workspace.id)
             if workspace.id == self.session.workspace_id:
-                self.offers.show_offers(offers)
+                self.foreign_servers.show_servers(found)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._async_actions.start(self._refresh_offers(), "show offered mcp servers")  # files can change
+        self._async_actions.start(
+            self._refresh_foreign_servers(), "show foreign mcp servers"
+        )  # files can change
 
     async def _refresh_servers(self) -> None:
         here, workspace = self.session, self.session.opened
@@ -502,7 +504,8 @@ class McpPage(Themed, QWidget):
         self._show_cards("", ())
         self._lead.setText(tr("Open a workspace to add MCP servers."))
         for part in (
-            self._head, self.add_box, self._error, self._undo, self._empty, self.offers, self.sharing,
+            self._head, self.add_box, self._error, self._undo, self._empty, self.foreign_servers,
+            self.sharing,
         ):  # fmt: skip
             part.hide()
 
@@ -557,10 +560,10 @@ class McpPage(Themed, QWidget):
             self.add_box.show()
             self.add_box.start(tuple(self.cards))
 
-    def review(self, offer: OfferedServer) -> None:
+    def review(self, server: ForeignServer) -> None:
         self._empty.hide()
         self.add_box.show()
-        self.add_box.review(offer, tuple(self.cards))
+        self.add_box.review(server, tuple(self.cards))
 
     def close_add(self) -> None:
         """Close the place to paste in; the keyboard goes from there to the button that opened it."""

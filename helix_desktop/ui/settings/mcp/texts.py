@@ -66,7 +66,7 @@ def tools_cost_text(report: McpServerStatus) -> str:
         if exposed == total
         else tr.plural(total, "{exposed} of %n tool", "{exposed} of %n tools", exposed=exposed)
     )
-    return f"{tools} · {_tokens_text(report.tokens, report.names_only)}"
+    return f"{tools} · {_tokens_text(report.tokens, report.defers_tools)}"
 
 
 def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
@@ -76,13 +76,13 @@ def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
     )
     if not exposed:
         return ""
-    is_named = any(report.names_only for report in reports)
-    return f"{tr.plural(exposed, '%n tool', '%n tools')} · {_tokens_text(tokens, is_named)}"
+    defers_tools = any(report.defers_tools for report in reports)
+    return f"{tr.plural(exposed, '%n tool', '%n tools')} · {_tokens_text(tokens, defers_tools)}"
 
 
-def _tokens_text(tokens: int, names_only: bool) -> str:
-    """Return what tools cost; with `names_only` the agent looks up the rest of what it needs."""
-    if names_only:
+def _tokens_text(tokens: int, defers_tools: bool) -> str:
+    """Return what tools cost; with `defers_tools` the agent looks up the rest of what it needs."""
+    if defers_tools:
         return tr("only names in requests, ≈ {tokens} tokens in each", tokens=format_tokens(tokens))
     return tr("≈ {tokens} tokens in each request", tokens=format_tokens(tokens))
 

@@ -18,6 +18,7 @@ from helix_desktop.context.summaries.handover import choose_cut
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.deferred_tools import request_tools
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -31,7 +32,6 @@ from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
 from helix_desktop.domain.messages import ToolSpec, Usage
-from helix_desktop.domain.named_tools import request_tools
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
@@ -395,7 +395,7 @@ def test_tools_that_are_only_named_are_counted_and_listed() -> None:
         tools=request_tools([ToolSpec("read", "Does read.", {}), *servers, *standing]),
         tools_tokens=90,
         mcp_tokens=60,
-        named_tools=tuple(spec.name for spec in servers),
+        deferred_tools=tuple(spec.name for spec in servers),
     )
     window = project(simulator.transcript, simulator.policy, frame)
     rows = break_down_window(window, simulator.transcript, frame)

@@ -8,6 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from helix_desktop.domain.deferred_tools import (
+    MAX_LIST_CHARS,
+    MAX_WHOLE_TOOLS,
+    argument_fault,
+    near_names,
+    request_tools,
+    search_tools,
+    unwrap_call,
+    wrap_calls,
+)
 from helix_desktop.domain.messages import (
     CALL_TOOL,
     FIND_TOOLS,
@@ -16,16 +26,6 @@ from helix_desktop.domain.messages import (
     ModelRequest,
     ToolCall,
     ToolSpec,
-)
-from helix_desktop.domain.named_tools import (
-    MAX_LIST_CHARS,
-    MAX_WHOLE_TOOLS,
-    argument_fault,
-    as_called,
-    as_sent,
-    near_names,
-    request_tools,
-    search_tools,
 )
 from helix_desktop.providers.anthropic import encode_request
 from helix_desktop.providers.openai_chat import request_body
@@ -132,7 +132,7 @@ NAME = "mcp__hub__create_issue"
     ],
 )
 def test_a_written_call_is_that_of_the_tool(written: dict[str, Any], arguments: str) -> None:
-    call = as_called(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
+    call = unwrap_call(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
     assert call == ToolCall("c1", NAME, arguments)
 
 
@@ -141,24 +141,24 @@ def test_a_written_call_is_that_of_the_tool(written: dict[str, Any], arguments: 
 )
 def test_what_names_no_tool_stays_as_it_was_written(written: str) -> None:
     call = ToolCall("c1", CALL_TOOL, written)
-    assert as_called(call, {CALL_TOOL, "own_1"}) == call
+    assert unwrap_call(call, {CALL_TOOL, "own_1"}) == call
 
 
 def test_our_own_tools_may_be_called_so_too() -> None:
     call = ToolCall("c1", CALL_TOOL, '{"name": "own_1", "arguments": {}}')
-    assert as_called(call, {"own_1"}).name == "own_1"
+    assert unwrap_call(call, {"own_1"}).name == "own_1"
 
 
 @pytest.mark.parametrize("arguments", ['{"a": "\\u00e9 \\" b", "c": [1.50]}', "", "cut off {", '"text"'])
 def test_a_call_is_sent_as_the_model_has_to_make_it(arguments: str) -> None:
     calls = (ToolCall("c1", NAME, arguments), ToolCall("c2", "own_1", "{}"))
     request = ModelRequest((Message("user", "Go."), Message("assistant", "", calls)), STANDING)
-    sent = as_sent(request).messages[1].calls
+    sent = wrap_calls(request).messages[1].calls
     assert sent[1] == calls[1]
     written = json.loads(sent[0].arguments)
     assert (sent[0].id, sent[0].name, written["name"]) == ("c1", CALL_TOOL, NAME)
-    assert as_called(sent[0], ()).arguments == (arguments or "{}")
-    assert as_sent(ModelRequest(request.messages)) == ModelRequest(request.messages), (
+    assert unwrap_call(sent[0], ()).arguments == (arguments or "{}")
+    assert wrap_calls(ModelRequest(request.messages)) == ModelRequest(request.messages), (
         "without the tool: as is"
     )
 
@@ -189,7 +189,7 @@ SCHEMA: dict[str, Any] = {
         ({"id": 1, "state": "opened"}, 'state must be one of ["open", "closed"].'),
         ({"id": 1, "labels": "x"}, "labels must be array, not string."),
         ({"id": 1, "labels": [{"name": 1}, {}]}, "labels[1].name is missing."),
-        ({"id": 1, "label": []}, "There is no label; labels is near."),
+        ({"id": 1, "label": []}, "There is no label; did you mean labels?"),
         ([1], "It must be object, not array."),
     ],
 )
@@ -205,7 +205,7 @@ def test_what_a_schema_does_not_say_is_not_wrong(schema: Any) -> None:
 def test_what_is_sent_back_is_what_the_model_wrote() -> None:
     """With what its provider keeps of the answer: thinking is valid only before the same call."""
     written = {"name": NAME, "arguments": {"b": [1.5, "é"], "a": None}}
-    call = as_called(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
+    call = unwrap_call(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
     block = {"type": "tool_use", "id": "c1", "name": CALL_TOOL, "input": written}
     thinking = {"type": "thinking", "thinking": "So.", "signature": "s"}
     kept: dict[str, Any] = {
@@ -215,7 +215,7 @@ def test_what_is_sent_back_is_what_the_model_wrote() -> None:
         "content": [thinking, block],
     }
     messages = (Message("user", "Go."), Message("assistant", "", (call,), verbatim=kept))
-    request = as_sent(ModelRequest(messages, STANDING))
+    request = wrap_calls(ModelRequest(messages, STANDING))
     body = json.loads(encode_request(ModelInfo("p", "m"), request, max_output_tokens=100).body)
     assert body["messages"][1]["content"] == [thinking, block]
     kept = {"dialect": "openai", "provider": "p", "message": {"role": "assistant", "content": None}}

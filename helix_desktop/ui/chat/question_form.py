@@ -26,7 +26,7 @@ _EXAMPLES = {
 }  # fmt: skip
 
 
-class ServerForm:
+class QuestionForm:
     """`widget` shows the fields of a question; `content` is what they hold."""
 
     def __init__(self, question: ServerQuestion) -> None:
@@ -151,14 +151,14 @@ def _text_problem(field: FormField, value: str) -> str:
             case "email" if not _EMAIL.fullmatch(value):
                 return tr("Enter an email address.")
             case "uri" if not (urlsplit(value).scheme and urlsplit(value).path + urlsplit(value).netloc):
-                return tr("Enter an address, as https://example.org.")
+                return tr("Enter an address such as https://example.org.")
             case "date":
                 date.fromisoformat(value)
             case "date-time":
                 datetime.fromisoformat(value)
     except ValueError:
         return {
-            "date": tr("Enter a date, as 2026-12-31."),
-            "date-time": tr("Enter a date and time, as 2026-12-31T18:00:00Z."),
-        }.get(field.format, tr("Enter an address, as https://example.org."))
+            "date": tr("Enter a date such as 2026-12-31."),
+            "date-time": tr("Enter a date and time such as 2026-12-31T18:00:00Z."),
+        }.get(field.format, tr("Enter an address such as https://example.org."))
     return ""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
-from helix_desktop.services.foreign_servers import OfferedServer, RefusedServer, ServerOffers
+from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, pane, row
@@ -19,12 +19,12 @@ tr = Translator("Settings: MCP")
 _LINK_PX = 12  # a link's own margin, by which it is moved out
 
 
-class ServerOffersBox(Themed, QFrame):
-    def __init__(self, review: Callable[[OfferedServer], object]) -> None:
+class ForeignServersBox(Themed, QFrame):
+    def __init__(self, review: Callable[[ForeignServer], object]) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self._review = review
-        self._offers = ServerOffers()
+        self._shown = ForeignServers()
         self._rows, body = QVBoxLayout(), QWidget()
         self._rows.setSpacing(10)
         lead = label(
@@ -42,53 +42,53 @@ class ServerOffersBox(Themed, QFrame):
         )
         self.hide()
 
-    def show_offers(self, offers: ServerOffers) -> None:
-        """Show what is offered, and what can't be used; nothing is rebuilt while it stays the same."""
-        self.setVisible(bool(offers.offered or offers.refused))
-        if offers == self._offers:
+    def show_servers(self, found: ForeignServers) -> None:
+        """Show servers, and what can't be used; nothing is rebuilt while both stay the same."""
+        self.setVisible(bool(found.servers or found.unusable))
+        if found == self._shown:
             return
-        self._offers = offers
-        count, refused = len(offers.offered), len(offers.refused)
+        self._shown = found
+        count, problems = len(found.servers), len(found.unusable)
         self.toggle.setText(
             tr.plural(count, "%n server from other programs", "%n servers from other programs")
             if count
             else tr.plural(
-                refused,
+                problems,
                 "Servers from other programs: %n problem",
                 "Servers from other programs: %n problems",
             )
         )
         clear_layout(self._rows)
-        for offer in offers.offered:
-            self._rows.addWidget(self._offer_row(offer))
-        if count and refused:
+        for server in found.servers:
+            self._rows.addWidget(self._server_row(server))
+        if count and problems:
             self._rows.addWidget(line())
-        for server in offers.refused:
-            self._rows.addWidget(_refused_row(server))
+        for problem in found.unusable:
+            self._rows.addWidget(_problem_row(problem))
         retint(self, self._theme)
 
-    def _offer_row(self, offer: OfferedServer) -> QWidget:
-        draft, name = offer.draft, offer.draft.config.name
-        review = PushButton(tr("Review"), name=f"review:{name}", on_click=lambda: self._review(offer))
+    def _server_row(self, server: ForeignServer) -> QWidget:
+        draft, name = server.draft, server.draft.config.name
+        review = PushButton(tr("Review"), name=f"review:{name}", on_click=lambda: self._review(server))
         review.setAccessibleName(tr("Review {name}", name=name))
         words = column(
             row(
                 label(name, "strong"),
-                ElidedLabel(f"{offer.program} · {offer.file}", "faint"),
+                ElidedLabel(f"{server.program} · {server.file}", "faint"),
                 gap=9,
                 stretch=1,
             ),
             ElidedLabel(draft.config.target_line, "mono"),
             gap=2,
         )
-        asked = (*draft.config.secret_names, *(each.strip("${}") for each in draft.placeholders))
-        if asked:
-            words.addWidget(label(tr("Asks for {names}", names=asked), "note", wrap=True))
+        inputs = (*draft.config.secret_names, *(each.strip("${}") for each in draft.placeholders))
+        if inputs:
+            words.addWidget(label(tr("Asks for {names}", names=inputs), "note", wrap=True))
         return pane(row(pane(words), review, gap=12, stretch=0))
 
 
-def _refused_row(server: RefusedServer) -> QWidget:
-    place = " · ".join(filter(None, (server.name, server.file)))
+def _problem_row(problem: UnusableServer) -> QWidget:
+    place = " · ".join(filter(None, (problem.name, problem.file)))
     return pane(
-        column(label(place, "note", wrap=True), label(translate(server.why), "warn", wrap=True), gap=2)
+        column(label(place, "note", wrap=True), label(translate(problem.why), "warn", wrap=True), gap=2)
     )

@@ -1,4 +1,4 @@
-"""The tools of MCP servers in a request that only names them, since it has too many: listed, found, called.
+"""Deferred tools: those of MCP servers in a request that only names them, since it has too many.
 
 Adding the definitions of found tools to a request would void the provider's prompt cache, which begins with
 the tools. So a model reads a schema in the answer to `find_tools`, and calls by `call_tool`, which every
@@ -27,35 +27,35 @@ MAX_LIST_CHARS = 60_000  # of the names with their lines: about 15,000 tokens
 _LINE_CHARS = 80
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-_MIN_STEM = 3  # letters: shorter words fit only as they are
-_NEAR, _LIKE = 5, 0.75  # names, and of 2 that the same name has
-_IN_NAME, _IN_SERVER, _IN_TEXT = 4.0, 2.0, 1.0  # what a word found there counts
+_MIN_STEM = 3  # letters: shorter words match only as they are
+_MAX_NEAR, _MIN_LIKENESS = 5, 0.75  # names; a name's likeness to itself is 2
+_IN_NAME, _IN_SERVER, _IN_TEXT = 4.0, 2.0, 1.0  # weights of a word there
 
 
-def names_only(specs: Sequence[ToolSpec]) -> bool:
+def defers_tools(specs: Sequence[ToolSpec]) -> bool:
     """Return True if a request with these tools only names those of MCP servers."""
-    standing = sum(spec.name in (FIND_TOOLS, CALL_TOOL) for spec in specs)
-    is_large = len(specs) - standing > MAX_WHOLE_TOOLS
-    return is_large and standing > 1 and any(spec.is_mcp for spec in specs)
+    proxies = sum(spec.name in (FIND_TOOLS, CALL_TOOL) for spec in specs)
+    is_large = len(specs) - proxies > MAX_WHOLE_TOOLS
+    return is_large and proxies > 1 and any(spec.is_mcp for spec in specs)
 
 
 def request_tools(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     """Return the tools as a request holds them; among `specs` are the two that stand for MCP servers'."""
-    if not names_only(specs):
+    if not defers_tools(specs):
         return tuple(spec for spec in specs if spec.name not in (FIND_TOOLS, CALL_TOOL))
-    listed = list_tools([spec for spec in specs if spec.is_mcp])
+    tool_list = list_tools([spec for spec in specs if spec.is_mcp])
     return tuple(
-        _with_list(spec, listed) if spec.name == FIND_TOOLS else spec for spec in specs if not spec.is_mcp
+        _with_list(spec, tool_list) if spec.name == FIND_TOOLS else spec for spec in specs if not spec.is_mcp
     )
 
 
-def _with_list(spec: ToolSpec, listed: str) -> ToolSpec:
-    """Return `find_tools` with the list at its argument: a tool's own text may have 1,024 characters only.
+def _with_list(spec: ToolSpec, tool_list: str) -> ToolSpec:
+    """Return `find_tools` with the list in the description of its argument.
 
-    So says the API of OpenAI; that of an argument has no limit anywhere.
+    OpenAI limits the description of a tool to 1,024 characters; nobody limits that of an argument.
     """
     names = spec.parameters["properties"]["names"]
-    names = {**names, "description": f"{names['description']}\n{listed}"}
+    names = {**names, "description": f"{names['description']}\n{tool_list}"}
     properties = {**spec.parameters["properties"], "names": names}
     return msgspec.structs.replace(spec, parameters={**spec.parameters, "properties": properties})
 
@@ -72,8 +72,8 @@ def list_tools(specs: Sequence[ToolSpec]) -> str:
         room -= len(text)
         listed += f"{line if room >= 0 or not text else name}\n"
         if len(listed) > MAX_LIST_CHARS:
-            left = sum(not line.endswith(" and:") for line in whole[number + 1 :])
-            return f"{listed}and {pluralize(left, 'more tool')}: find them by words"
+            rest = sum(not line.endswith(" and:") for line in whole[number + 1 :])
+            return f"{listed}and {pluralize(rest, 'more tool')}: find them by words"
     return listed.rstrip()
 
 
@@ -89,9 +89,9 @@ def tool_line(spec: ToolSpec) -> str:
 
 
 def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
-    """Return the tools that words fit, the best first; a word that few tools have counts for more.
+    """Return the tools that match words, the best first; a word that few tools have counts for more.
 
-    Left out is what fits less than half as well as the best.
+    What matches less than half as well as the best is left out.
     """
     places = [
         [
@@ -101,11 +101,13 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
         ]
         for spec in specs
     ]
-    found_in = Counter(stem for parts in places for stem in {*chain.from_iterable(part[1] for part in parts)})
-    stems = sorted(stem for stem in _stems(query) if found_in[stem])
+    frequency = Counter(
+        stem for parts in places for stem in {*chain.from_iterable(part[1] for part in parts)}
+    )
+    stems = sorted(stem for stem in _stems(query) if frequency[stem])
     scores = [
         sum(
-            math.log(1 + len(specs) / found_in[stem])
+            math.log(1 + len(specs) / frequency[stem])
             * max(weight if stem in part else 0.0 for weight, part in parts)
             for stem in stems
         )
@@ -130,7 +132,7 @@ def _stems(text: str) -> frozenset[str]:
 
 
 def near_names(name: str, names: Collection[str]) -> list[str]:
-    """Return up to five names that are like one that there is not: by their letters, and by their words."""
+    """Return up to five names that are like an unknown one: by their letters, and by their words."""
     stems, end = _stems(name), name.rpartition("__")[2]
 
     def likeness(known: str) -> float:
@@ -138,16 +140,18 @@ def near_names(name: str, names: Collection[str]) -> list[str]:
         letters = SequenceMatcher(None, end, known.rpartition("__")[2]).ratio()
         return letters + len(shared) / len(stems | _stems(known))
 
-    found = {known: likeness(known) for known in names}
-    return [known for known in sorted(names, key=lambda known: -found[known]) if found[known] > _LIKE][:_NEAR]
+    scores = {known: likeness(known) for known in names}
+    return [
+        known for known in sorted(names, key=lambda known: -scores[known]) if scores[known] > _MIN_LIKENESS
+    ][:_MAX_NEAR]
 
 
-class _WrittenCall(msgspec.Struct):
+class _CallToolArguments(msgspec.Struct):
     name: str
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-def as_called(call: ToolCall, tools: Collection[str]) -> ToolCall:
+def unwrap_call(call: ToolCall, tools: Collection[str]) -> ToolCall:
     """Return the call of a tool that a model made by `call_tool`, in a request with `tools`.
 
     One that can't be read, or names no tool, stays what it is.
@@ -155,22 +159,22 @@ def as_called(call: ToolCall, tools: Collection[str]) -> ToolCall:
     if call.name != CALL_TOOL:
         return call
     try:
-        written = msgspec.json.decode(call.arguments, type=_WrittenCall)
-        arguments = bytes(written.arguments).decode()
+        wrapped = msgspec.json.decode(call.arguments, type=_CallToolArguments)
+        arguments = bytes(wrapped.arguments).decode()
         if arguments.startswith('"'):  # an object in quotes, as in the protocol of many servers
             arguments = msgspec.json.decode(arguments, type=str)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return call
-    is_tool = written.name.startswith(MCP_PREFIX) or written.name in {*tools} - {CALL_TOOL}
-    return ToolCall(call.id, written.name, "{}" if arguments == "null" else arguments) if is_tool else call
+    is_tool = wrapped.name.startswith(MCP_PREFIX) or wrapped.name in {*tools} - {CALL_TOOL}
+    return ToolCall(call.id, wrapped.name, "{}" if arguments == "null" else arguments) if is_tool else call
 
 
-def as_sent(request: ModelRequest) -> ModelRequest:
-    """Return a request with the calls of tools that it only names as the model has to make them."""
+def wrap_calls(request: ModelRequest) -> ModelRequest:
+    """Return a request with calls of deferred tools as calls of `call_tool`, as the model made them."""
     if all(spec.name != CALL_TOOL for spec in request.tools):
         return request
     messages = tuple(
-        msgspec.structs.replace(message, calls=tuple(map(_as_written, message.calls)))
+        msgspec.structs.replace(message, calls=tuple(map(_wrap_call, message.calls)))
         if any(call.is_mcp for call in message.calls)
         else message
         for message in request.messages
@@ -178,7 +182,7 @@ def as_sent(request: ModelRequest) -> ModelRequest:
     return msgspec.structs.replace(request, messages=messages)
 
 
-def _as_written(call: ToolCall) -> ToolCall:
+def _wrap_call(call: ToolCall) -> ToolCall:
     if not call.is_mcp:
         return call
     arguments = call.arguments or "{}"
@@ -237,7 +241,7 @@ def _faults_within(schema: dict[str, Any], value: Any, place: str) -> Iterator[s
             and "patternProperties" not in schema
         ):
             near = get_close_matches(name, known, 1)
-            yield f"There is no {names[name]}{f'; {near[0]} is near' if near else ''}."
+            yield f"There is no {names[name]}{f'; did you mean {near[0]}?' if near else '.'}"
 
 
 def _is_a(value: Any, kind: str) -> bool:

@@ -14,9 +14,9 @@ import pytest
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.deferred_tools import MAX_WHOLE_TOOLS
 from helix_desktop.domain.events.conversation import ApprovalGiven, AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
-from helix_desktop.domain.named_tools import MAX_WHOLE_TOOLS
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import ServerDraft
@@ -103,10 +103,10 @@ async def test_a_saved_rule_does_not_run_a_found_tool_that_changed(rig: McpRig) 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (written("mcp__raw__ecco"), "Tools with such names: mcp__raw__echo"),
-        (written("echo"), "Tools with such names: mcp__raw__echo"),
+        (written("mcp__raw__ecco"), "Tools with similar names: mcp__raw__echo"),
+        (written("echo"), "Tools with similar names: mcp__raw__echo"),
         ((CALL_TOOL, {"nam": ECHO}), "It takes name, arguments?"),
-        ((FIND_TOOLS, {"names": ["mcp__raw__ecco"]}), "Tools with such names: mcp__raw__echo"),
+        ((FIND_TOOLS, {"names": ["mcp__raw__ecco"]}), "Tools with similar names: mcp__raw__echo"),
         ((FIND_TOOLS, {"query": "zebra"}), "None of the 56 tools has these words."),
         ((FIND_TOOLS, {}), "None of the 56 tools has these words."),
     ],
@@ -141,7 +141,7 @@ async def test_the_answer_is_bounded_and_in_order(rig: McpRig) -> None:
     found = await tools.run(ToolCall("c0", FIND_TOOLS, '{"query": "the tools with a number"}'))
     *whole, others = found.content.decode().split("\n\n")
     assert [text.partition(":")[0] for text in whole] == [f"mcp__raw__tool_{n:03}" for n in range(5)]
-    assert others.startswith("Others that fit: mcp__raw__tool_005, mcp__raw__tool_006, ")
+    assert others.startswith("Other matches: mcp__raw__tool_005, mcp__raw__tool_006, ")
     assert others.endswith(", mcp__raw__tool_024.")
     best = await tools.run(ToolCall("c0", FIND_TOOLS, '{"query": "tool 007"}'))
     assert best.content.decode().partition(":")[0] == "mcp__raw__tool_007"
@@ -166,7 +166,7 @@ async def test_the_program_names_tools_from_the_41st_on_and_its_settings_say_so(
                 await services.mcp_servers.wait_until_ready(record.id, 60)
                 sent = await names_sent(workspace, server)
                 (status,) = await services.mcp_servers.statuses(record.id)
-                assert status.names_only == (count > MAX_WHOLE_TOOLS)
+                assert status.defers_tools == (count > MAX_WHOLE_TOOLS)
                 if count > MAX_WHOLE_TOOLS:
                     assert sent == [*own[:-1], FIND_TOOLS, CALL_TOOL, own[-1]]
                 else:

@@ -20,8 +20,8 @@ from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.domain.cost import call_cost
+from helix_desktop.domain.deferred_tools import request_tools, search_tools
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolSpec, Usage
-from helix_desktop.domain.named_tools import request_tools, search_tools
 from helix_desktop.mcp.client.exposed_tool import expose_tool
 from helix_desktop.providers import anthropic, openai_chat, openai_responses
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
