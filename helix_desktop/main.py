@@ -135,7 +135,7 @@ def _move_command(in_window: bool) -> Command:
     from helix_desktop.app.data_move import move_data_dir
     from helix_desktop.cli.commands import move_data
 
-    return partial(move_data, move=move_data_dir)
+    return partial(move_data, move_data_dir=move_data_dir)
 
 
 def _demo_command() -> Command:

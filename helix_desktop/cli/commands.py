@@ -145,38 +145,40 @@ def licenses(args: argparse.Namespace) -> int:
 text = TextContext("Command line")
 
 
-def move_data(args: argparse.Namespace, move: Callable[[DataDir, Path, OnProgress], DataDirMove]) -> int:
+def move_data(
+    args: argparse.Namespace, move_data_dir: Callable[[DataDir, Path, OnProgress], DataDirMove]
+) -> int:
     """Move the data directory; keep the old one unless its removal is requested. Raises HelixError."""
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
     data.check_has_data(text("Nothing to move."))
     data.ensure()
     printer = ProgressPrinter()
-    made = move(data, args.folder, printer.update)
-    not_removed = made.remove_old() if args.remove_old else ()
+    move = move_data_dir(data, args.folder, printer.update)
+    not_removed = move.remove_old() if args.remove_old else ()
     data_move = {
-        "to": str(made.target),
-        "from": str(made.source),
-        "files": len(made.files),
-        "size": made.size,
+        "to": str(move.target),
+        "from": str(move.source),
+        "files": len(move.files),
+        "size": move.size,
     }
     if args.json:
         print_out(json.dumps({**data_move, "removed": bool(args.remove_old) and not not_removed}))
         return 0
-    print_out(f"{made.target}  {format_size(made.size)}")
+    print_out(f"{move.target}  {format_size(move.size)}")
     if not_removed:
         print_notice(tr("Couldn't delete {paths}.", paths=tuple(map(str, not_removed))))
     elif not args.remove_old:
         print_err(
             tr.plural(
-                len(made.files),
+                len(move.files),
                 "%n file moved and verified. The old copy is still in {folder}.",
                 "%n files moved and verified. The old copy is still in {folder}.",
-                folder=made.source,
+                folder=move.source,
             )
         )
         print_err(
             tr("You can delete it.")
-            if may_be_deleted(made.source)
-            else tr("Don't delete {file}: it says where the data is now.", file=made.source / POINTER_FILE)
+            if may_be_deleted(move.source)
+            else tr("Don't delete {file}: it says where the data is now.", file=move.source / POINTER_FILE)
         )
     return 0

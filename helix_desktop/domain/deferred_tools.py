@@ -40,7 +40,7 @@ def defers_tools(specs: Sequence[ToolSpec]) -> bool:
 
 
 def request_tools(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
-    """Return the tools as a request holds them; among `specs` are the two that stand for MCP servers'."""
+    """Return the tools as a request holds them; `specs` are all, with `find_tools` and `call_tool`."""
     if not defers_tools(specs):
         return tuple(spec for spec in specs if spec.name not in (FIND_TOOLS, CALL_TOOL))
     tool_list = list_tools([spec for spec in specs if spec.is_mcp])
@@ -62,19 +62,19 @@ def _with_list(spec: ToolSpec, tool_list: str) -> ToolSpec:
 
 def list_tools(specs: Sequence[ToolSpec]) -> str:
     """Return the names of tools, by server, with as many of their lines as there is room for."""
-    whole: list[str] = []
+    lines: list[str] = []
     for server, group in groupby(specs, key=_server):
-        whole += [f"{MCP_PREFIX}{server}__ and:", *map(tool_line, group)]
-    room = MAX_LIST_CHARS - sum(line.index(":") + 2 for line in whole)  # of names alone
-    listed = ""
-    for number, line in enumerate(whole):
+        lines += [f"{MCP_PREFIX}{server}__ and:", *map(tool_line, group)]
+    room = MAX_LIST_CHARS - sum(line.index(":") + 2 for line in lines)  # of names alone
+    shown = ""
+    for number, line in enumerate(lines):
         name, _, text = line.partition(":")
         room -= len(text)
-        listed += f"{line if room >= 0 or not text else name}\n"
-        if len(listed) > MAX_LIST_CHARS:
-            rest = sum(not line.endswith(" and:") for line in whole[number + 1 :])
-            return f"{listed}and {pluralize(rest, 'more tool')}: find them by words"
-    return listed.rstrip()
+        shown += f"{line if room >= 0 or not text else name}\n"
+        if len(shown) > MAX_LIST_CHARS:
+            rest = sum(not line.endswith(" and:") for line in lines[number + 1 :])
+            return f"{shown}and {pluralize(rest, 'more tool')}: find them by words"
+    return shown.rstrip()
 
 
 def _server(spec: ToolSpec) -> str:
@@ -93,7 +93,7 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
 
     What matches less than half as well as the best is left out.
     """
-    places = [
+    fields = [
         [
             (_IN_NAME, _stems(tool_line(spec).partition(":")[0])),
             (_IN_SERVER, _stems(_server(spec))),
@@ -102,7 +102,7 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
         for spec in specs
     ]
     frequency = Counter(
-        stem for parts in places for stem in {*chain.from_iterable(part[1] for part in parts)}
+        stem for parts in fields for stem in {*chain.from_iterable(part[1] for part in parts)}
     )
     stems = sorted(stem for stem in _stems(query) if frequency[stem])
     scores = [
@@ -111,7 +111,7 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
             * max(weight if stem in part else 0.0 for weight, part in parts)
             for stem in stems
         )
-        for parts in places
+        for parts in fields
     ]
     least = max(scores, default=0.0) / 2 or math.inf
     ordered = sorted(range(len(specs)), key=lambda number: -scores[number])

@@ -281,7 +281,7 @@ UNNAMED_CALL = "unnamed_call"
 
 
 class UnknownTool(ToolError):
-    """The agent called a tool that there is not; it is told which there are, and which are named alike."""
+    """The agent called an unknown tool; the error lists the known ones, those with similar names first."""
 
     def __init__(self, name: str, tools: Iterable[str], near: Sequence[str] = ()) -> None:
         what = "The call names no tool." if name == UNNAMED_CALL else f"There is no tool {name[:80]!r}."

@@ -122,7 +122,7 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
     @property
     def is_for_mcp(self) -> bool:
-        """Whether it is sent because of MCP servers: one of their tools, or one that stands for them."""
+        """Whether it is sent because of MCP servers: one of their tools, or what finds or calls them."""
         return self.is_mcp or self.name in (FIND_TOOLS, CALL_TOOL)
 
 

@@ -138,8 +138,8 @@ _ACTIONS = {"accept": "The user accepted", "decline": "The user declined", "canc
 def server_reply_note(question: ServerQuestion, reply: ServerReply | None) -> str:
     """Return for a call's output what its server asked and what came of it, without the values sent."""
     words = "Declined, as no user is there" if reply is None else _ACTIONS[reply.action]
-    filled = ", ".join(name for name, _ in reply.content) if reply is not None else ""
-    return f"[{question.server} asked: {' '.join(question.text.split())} – {words}{filled and f': {filled}'}]"
+    names = ", ".join(name for name, _ in reply.content) if reply is not None else ""
+    return f"[{question.server} asked: {' '.join(question.text.split())} – {words}{names and f': {names}'}]"
 
 
 def decision_text(question: str, reply: QuestionReply) -> str:

@@ -119,38 +119,38 @@ class ForeignServerReader:
                 continue
             yield from _parse_file(raw, _PROJECT_BYTES, file, file.path, root, folders.home)
         for file in user_files(folders):
-            shown = file.path.replace(str(folders.home), "~", 1)
+            path = file.path.replace(str(folders.home), "~", 1)
             try:
                 with open_regular(file.path) as plain:
                     raw = plain.read(_USER_BYTES + 1)
             except OSError as error:
                 if not isinstance(error, _NO_FILE):
-                    yield UnusableServer(shown, "", system_reason(error))
+                    yield UnusableServer(path, "", system_reason(error))
                 continue
-            yield from _parse_file(raw, _USER_BYTES, file, shown, root, folders.home)
+            yield from _parse_file(raw, _USER_BYTES, file, path, root, folders.home)
 
 
 def _parse_file(
-    raw: bytes, limit: int, file: ServerFile, shown: str, root: Path, home: Path
+    raw: bytes, limit: int, file: ServerFile, path: str, root: Path, home: Path
 ) -> Iterator[ForeignServer | UnusableServer]:
-    """Yield the servers in a file that is shown as `shown`; `limit` is in bytes."""
+    """Yield the servers in a file, which is shown as `path`; `limit` is in bytes."""
     if len(raw) > limit:
-        yield UnusableServer(shown, "", text("The file is larger than {limit}.", limit=ByteSize(limit)))
+        yield UnusableServer(path, "", text("The file is larger than {limit}.", limit=ByteSize(limit)))
         return
     try:
         servers = parse_servers(raw, file, root)
     except InvalidInput as error:
-        yield UnusableServer(shown, "", join_sentences(error.what, error.why))
+        yield UnusableServer(path, "", join_sentences(error.what, error.why))
         return
     if len(servers) > MAX_SERVERS:
         why = text("Only the first {count} of its servers are read.", count=MAX_SERVERS)
-        yield UnusableServer(shown, "", why)
+        yield UnusableServer(path, "", why)
     for key, fields in list(servers.items())[:MAX_SERVERS]:
         name = escape_hidden_name(key[:_NAME_CHARS])
         try:
-            yield ForeignServer(_draft(name, fields, root, home), file.program, shown)
+            yield ForeignServer(_draft(name, fields, root, home), file.program, path)
         except InvalidInput as error:
-            yield UnusableServer(shown, name, join_sentences(error.what, error.why, error.fix))
+            yield UnusableServer(path, name, join_sentences(error.what, error.why, error.fix))
 
 
 def _draft(name: str, fields: Mapping[str, Any], root: Path, home: Path) -> ServerDraft:
@@ -179,8 +179,8 @@ def _draft(name: str, fields: Mapping[str, Any], root: Path, home: Path) -> Serv
         secret_headers=(*config.secret_headers, *_references(config.headers)),
         enabled=True,
     )
-    rest = [*command, url, cwd, *config.env.values(), *config.headers.values()]
-    placeholders = dict.fromkeys(match[0] for word in rest for match in _PLACEHOLDER.finditer(word))
+    texts = [*command, url, cwd, *config.env.values(), *config.headers.values()]
+    placeholders = dict.fromkeys(match[0] for word in texts for match in _PLACEHOLDER.finditer(word))
     faults = validate_server(config)
     if placeholders and config.command + config.url:
         faults.pop("reach", None)  # the form looks at it again when they are filled in

@@ -58,12 +58,12 @@ async def _measure() -> list[Figure]:
     delegate = delegate_spec(*parse_description(description_of(DELEGATE, DESCRIPTIONS_DIR)))
     with tempfile.TemporaryDirectory() as folder:
         own = [*make_tools(Path(folder)).specs, delegate]
-    standing = [spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool)]
-    whole, named = (*own, *servers), request_tools((*own, *servers, *standing))
+    tool_search = [spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool)]
+    whole, deferred = (*own, *servers), request_tools((*own, *servers, *tool_search))
     system = split_versions(load_prompts())[0]["system"]
     figures: list[Figure] = []
     for dialect in ("anthropic", "openai chat", "openai responses"):
-        for words, tools in (("all definitions", whole), ("names", named)):
+        for words, tools in (("all definitions", whole), ("names", deferred)):
             sent = _body(dialect, ModelRequest((Message("system", system), Message("user", "Go.")), tools))
             (tokens,) = await counter.count([sent])
             figures.append((f"{dialect}: first request, {len(servers)} tools, {words}", tokens, "tokens"))
@@ -74,8 +74,8 @@ async def _measure() -> list[Figure]:
         info = ModelInfo("p", model, **{name: price for name, price in prices.items() if price})
         for words, tools, adds in (
             ("all definitions", whole, False),
-            ("names, definitions added", named, True),
-            ("names, call_tool", named, False),
+            ("names, definitions added", deferred, True),
+            ("names, call_tool", deferred, False),
         ):
             cost = await _session_cost(counter, info, tools, servers, adds)
             figures.append((f"{model}: {REQUESTS} requests, 3 lookups, {words}", cost, "US dollars"))

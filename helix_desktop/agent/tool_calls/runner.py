@@ -506,7 +506,7 @@ class ToolRunner:
             self._partial_outputs.start(running)
             self._runtime.session.publish(CallOutput(call.id, text))
 
-        allowed = _as_allowed(call, request, self._asker(call))
+        allowed = _as_allowed(call, request, self._make_ask_user(call))
         try:
             result = await self.running_calls.run(running, self._tools.run(allowed, on_output))
         except HelixError as error:
@@ -528,7 +528,7 @@ class ToolRunner:
         if running.is_cut_off:
             raise asyncio.CancelledError
 
-    def _asker(self, call: ToolCall) -> AskUser:
+    def _make_ask_user(self, call: ToolCall) -> AskUser:
         """Return what puts the questions of a call's server to the user, one after the other."""
         session, one_at_a_time = self._runtime.session, asyncio.Lock()
 

@@ -214,7 +214,7 @@ def build_command_parsers() -> tuple[argparse.ArgumentParser, Commands]:
     )
     root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
-    # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a person
+    # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a user
     # may let it end in words of its own, and another data directory would bring another's trust along.
     opening = commands.add_parser(OPEN_COMMAND, prog="helix-desktop")
     opening.add_argument("target", metavar="TARGET")

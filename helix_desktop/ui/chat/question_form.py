@@ -123,7 +123,7 @@ def _parsed(field: FormField, text: str) -> FieldValue:
 def problem(field: FormField, value: FieldValue) -> str:
     """Return why a field can't have a value; empty if it can."""
     if value in (None, "", ()):
-        return tr("This is needed.") if field.is_required else ""
+        return tr("Required.") if field.is_required else ""
     if isinstance(value, str) and field.kind == "text":
         return _text_problem(field, value)
     if isinstance(value, bool) or field.kind in ("choice", "boolean"):

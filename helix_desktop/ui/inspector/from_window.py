@@ -275,8 +275,8 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_for_mcp == (kind == "mcp")]
         texts = [f"{tool.name}\n{tool.description}" for tool in tools]
-        listed = (tool.parameters["properties"]["names"] for tool in tools if tool.name == FIND_TOOLS)
-        texts += [names["description"] for names in listed]
+        arguments = (tool.parameters["properties"]["names"] for tool in tools if tool.name == FIND_TOOLS)
+        texts += [argument["description"] for argument in arguments]
         return "\n\n".join(texts)
     same = (
         item

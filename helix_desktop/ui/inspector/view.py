@@ -299,7 +299,7 @@ class Breakdown(Themed, QWidget):
 class RequestReader(QWidget):
     """A text of the panel, or a whole request in two views, with the way back."""
 
-    left = Signal()
+    back_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -307,7 +307,7 @@ class RequestReader(QWidget):
         self._view = "messages"
         self.page = ContentViewer(wraps=True)
         back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
-        back.clicked.connect(self.left)
+        back.clicked.connect(self.back_requested)
         self._title = TextLine("", 13, 600)
         self._note = label("", "note", wrap=True)
         self._note.setObjectName("request-note")
@@ -426,7 +426,7 @@ class Inspector(Themed, QWidget):
         return self._lazy_reader.get()
 
     def _add_reader(self, reader: RequestReader) -> None:
-        reader.left.connect(self.go_back)
+        reader.back_requested.connect(self.go_back)
         self._stack.addWidget(reader)
         retint(reader, self._theme)
 

@@ -28,7 +28,6 @@ from helix_desktop.domain.files.mention import (
     name_start,
     parse_typed,
 )
-from helix_desktop.domain.mcp_server import ServerResource
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.slash_command import (
     FOLDER_MARK,
@@ -305,7 +304,7 @@ class FileCompletions:
                 key=f"{resource.server} {resource.uri}",
             )
             for resource in self._session.app.mcp_servers.resources(self._session.workspace.id)
-            if all(word in _resource_words(resource) for word in words)
+            if all(word in f"{resource.server} {resource.title} {resource.uri}".casefold() for word in words)
         ][:_MAX_RESOURCES]
 
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
@@ -337,10 +336,6 @@ class FileCompletions:
         newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
         paths = dict.fromkeys(path for event in newest for path in _used_files(event))
         return tuple(paths)[:_RECENT_FILES]
-
-
-def _resource_words(resource: ServerResource) -> str:
-    return f"{resource.server} {resource.title} {resource.uri}".casefold()
 
 
 async def _list_again(index: FileIndex) -> None:

@@ -31,7 +31,7 @@ ECHO = "mcp__raw__echo"
 MANY, RAW_TOOLS = "many=50", 6  # it has six others
 
 
-def written(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+def via_call_tool(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     """Return the call of a tool as the model writes it."""
     return CALL_TOOL, {"name": name, "arguments": arguments}
 
@@ -51,7 +51,7 @@ def answers(agent: AgentRig) -> list[str]:
 async def test_a_found_tool_is_asked_about_recorded_and_run_as_itself(rig: McpRig) -> None:
     """Its schema comes in an answer, so each request begins with the one before it: the cache holds."""
     await rig.start_servers(raw_server(MANY))
-    agent = agent_of(rig, (FIND_TOOLS, {"query": "echo"}), written(ECHO, a=1))
+    agent = agent_of(rig, (FIND_TOOLS, {"query": "echo"}), via_call_tool(ECHO, a=1))
     conversation = await agent.begin()
     await conversation.send("Go.")
     await agent.wait_until(lambda: conversation.asks)
@@ -83,7 +83,7 @@ async def test_a_found_tool_is_asked_about_recorded_and_run_as_itself(rig: McpRi
 async def test_a_saved_rule_does_not_run_a_found_tool_that_changed(rig: McpRig) -> None:
     """What the model read of it before is not what was allowed, nor is it what runs."""
     await rig.start_servers(raw_server(MANY))
-    agent = agent_of(rig, (FIND_TOOLS, {"names": [ECHO]}), written(ECHO, a=1))
+    agent = agent_of(rig, (FIND_TOOLS, {"names": [ECHO]}), via_call_tool(ECHO, a=1))
     await agent.rules.add((await rig.hub.approval(ToolCall("c0", ECHO, "{}"))).rule)
     (rig.root / "reworded").touch()
     os.kill(int(await rig.call_text("mcp__raw__pid")), signal.SIGTERM)
@@ -103,15 +103,15 @@ async def test_a_saved_rule_does_not_run_a_found_tool_that_changed(rig: McpRig) 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (written("mcp__raw__ecco"), "Tools with similar names: mcp__raw__echo"),
-        (written("echo"), "Tools with similar names: mcp__raw__echo"),
+        (via_call_tool("mcp__raw__ecco"), "Tools with similar names: mcp__raw__echo"),
+        (via_call_tool("echo"), "Tools with similar names: mcp__raw__echo"),
         ((CALL_TOOL, {"nam": ECHO}), "It takes name, arguments?"),
         ((FIND_TOOLS, {"names": ["mcp__raw__ecco"]}), "Tools with similar names: mcp__raw__echo"),
         ((FIND_TOOLS, {"query": "zebra"}), "None of the 56 tools has these words."),
         ((FIND_TOOLS, {}), "None of the 56 tools has these words."),
     ],
 )
-async def test_a_name_that_there_is_not_brings_those_that_are_like_it(
+async def test_an_unknown_name_lists_similar_ones(
     rig: McpRig, call: tuple[str, dict[str, Any]], words: str
 ) -> None:
     await rig.start_servers(raw_server(MANY))
@@ -124,9 +124,9 @@ async def test_a_name_that_there_is_not_brings_those_that_are_like_it(
     await agent.assert_consistent()
 
 
-async def test_a_call_without_what_its_schema_needs_brings_the_schema_and_asks_nobody(rig: McpRig) -> None:
+async def test_a_call_with_wrong_arguments_gets_the_schema_and_asks_nobody(rig: McpRig) -> None:
     await rig.start_servers(raw_server(MANY, "typed"))
-    agent = agent_of(rig, written(ECHO, txt="x"))
+    agent = agent_of(rig, via_call_tool(ECHO, txt="x"))
     await (await agent.begin()).send("Go.")
     await agent.wait_until_idle()
     (answer,) = answers(agent)
@@ -147,7 +147,7 @@ async def test_the_answer_is_bounded_and_in_order(rig: McpRig) -> None:
     assert best.content.decode().partition(":")[0] == "mcp__raw__tool_007"
 
 
-async def test_the_program_names_tools_from_the_41st_on_and_its_settings_say_so(tmp_path: Path) -> None:
+async def test_tools_of_servers_are_deferred_from_the_41st_on_and_settings_say_so(tmp_path: Path) -> None:
     """Its own tools count, too, and so does the one that starts subagents."""
     data, project = DataDir(tmp_path / "data"), tmp_path / "shop"
     data.ensure()

@@ -23,6 +23,7 @@ from helix_desktop.mcp.client.servers import Hub, ServerContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.words.errors import error_text
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
 from tests.support.mcp.raw_http_server import RawHttpServer
 from tests.support.memory_keychain import MemoryKeychain
@@ -265,8 +266,7 @@ async def test_a_refused_sign_in_says_why(
     server.authorization.consent = answer
     with pytest.raises(HelixError) as caught:
         await app.sign_in()
-    error = caught.value
-    assert expected in " ".join(filter(None, (error.what, error.why, error.fix)))
+    assert expected in error_text(caught.value)
     assert (await app.status()).is_signed_in is False
 
 
@@ -319,8 +319,7 @@ async def test_a_server_leads_a_sign_in_nowhere_else(
     server.authorization.metadata = metadata
     with pytest.raises(HelixError) as caught:
         await app.sign_in()
-    error = caught.value
-    assert expected in " ".join(filter(None, (error.what, error.why, error.fix)))
+    assert expected in error_text(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
         assert QApplication.focusWidget() is form.line("field:0")
         QTest.mouseClick(card.accept, Qt.MouseButton.LeftButton)
-        assert form.errors() == {"field:0": "This is needed.", "field:3": "This is needed."}
+        assert form.errors() == {"field:0": "Required.", "field:3": "Required."}
         QTest.keyClicks(form.line("field:0"), "x")
         assert form.errors()["field:0"] == "At least 2 characters."
         QTest.keyClicks(form.line("field:0"), "y")

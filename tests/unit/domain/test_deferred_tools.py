@@ -34,7 +34,7 @@ from helix_desktop.tools.tool import spec_of
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 OPEN: dict[str, Any] = {"type": "object", "properties": {}}
-STANDING = tuple(spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool))
+TOOL_SEARCH = tuple(spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool))
 PAIRS = [
     (verb, noun)
     for verb in ("create", "list", "get", "update", "delete")
@@ -61,14 +61,14 @@ def own(count: int) -> list[ToolSpec]:
 
 
 @pytest.mark.parametrize("count", [0, 20, MAX_WHOLE_TOOLS - 1])
-def test_up_to_40_tools_are_sent_whole_and_nothing_stands_for_them(count: int) -> None:
+def test_up_to_40_tools_are_sent_whole(count: int) -> None:
     specs = (*own(count), *server_tools("hub")[: MAX_WHOLE_TOOLS - count])
-    assert request_tools((*specs, *STANDING)) == specs
+    assert request_tools((*specs, *TOOL_SEARCH)) == specs
 
 
-def test_with_41_tools_those_of_servers_are_only_named() -> None:
+def test_with_41_tools_those_of_servers_are_deferred() -> None:
     ours, servers = own(20), server_tools("hub")[:21]
-    sent = request_tools((*ours, *servers, *STANDING))
+    sent = request_tools((*ours, *servers, *TOOL_SEARCH))
     assert [spec.name for spec in sent] == [*(spec.name for spec in ours), FIND_TOOLS, CALL_TOOL]
     assert list(sent[:20]) == ours
     listed = sent[20].parameters["properties"]["names"]["description"]
@@ -80,10 +80,10 @@ def test_with_41_tools_those_of_servers_are_only_named() -> None:
 def test_the_list_is_bounded_and_says_what_it_leaves_out() -> None:
     """First lines go, then names."""
     many = [server_tool(f"s{n}", f"tool_{n}_{k}", "Does it " * 9) for n in range(20) for k in range(300)]
-    (found,) = (spec for spec in request_tools((*many, *STANDING)) if spec.name == FIND_TOOLS)
+    (found,) = (spec for spec in request_tools((*many, *TOOL_SEARCH)) if spec.name == FIND_TOOLS)
     listed = found.parameters["properties"]["names"]["description"]
     assert "\ntool_0_0\n" in listed
-    few = request_tools((*many[:2_000], *STANDING))[0].parameters["properties"]["names"]["description"]
+    few = request_tools((*many[:2_000], *TOOL_SEARCH))[0].parameters["properties"]["names"]["description"]
     assert "\ntool_0_0: Does it" in few
     assert "\ntool_6_199" in few
     assert len(listed) <= MAX_LIST_CHARS + 200
@@ -131,7 +131,7 @@ NAME = "mcp__hub__create_issue"
         ({"name": NAME}, "{}"),
     ],
 )
-def test_a_written_call_is_that_of_the_tool(written: dict[str, Any], arguments: str) -> None:
+def test_call_tool_becomes_the_call_of_the_tool(written: dict[str, Any], arguments: str) -> None:
     call = unwrap_call(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
     assert call == ToolCall("c1", NAME, arguments)
 
@@ -139,7 +139,7 @@ def test_a_written_call_is_that_of_the_tool(written: dict[str, Any], arguments: 
 @pytest.mark.parametrize(
     "written", ["", "[]", '{"name": 3}', '{"name": "call_tool"}', '{"name": "mcp__a', '{"n']
 )
-def test_what_names_no_tool_stays_as_it_was_written(written: str) -> None:
+def test_a_call_of_no_known_tool_stays_as_it_is(written: str) -> None:
     call = ToolCall("c1", CALL_TOOL, written)
     assert unwrap_call(call, {CALL_TOOL, "own_1"}) == call
 
@@ -152,7 +152,7 @@ def test_our_own_tools_may_be_called_so_too() -> None:
 @pytest.mark.parametrize("arguments", ['{"a": "\\u00e9 \\" b", "c": [1.50]}', "", "cut off {", '"text"'])
 def test_a_call_is_sent_as_the_model_has_to_make_it(arguments: str) -> None:
     calls = (ToolCall("c1", NAME, arguments), ToolCall("c2", "own_1", "{}"))
-    request = ModelRequest((Message("user", "Go."), Message("assistant", "", calls)), STANDING)
+    request = ModelRequest((Message("user", "Go."), Message("assistant", "", calls)), TOOL_SEARCH)
     sent = wrap_calls(request).messages[1].calls
     assert sent[1] == calls[1]
     written = json.loads(sent[0].arguments)
@@ -215,7 +215,7 @@ def test_what_is_sent_back_is_what_the_model_wrote() -> None:
         "content": [thinking, block],
     }
     messages = (Message("user", "Go."), Message("assistant", "", (call,), verbatim=kept))
-    request = wrap_calls(ModelRequest(messages, STANDING))
+    request = wrap_calls(ModelRequest(messages, TOOL_SEARCH))
     body = json.loads(encode_request(ModelInfo("p", "m"), request, max_output_tokens=100).body)
     assert body["messages"][1]["content"] == [thinking, block]
     kept = {"dialect": "openai", "provider": "p", "message": {"role": "assistant", "content": None}}

@@ -289,9 +289,9 @@ class ServerForm(Themed, Form):
         faults = validate_server(parsed.config, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
         for name in self.fields:
-            left = next((each for each in self._placeholders if each in get(name)), "")
-            if left:
-                faults[name] = text("Replace {placeholder} with its value.", placeholder=left)
+            unfilled = next((each for each in self._placeholders if each in get(name)), "")
+            if unfilled:
+                faults[name] = text("Replace {placeholder} with its value.", placeholder=unfilled)
             self.show_error(name, translate(faults.get(name, "")))
         return None if any(faults.values()) else parsed
 

@@ -24,7 +24,7 @@ from tests.support.rewrite_histories import place_observations
 
 TODO = Observation(1_000, 1, "Tests of the parser are still to write", (3,))
 RULE = Observation(2_000, 1, "Never push to main", (3, 5))
-STANDING = (RULE, TODO)
+TOOL_SEARCH = (RULE, TODO)
 
 
 def note(text: str, *sources: int) -> Observation:
@@ -34,7 +34,7 @@ def note(text: str, *sources: int) -> Observation:
 
 def test_a_note_ends_a_known_fact_by_its_number() -> None:
     """The fact is over; the note says what it was and how it ended."""
-    notes, ended = end_observations((note("Over: known 2, written and pass", 90),), STANDING)
+    notes, ended = end_observations((note("Over: known 2, written and pass", 90),), TOOL_SEARCH)
     assert ended == (TODO,)
     assert [each.text for each in notes] == [
         'Over: "Tests of the parser are still to write": written and pass'
@@ -43,14 +43,14 @@ def test_a_note_ends_a_known_fact_by_its_number() -> None:
 
 def test_a_note_ends_a_known_fact_by_a_common_entry_and_its_words() -> None:
     """An entry alone is not enough: two facts may come from one message."""
-    _, ended = end_observations((note("Over: the tests of the parser are written", 3, 90),), STANDING)
+    _, ended = end_observations((note("Over: the tests of the parser are written", 3, 90),), TOOL_SEARCH)
     assert ended == (TODO,)
 
 
 def test_a_note_that_ends_nothing_known_stays_a_note() -> None:
     """A wrong number, a number in the text of a fact, or none: nothing ends, nothing is lost."""
     texts = ("Over: known 7", "It is over 2 MB", "Over: something else", "The parser of known 2 works")
-    notes, ended = end_observations(tuple(note(text, 90) for text in texts), STANDING)
+    notes, ended = end_observations(tuple(note(text, 90) for text in texts), TOOL_SEARCH)
     assert ended == ()
     assert [each.text for each in notes] == [*texts]
 
@@ -107,7 +107,7 @@ def test_undoing_the_later_observations_brings_the_fact_back() -> None:
         simulator.step("Done.", 0)
     tokens = count_tokens(observation.observation_bullet(TODO))
     seqs = []
-    for after, facts, over in ((1, STANDING, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
+    for after, facts, over in ((1, TOOL_SEARCH, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
         later = ObservationsMade(
             after, after + 6, facts, (), "", "d" * 64, 0, 60, 400, 4, "m",
             over=tuple(EndedObservation(fact, tokens) for fact in over),
