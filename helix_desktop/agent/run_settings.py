@@ -95,7 +95,7 @@ class RunSettings:
         self._roles = roles.map_models(self._wrap_model)
 
     def _wrap_model(self, model: Model) -> Model:
-        """Return the model with the trust check, the images it may see, and tools that are only named."""
+        """Return the model with the trust check, the images it may see, and deferred tools."""
         trusted = TrustGatedModel(model, self._services.is_trusted)
         return DeferredToolsModel(ImageLoadingModel(trusted, self._services.store))
 

@@ -478,16 +478,16 @@ class ServerActor:
     async def get_prompt(self, prompt: ServerPrompt, arguments: dict[str, str]) -> FilledPrompt:
         """Return a prompt filled in. Raises InvalidInput."""
         offers = importlib.import_module("helix_desktop.mcp.client.offers")
-        fetched = await self._fetch(lambda session: offers.get_prompt(session, prompt, arguments))
-        assert isinstance(fetched, FilledPrompt)
-        return fetched
+        filled_prompt: FilledPrompt = await self._fetch(
+            lambda session: offers.get_prompt(session, prompt, arguments)
+        )
+        return filled_prompt
 
     async def read_resource(self, resource: ServerResource) -> bytes:
         """Return the bytes of a resource. Raises InvalidInput."""
         offers = importlib.import_module("helix_desktop.mcp.client.offers")
-        fetched = await self._fetch(lambda session: offers.read_resource(session, resource))
-        assert isinstance(fetched, bytes)
-        return fetched
+        data: bytes = await self._fetch(lambda session: offers.read_resource(session, resource))
+        return data
 
     async def _fetch(self, fetch: Callable[[ClientSession], Awaitable[Any]]) -> Any:
         """Fetch what the user wants of the server, within the time that a call has. Raises InvalidInput."""

@@ -37,8 +37,8 @@ async def test_both_count_only_names_where_a_request_holds_no_more(rig: McpRig) 
     conversation = await agent.begin()
     (row,) = (item for item in conversation.window.items() if item.kind == "mcp")
     whole = await StatusBuilder(agent.counter).build(rig.hub, config)
-    named = await StatusBuilder(agent.counter).build(rig.hub, config, defers_tools=True)
-    assert named.tokens < row.tokens < named.tokens + 500
+    deferred = await StatusBuilder(agent.counter).build(rig.hub, config, defers_tools=True)
+    assert deferred.tokens < row.tokens < deferred.tokens + 500
     assert row.tokens < whole.tokens / 3
     assert tools_cost_text(whole) == f"206 tools · ≈ {format_tokens(whole.tokens)} tokens in each request"
-    assert tools_cost_text(named).startswith("206 tools · only names in requests, ≈ ")
+    assert tools_cost_text(deferred).startswith("206 tools · only names in requests, ≈ ")

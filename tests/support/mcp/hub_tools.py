@@ -14,7 +14,7 @@ from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 
 class HubTools(ScriptedTools):
-    """The tools of real servers, and those that stand for them where a request only names them."""
+    """The tools of real servers, with `find_tools` and `call_tool`."""
 
     def __init__(self, hub: Hub) -> None:
         super().__init__()

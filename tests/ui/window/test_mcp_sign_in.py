@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -16,30 +16,17 @@ from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.settings.mcp.page import ServerCard
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
+from tests.support.window.browser import Browser, use_browser
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
-class Browser(QObject):
-    """Opens addresses in place of the system's browser."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-
-    @Slot(QUrl)
-    def visit(self, url: QUrl) -> None:
-        self.addresses.append(bytes(url.toEncoded().data()).decode())
-
-
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    browser = Browser()
-    QDesktopServices.setUrlHandler("http", browser, "visit")  # type: ignore[arg-type]  # it takes text only
-    yield browser
-    QDesktopServices.unsetUrlHandler("http")
+    with use_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -21,6 +19,7 @@ from helix_desktop.ui.design.buttons import Switch
 from helix_desktop.ui.design.fields import ComboBox
 from tests.support.mcp.mcp_rig import raw_server
 from tests.support.model_servers.chat_server import Call, StreamedReply
+from tests.support.window.browser import use_browser
 from tests.support.window.window_rig import WindowRig, until
 from tests.ui.window.test_mcp_notices import window_with_calls
 
@@ -141,37 +140,14 @@ async def test_a_form_is_declined_and_canceled(qapp: QApplication, tmp_path: Pat
         await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
 
 
-class Browser(QObject):
-    """What opens addresses of the web."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open(self, url: QUrl) -> None:
-        """Open an address."""
-        self.opened.append(url.toString())
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """The browser of the system, for the length of a test."""
-    browser = Browser()
-    QDesktopServices.setUrlHandler("https", browser, "open")  # type: ignore[arg-type]  # takes str only
-    yield browser
-    QDesktopServices.unsetUrlHandler("https")
-
-
-async def test_a_page_is_opened_by_a_click_alone(
-    qapp: QApplication, tmp_path: Path, browser: Browser
-) -> None:
+async def test_a_page_is_opened_by_a_click_alone(qapp: QApplication, tmp_path: Path) -> None:
     """The whole address is on the card before; the server gets the consent."""
-    async with window_with_calls(qapp, tmp_path, raw_server("recent"), asking(PAGE)) as rig:
-        card = await shown_card(rig)
-        assert PAGE["url"] in words_of(card)
-        assert browser.opened == []
-        await press_until_answered(rig, card.accept)
-        await rig.wait_for_turn_end()
-        assert browser.opened == [PAGE["url"]]
-        assert server_got(rig) == {"action": "accept"}
+    with use_browser() as browser:
+        async with window_with_calls(qapp, tmp_path, raw_server("recent"), asking(PAGE)) as rig:
+            card = await shown_card(rig)
+            assert PAGE["url"] in words_of(card)
+            assert browser.addresses == []
+            await press_until_answered(rig, card.accept)
+            await rig.wait_for_turn_end()
+            assert browser.addresses == [PAGE["url"]]
+            assert server_got(rig) == {"action": "accept"}
