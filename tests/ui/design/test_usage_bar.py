@@ -20,14 +20,14 @@ from helix_desktop.words.rewrite_reasons import gauge_compaction_text
 
 
 def test_a_reported_number_is_not_called_an_estimate() -> None:
-    state = GaugeState(19_900, 24_000, False, "reported", "handover in ≈ 500")
-    assert gauge_text(state) == "83 % · 19.9k / 24k · handover in ≈ 500"
+    state = GaugeState(19_900, 24_000, False, "reported", "compaction in ≈ 500")
+    assert gauge_text(state) == "83 % · 19.9k / 24k · compaction in ≈ 500"
 
 
 @pytest.mark.parametrize(
     ("used", "is_managed", "is_on_hold", "text"),
     [
-        (19_900, True, False, "handover in ≈ 500"),
+        (19_900, True, False, "compaction in ≈ 500"),
         (20_400, True, False, "above 85 %"),
         (23_000, True, False, "above 85 %"),
         (23_000, True, True, "paused"),

@@ -302,7 +302,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     page.form.write("handover_at", 0.5)
     find_button(page, "apply_to_workspace").click()
     now = rig.conversation.window.measure()[1]
-    left = f"handover in ≈ {format_tokens(now.window // 2 - now.used)}"
+    left = f"compaction in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
     page.form.write("observe_at", 0.5)
     assert page.form.errors()["observe_at"] == "“Facts from” can't be above “observe_place_at”."
