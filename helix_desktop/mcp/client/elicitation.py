@@ -33,7 +33,7 @@ def read_question(server: str, params: types.ElicitRequestParams) -> ServerQuest
         if parts.scheme not in ("https", "http") or not parts.hostname or len(url) > _MAX_URL:
             raise ValueError("only a web address can be opened")
         if parts.username is not None or re.search(r"[^\x21-\x7e]", url):
-            raise ValueError("the address has a user name, spaces or characters beyond ASCII")
+            raise ValueError("the address has a user name, spaces or signs beyond ASCII")
         return ServerQuestion("", text, server=server, url=url)
     properties = params.requested_schema.get("properties", {})
     required = params.requested_schema.get("required", [])
