@@ -101,13 +101,11 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
         ]
         for spec in specs
     ]
-    frequency = Counter(
-        stem for parts in fields for stem in {*chain.from_iterable(part[1] for part in parts)}
-    )
-    stems = sorted(stem for stem in _stems(query) if frequency[stem])
+    counts = Counter(stem for parts in fields for stem in {*chain.from_iterable(part[1] for part in parts)})
+    stems = sorted(stem for stem in _stems(query) if counts[stem])
     scores = [
         sum(
-            math.log(1 + len(specs) / frequency[stem])
+            math.log(1 + len(specs) / counts[stem])
             * max(weight if stem in part else 0.0 for weight, part in parts)
             for stem in stems
         )
