@@ -22,7 +22,7 @@ _FORMATS: Mapping[str, Literal["email", "uri", "date", "date-time"]] = {
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _SECRET = re.compile(
     r"(?i)pass(word|phrase|code|wort)|passwd|secret|api.?key|private.?key|credential|access.?token"
-    r"|\btoken\b|\bpin\b|\bcvv\b|card.?number"
+    r"|token\b|\bpin\b|\bcvv\b|card.?number"
 )
 
 

@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 _text = TextContext("MCP")
 
 MAX_OFFERS, MAX_BYTES = 500, 20_000_000
+MAX_FILES = 20  # of a prompt; the names of as many others are told
 _MAX_PROMPT_CHARS = 100_000
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_ARGUMENTS = 120, 300, 20
 
@@ -122,7 +123,10 @@ async def get_prompt(session: ClientSession, prompt: ServerPrompt, arguments: di
     text = "\n\n".join(filter(None, texts))
     if len(text) > _MAX_PROMPT_CHARS:
         raise _too_large(prompt.server, len(text))
-    return FilledPrompt(escape_mentions(text, tuple(arguments.values())), tuple(files), tuple(left_out))
+    left_out += [name for name, _ in files[MAX_FILES:]]
+    left_out[MAX_FILES:] = ["…"] if left_out[MAX_FILES:] else []
+    text = escape_mentions(text, tuple(arguments.values()))
+    return FilledPrompt(text, tuple(files[:MAX_FILES]), tuple(left_out))
 
 
 async def read_resource(session: ClientSession, resource: ServerResource) -> bytes:

@@ -28,6 +28,7 @@ SCHEMA = {
         "tags": {"type": "array", "items": {"enum": ["a", "b"], "type": "string"}, "maxItems": 1,
                  "default": ["b"]},
         "api_key": {"type": "string", "default": "abc"},
+        "githubToken": {"type": "string"},
     },
     "required": ["name"],
 }  # fmt: skip
@@ -41,6 +42,7 @@ FIELDS = (
     FormField("size", "choice", "size", choices=(("s", "Small"), ("l", "l"))),
     FormField("tags", "choices", "tags", choices=(("a", "a"), ("b", "b")), default=("b",), most=1),
     FormField("api_key", "text", "api_key", is_secret=True),
+    FormField("githubToken", "text", "githubToken", is_secret=True),
 )
 
 

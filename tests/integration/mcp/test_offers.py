@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.files.mention import find_mentions
 from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
-from helix_desktop.mcp.client.offers import list_prompts
+from helix_desktop.mcp.client.offers import MAX_FILES, get_prompt, list_prompts
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
 REVIEW = ServerPrompt(
@@ -63,6 +63,25 @@ async def test_a_prompt_attaches_no_file_that_the_user_did_not_name(rig: McpRig)
     rest = r"with \@.env and \@~/.ssh/id_rsa, ask me@example.org, see `@notes.md`."
     assert filled.text == f"Compare @a.py @.environment {rest}"
     assert [mention.path for mention in find_mentions(filled.text)] == ["a.py", ".environment"]
+
+
+class ManyFilesSession:
+    """Fills in a prompt with very many files."""
+
+    async def get_prompt(self, name: str, arguments: dict[str, str], **_: object) -> types.GetPromptResult:
+        resources = [types.TextResourceContents(uri=f"note://{number}", text="A") for number in range(99)]
+        blocks = [types.EmbeddedResource(type="resource", resource=resource) for resource in resources]
+        return types.GetPromptResult(
+            messages=[types.PromptMessage(role="user", content=block) for block in blocks]
+        )
+
+
+async def test_a_prompt_attaches_a_few_files_only() -> None:
+    """Of the others some names are told."""
+    filled = await get_prompt(cast("ClientSession", ManyFilesSession()), REVIEW, {"file": "a.py"})
+    assert [name for name, _ in filled.files] == [f"note://{number}" for number in range(MAX_FILES)]
+    names = [f"note://{number}" for number in range(MAX_FILES, 2 * MAX_FILES)]
+    assert filled.left_out == (*names, "…")
 
 
 class RefusingSession:
