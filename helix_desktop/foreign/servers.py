@@ -29,6 +29,8 @@ _VISIBLE = re.compile(r"\S")
 _REFERENCE = re.compile(r"(?:\w+\s+)?\$(?:\{|[A-Za-z_])")
 _KEYS = ("type", "command", "args", "cwd", "url", "serverUrl")
 
+_MAX_DOTS = 100  # of a line: the time for a key with dots grows with the square of their number
+
 REFERENCE = "$"
 """Stands for a value that a file only refers to; an empty text for one that it has."""
 
@@ -78,6 +80,8 @@ def _decode(raw: bytes, path: str) -> dict[str, Any]:
     try:
         content = raw.decode("utf-8-sig")
         if path.endswith(".toml"):
+            if any(line.count(".") > _MAX_DOTS for line in content.splitlines()):
+                raise ValueError(f"A line has more than {_MAX_DOTS} dots")
             return tomllib.loads(content)
         try:
             data = json.loads(content)

@@ -48,11 +48,26 @@ class Mention(NamedTuple):
 
 def find_mentions(text: str) -> tuple[Mention, ...]:
     """Return what a message mentions first, in order; nothing inside Markdown code, and no mail address."""
+    return tuple(islice(_mentions(text), MAX_MENTIONS))
+
+
+def _mentions(text: str) -> Iterator[Mention]:
     if "@" not in text:
-        return ()
+        return
     code = [match.span() for match in _CODE.finditer(text)]
     outside = (match for match in _MENTION.finditer(text) if not _is_inside(match.start(), code))
-    return tuple(islice(filter(None, map(_read, outside)), MAX_MENTIONS))
+    yield from filter(None, map(_read, outside))
+
+
+def escape_mentions(text: str, kept: Sequence[str]) -> str:
+    """Return a text that mentions only what one of `kept` does; any other `@` follows a backslash."""
+    named = {mention[:3] for words in kept for mention in _mentions(words)}
+    parts, at = list[str](), 0
+    for mention in _mentions(text):
+        if mention[:3] not in named:
+            parts += [text[at : mention.start], "\\"]
+            at = mention.start
+    return "".join([*parts, text[at:]])
 
 
 def parse_line_range(text: str) -> tuple[str, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -18,9 +19,10 @@ _MAX_TITLE, _MAX_DESCRIPTION, _MAX_URL = 120, 300, 2_000  # characters
 _FORMATS: Mapping[str, Literal["email", "uri", "date", "date-time"]] = {
     "email": "email", "uri": "uri", "date": "date", "date-time": "date-time",
 }  # fmt: skip
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _SECRET = re.compile(
     r"(?i)pass(word|phrase|code|wort)|passwd|secret|api.?key|private.?key|credential|access.?token"
-    r"|\btoken\b|\bpin\b|\bcvv\b|card.?number"
+    r"|token\b|\bpin\b|\bcvv\b|card.?number"
 )
 
 
@@ -34,6 +36,8 @@ def read_question(server: str, params: types.ElicitRequestParams) -> ServerQuest
             raise ValueError("only a web address can be opened")
         if parts.username is not None or re.search(r"[^\x21-\x7e]", url):
             raise ValueError("the address has a user name, spaces or signs beyond ASCII")
+        if not _HOST.fullmatch(parts.hostname):  # a browser would read %78 and a backslash as something else
+            raise ValueError("the host has signs that no name has")
         return ServerQuestion("", text, server=server, url=url)
     properties = params.requested_schema.get("properties", {})
     required = params.requested_schema.get("required", [])
@@ -116,7 +120,7 @@ def _string_tuple(default: Any) -> FieldValue:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def to_result(reply: ServerReply | None) -> types.ElicitResult:

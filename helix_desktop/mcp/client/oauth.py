@@ -279,7 +279,8 @@ async def sign_in(
 def _flow_failure(error: Exception, host: str, provider: OAuthClientProvider) -> HelixError:
     """Return why a sign-in at the server `host` failed."""
     issuer = urlsplit(provider.context.auth_server_url or "").netloc or host
-    details = sanitize_text(str(error) if isinstance(error, OAuthFlowError) else type(error).__name__, 200)
+    words = str(error) if isinstance(error, OAuthFlowError) else type(error).__name__
+    details = sanitize_text(words.partition(" [type=")[0], 200)  # pydantic goes on with what was sent
     match error:
         case OAuthRegistrationError() if provider.context.oauth_metadata is None:
             return HelixError(_text("{host} doesn't say where to sign in.", host=host), fix=_ADD_KEY)

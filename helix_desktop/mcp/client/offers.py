@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.files.mention import escape_mentions
 from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
 from helix_desktop.domain.slash_command import FOLDER_MARK, MAX_NAME, is_command_name
 from helix_desktop.domain.text_format import format_bytes
@@ -26,6 +27,7 @@ _log = logging.getLogger(__name__)
 _text = TextContext("MCP")
 
 MAX_OFFERS, MAX_BYTES = 500, 20_000_000
+MAX_FILES = 20  # of a prompt; the names of as many others are told
 _MAX_PROMPT_CHARS = 100_000
 _MAX_TITLE, _MAX_DESCRIPTION, _MAX_ARGUMENTS = 120, 300, 20
 
@@ -84,12 +86,15 @@ async def _all_pages(
                 break
             cursor = page.next_cursor
     except Exception as error:  # noqa: BLE001 - whatever is wrong, its tools still work
-        _log.info("MCP server %s does not list what it offers: %s", server, error)
+        _log.info("MCP server %s does not list what it offers: %s", server, type(error).__name__)
     return found[:MAX_OFFERS]
 
 
 async def get_prompt(session: ClientSession, prompt: ServerPrompt, arguments: dict[str, str]) -> FilledPrompt:
-    """Return a prompt with its arguments filled in. Raises MCPError, InvalidInput."""
+    """Return a prompt with its arguments filled in; it mentions only files that these do.
+
+    Raises MCPError, InvalidInput.
+    """
 
     async def send(responses: types.InputResponses | None, state: str | None) -> Any:
         return await session.get_prompt(
@@ -118,7 +123,10 @@ async def get_prompt(session: ClientSession, prompt: ServerPrompt, arguments: di
     text = "\n\n".join(filter(None, texts))
     if len(text) > _MAX_PROMPT_CHARS:
         raise _too_large(prompt.server, len(text))
-    return FilledPrompt(text, tuple(files), tuple(left_out))
+    left_out += [name for name, _ in files[MAX_FILES:]]
+    left_out[MAX_FILES:] = ["…"] if left_out[MAX_FILES:] else []
+    text = escape_mentions(text, tuple(arguments.values()))
+    return FilledPrompt(text, tuple(files[:MAX_FILES]), tuple(left_out))
 
 
 async def read_resource(session: ClientSession, resource: ServerResource) -> bytes:

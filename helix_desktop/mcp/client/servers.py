@@ -70,6 +70,7 @@ _text = TextContext("MCP")
 START_TIMEOUT_S = 120.0  # for a program to be ready; the first run of npx or uvx downloads it
 URL_START_TIMEOUT_S = 20.0  # for a server at a URL: nothing is downloaded
 MAX_CALL_S = 1800.0  # a call that reports progress is ended after that nevertheless
+MAX_QUESTIONS = 20  # that a call may ask the user; more are declined unasked
 _READY_TIMEOUT_S = 15.0  # how long a call waits for a server that is being restarted
 _RETRY_DELAYS_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
 _MAX_ATTEMPTS = 10  # in a row; then only the user or a call starts it again
@@ -165,6 +166,7 @@ class _OpenCall:
     def __init__(self, on_output: OutputCallback, ask: AskUser | None, quiet_s: float) -> None:
         self.on_output, self._ask, self._quiet_s = on_output, ask, quiet_s
         self.limit, self.quiet = asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s)
+        self._left_s = MAX_CALL_S  # of the limit, while it is paused
         self._questions: set[asyncio.Task[ServerReply | None]] = set()
         self.notes: list[str] = []
         """What the server asked, and what came of it."""
@@ -176,17 +178,24 @@ class _OpenCall:
 
     def pause(self) -> None:
         if not (self.limit.expired() or self.quiet.expired()):
+            if (ends_at_s := self.limit.when()) is not None:
+                self._left_s = ends_at_s - asyncio.get_running_loop().time()
             self.limit.reschedule(None)
             self.quiet.reschedule(None)
 
     def go_on(self) -> None:
         if not (self._questions or self.limit.expired() or self.quiet.expired()):
             now_s = asyncio.get_running_loop().time()
-            self.limit.reschedule(self.limit.when() or now_s + MAX_CALL_S)
+            self.limit.reschedule(self.limit.when() or now_s + self._left_s)
             self.quiet.reschedule(now_s + self._quiet_s)
 
     async def ask(self, question: ServerQuestion) -> ServerReply | None:
-        """Return the user's reply; None if no user is there. It is canceled if the call ends before."""
+        """Return the user's reply; None if no user is there, or the call has asked too often.
+
+        It is canceled if the call ends before.
+        """
+        if len(self.notes) + len(self._questions) >= MAX_QUESTIONS:
+            return None
         if self._ask is None:
             reply: ServerReply | None = None
         else:

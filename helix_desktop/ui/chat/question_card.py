@@ -503,7 +503,9 @@ class QuestionCards(QObject):
 
     def card_for(self, row: QuestionRow, style: ChatStyle) -> QuestionFrame:
         card = self._cards.get(row.key)
-        if card is not None:
+        if isinstance(card, ServerQuestionCard) and card.question != row.question:  # the next one of its call
+            self.drop(row.key)
+        elif card is not None:
             card.show_row(row, style)
             return card
         kind = ServerQuestionCard if isinstance(row.question, ServerQuestion) else QuestionCard

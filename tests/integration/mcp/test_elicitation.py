@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.question import FormField, ServerQuestion, ServerReply
+from helix_desktop.mcp.client import servers
+from helix_desktop.mcp.client.servers import MAX_QUESTIONS
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
 ASK, DEPLOY = "mcp__raw__ask", "mcp__made__deploy"
@@ -18,12 +21,14 @@ SCHEMA = {
         "name": {"type": "string", "title": "Full\u200b name", "minLength": 2, "default": "Ada"},
         "mail": {"type": "string", "format": "email"},
         "copies": {"type": "integer", "minimum": 1, "maximum": 9, "default": 2},
+        "huge": {"type": "integer", "maximum": 10**400},
         "fast": {"type": "boolean", "default": True},
         "color": {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]},
         "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l"}]},
         "tags": {"type": "array", "items": {"enum": ["a", "b"], "type": "string"}, "maxItems": 1,
                  "default": ["b"]},
         "api_key": {"type": "string", "default": "abc"},
+        "githubToken": {"type": "string"},
     },
     "required": ["name"],
 }  # fmt: skip
@@ -31,11 +36,13 @@ FIELDS = (
     FormField("name", "text", "Full name", is_required=True, default="Ada", least=2),
     FormField("mail", "text", "mail", format="email"),
     FormField("copies", "integer", "copies", default=2, least=1, most=9),
+    FormField("huge", "integer", "huge"),
     FormField("fast", "boolean", "fast", default=True),
     FormField("color", "choice", "color", choices=(("r", "Red"), ("g", "Green"))),
     FormField("size", "choice", "size", choices=(("s", "Small"), ("l", "l"))),
     FormField("tags", "choices", "tags", choices=(("a", "a"), ("b", "b")), default=("b",), most=1),
     FormField("api_key", "text", "api_key", is_secret=True),
+    FormField("githubToken", "text", "githubToken", is_secret=True),
 )
 
 
@@ -119,7 +126,8 @@ async def test_the_row_says_when_the_page_is_done(rig: McpRig) -> None:
         form(properties={str(number): {"type": "string"} for number in range(31)}),
         *(
             {"mode": "url", "message": "Go.", "url": url, "elicitationId": "e1"}
-            for url in ("file:///etc/passwd", "https://good.org@bad.org/", "https://bad.org/\u202e", "https://b\u00fccher.de/")
+            for url in ("file:///etc/passwd", "https://good.org@bad.org/", "https://bad.org/\u202e", "https://b\u00fccher.de/",
+                        "https://%78n--bcher-kva.de/", "https://bad.org\\.good.org/")
         ),
     ],
 )  # fmt: skip
@@ -151,6 +159,25 @@ async def test_a_call_that_waits_for_the_user_does_not_time_out(rig: McpRig) -> 
 
     result = await rig.call_asking(ASK, slow_user, method="elicitation/create", params=form())
     assert json.loads(result.content.decode().partition("\n\n")[0]) == {"action": "decline"}
+
+
+async def test_a_call_asks_only_so_often(rig: McpRig) -> None:
+    """What it asks after that is declined, and the user doesn't see it."""
+    await rig.start_servers(raw_server())
+    user = User(ServerReply(action="accept"))
+    asking: dict[str, Any] = {"method": "elicitation/create", "params": form(), "times": MAX_QUESTIONS + 1}
+    result = await rig.call_asking(ASK, user, **asking)
+    assert json.loads(result.content.decode().partition("\n\n")[0]) == {"action": "decline"}
+    assert len(user.asked) == MAX_QUESTIONS
+
+
+async def test_questions_do_not_keep_a_call_running(rig: McpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time goes on after each; here, without a user, they take none."""
+    monkeypatch.setattr(servers, "MAX_CALL_S", 0.5)
+    await rig.start_servers(raw_server())
+    asking: dict[str, Any] = {"method": "elicitation/create", "params": form(), "times": 1_000_000}
+    with pytest.raises(ToolError, match="did not answer"):
+        await asyncio.wait_for(rig.call_asking(ASK, User(None), **asking), 20)
 
 
 async def test_a_question_ends_with_its_call(rig: McpRig) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import mcp_types as types
 import pytest
+from mcp.client import ClientSession
+from mcp.shared.exceptions import MCPError
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.files.mention import find_mentions
 from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
+from helix_desktop.mcp.client.offers import MAX_FILES, get_prompt, list_prompts
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
 REVIEW = ServerPrompt(
@@ -46,6 +53,51 @@ async def test_a_prompt_is_filled_in_without_what_cannot_be_seen(rig: McpRig) ->
     assert filled == FilledPrompt("Review a.py. Be strict.")
     with pytest.raises(InvalidInput, match="made didn't answer"):
         await rig.actor("made").get_prompt(REVIEW, {})
+
+
+async def test_a_prompt_attaches_no_file_that_the_user_did_not_name(rig: McpRig) -> None:
+    """What it mentions by itself is only text; a mention in what the user typed counts."""
+    await start(rig)
+    prompt = next(prompt for prompt in rig.hub.prompts if prompt.name == "curious")
+    filled = await rig.actor("made").get_prompt(prompt, {"file": "@a.py @.environment"})
+    rest = r"with \@.env and \@~/.ssh/id_rsa, ask me@example.org, see `@notes.md`."
+    assert filled.text == f"Compare @a.py @.environment {rest}"
+    assert [mention.path for mention in find_mentions(filled.text)] == ["a.py", ".environment"]
+
+
+class ManyFilesSession:
+    """Fills in a prompt with very many files."""
+
+    async def get_prompt(self, name: str, arguments: dict[str, str], **_: object) -> types.GetPromptResult:
+        resources = [types.TextResourceContents(uri=f"note://{number}", text="A") for number in range(99)]
+        blocks = [types.EmbeddedResource(type="resource", resource=resource) for resource in resources]
+        return types.GetPromptResult(
+            messages=[types.PromptMessage(role="user", content=block) for block in blocks]
+        )
+
+
+async def test_a_prompt_attaches_a_few_files_only() -> None:
+    """Of the others some names are told."""
+    filled = await get_prompt(cast("ClientSession", ManyFilesSession()), REVIEW, {"file": "a.py"})
+    assert [name for name, _ in filled.files] == [f"note://{number}" for number in range(MAX_FILES)]
+    names = [f"note://{number}" for number in range(MAX_FILES, 2 * MAX_FILES)]
+    assert filled.left_out == (*names, "…")
+
+
+class RefusingSession:
+    """Lists no prompts, and says so with what it was sent."""
+
+    server_capabilities = types.ServerCapabilities(prompts=types.PromptsCapability())
+
+    async def list_prompts(self, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
+        raise MCPError(-32603, "Bearer s3cret is not enough")
+
+
+async def test_what_a_server_says_of_an_error_gets_into_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    """It may repeat a token, or be content."""
+    caplog.set_level("INFO")
+    assert await list_prompts("made", cast("ClientSession", RefusingSession())) == ()
+    assert caplog.messages == ["MCP server made does not list what it offers: MCPError"]
 
 
 async def test_a_resource_is_read_and_one_that_is_gone_is_said(rig: McpRig) -> None:

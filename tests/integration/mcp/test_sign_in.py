@@ -270,6 +270,14 @@ async def test_a_refused_sign_in_says_why(
     assert (await app.status()).is_signed_in is False
 
 
+async def test_a_broken_registration_shows_no_secret_of_it(app: App, server: GuardedServer) -> None:
+    server.authorization.registered = {"client_secret": "s3cret"}
+    with pytest.raises(HelixError, match="doesn't let Helix Desktop sign in") as caught:
+        await app.sign_in()
+    assert "client_id Field required." in " ".join(str(caught.value).split())
+    assert "s3cret" not in str(caught.value)
+
+
 async def test_an_answer_that_is_not_for_this_sign_in_changes_nothing(app: App) -> None:
     def open_browser(address: str) -> None:
         query = parse_qs(urlsplit(address).query)

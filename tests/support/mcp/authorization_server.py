@@ -31,6 +31,8 @@ class AuthorizationServer:
     life_s: int = 3600
     consent: dict[str, str] | None = None
     """What the browser is sent back with instead of a code."""
+    registered: dict[str, Any] | None = None
+    """What a client gets instead of its registration."""
     requests: list[str] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     refresh_tokens: set[str] = field(default_factory=set)
@@ -64,7 +66,8 @@ class AuthorizationServer:
                     **self.metadata,
                 })  # fmt: skip
             case "/register":
-                return _json({**json.loads(body), "client_id": secrets.token_urlsafe(8)}, "201 Created")
+                client = {**json.loads(body), "client_id": secrets.token_urlsafe(8)}
+                return _json(self.registered or client, "201 Created")
             case "/authorize":
                 request = {name: values[0] for name, values in query.items()}
                 code = secrets.token_urlsafe(8)

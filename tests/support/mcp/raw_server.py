@@ -85,7 +85,7 @@ def ask_client(method: str, params: dict[str, Any]) -> Any:
 
 def handle_call(params: dict[str, Any], request_id: Any) -> None:
     """Answer a call, if it is to be answered."""
-    name, arguments = params["name"], params.get("arguments") or {}
+    name, arguments, text = params["name"], params.get("arguments") or {}, ""
     if name == "hang":
         with open("hanging", "w", encoding="utf-8"):
             pass
@@ -93,7 +93,8 @@ def handle_call(params: dict[str, Any], request_id: Any) -> None:
             time.sleep(1)
         return
     if name == "ask":
-        text = json.dumps(ask_client(arguments["method"], arguments.get("params", {})))
+        for _ in range(arguments.get("times", 1)):
+            text = json.dumps(ask_client(arguments["method"], arguments.get("params", {})))
         if "then" in arguments:
             send(**arguments["then"])
     elif name == "big":

@@ -89,6 +89,10 @@ def build_server(say_description: str | None = None) -> MCPServer:
         return f"Review {file}.\u200b Be {tone}."
 
     @server.prompt()
+    def curious(file: str) -> str:
+        return f"Compare {file} with @.env and @~/.ssh/id_rsa, ask me@example.org, see `@notes.md`."
+
+    @server.prompt()
     def menu() -> str:
         return "/quit"
 

@@ -12,11 +12,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.ui.chat.actions import StopCall
-from helix_desktop.ui.chat.question_card import ServerQuestionCard
+from helix_desktop.ui.chat.question_card import QuestionCards, ServerQuestionCard
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
+from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.buttons import Switch
 from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.mcp.mcp_rig import raw_server
 from tests.support.model_servers.chat_server import Call, StreamedReply
 from tests.support.window.browser import use_browser
@@ -138,6 +142,19 @@ async def test_a_form_is_declined_and_canceled(qapp: QApplication, tmp_path: Pat
         await shown_card(rig)
         rig.perform(StopCall("c1"))
         await until(lambda: not rig.rows(QuestionRow), "the card goes with the call")
+
+
+def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -> None:
+    """It is opened and sent what its own card says, also if the one before was still there."""
+    cards, key = QuestionCards(), RowKey(call_id="c1", part="approval")
+    urls = "https://example.org/", "https://other.example/"
+    for url in urls:
+        question = ServerQuestion("c1", f"Open {url}", server="raw", url=url)
+        card = cards.card_for(QuestionRow(key, question), ChatStyle(LIGHT))
+        shown = [part.text().replace("\u200b", "") for part in card.findChildren(QLabel)]
+        assert {url, f"Open {url}"} <= set(shown)
+        assert cards.card_for(QuestionRow(key, question, "1 of 2"), ChatStyle(LIGHT)) is card
+    cards.clear()
 
 
 async def test_a_page_is_opened_by_a_click_alone(qapp: QApplication, tmp_path: Path) -> None:

@@ -68,6 +68,13 @@ def test_a_hostile_file_takes_no_long_time(unit: str) -> None:
     assert time.perf_counter() - begin < 5, "it would take hours"
 
 
+def test_a_key_of_very_many_parts_is_not_read() -> None:
+    """The time for it grows with their square: a file of 1 MB would take minutes."""
+    with pytest.raises(InvalidInput, match="A line has more than 100 dots"):
+        parse(f"a{'.a' * 101} = 1", CODEX)
+    assert parse(f'[mcp_servers.x]\ncommand = "a{".a" * 99}"', CODEX)["x"]["command"].startswith("a.a")
+
+
 def test_comments_and_last_commas_of_vs_code() -> None:
     """Those in strings stay; an error names the line in the file."""
     found = parse(
