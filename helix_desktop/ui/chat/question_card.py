@@ -190,7 +190,7 @@ class AskCard(QWidget):
         self._row, self._chat_style = row, style
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
-        self._text = label(breakable(escape_invisible(translate(row.question.text))), wrap=True)
+        self._text = label(escape_invisible(translate(row.question.text)), wrap=True)
         self._text.setObjectName("question_text")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
@@ -206,6 +206,7 @@ class AskCard(QWidget):
     def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
         self._row, self._chat_style = row, style
         self._title.setText(_title(row))
+        self.setAccessibleName(_title(row))
         asker = ellipsize(" ".join(escape_invisible(row.question.subagent_title).split()), _ASKER)
         self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
         self._asker.setVisible(bool(asker))
@@ -438,8 +439,8 @@ class ServerCard(AskCard):
             parts = [self.form.widget, label(hint, "faint", wrap=True)]
         if self._url:
             host = urlsplit(self._url).hostname or ""
-            parts.append(label(breakable(host), "strong", wrap=True))
-            parts.append(label(breakable(self._url), "muted", wrap=True))
+            parts.append(label(host, "strong", wrap=True))
+            parts.append(label(self._url, "muted", wrap=True))
             if "xn--" in host:
                 parts.append(label(tr("Letters of this address may imitate others."), "error", wrap=True))
             parts.append(label(tr("Check the address before you open it."), "faint", wrap=True))

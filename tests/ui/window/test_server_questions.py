@@ -79,8 +79,7 @@ async def press_until_answered(rig: WindowRig, button: QWidget, key: Qt.Key | No
 
 
 def words_of(card: ServerCard) -> list[str]:
-    """The texts on a card, without the signs that let them break."""
-    return [part.text().replace("\u200b", "") for part in card.findChildren(QLabel) if part.isVisible()]
+    return [part.text() for part in card.findChildren(QLabel) if part.isVisible()]
 
 
 def server_got(rig: WindowRig) -> dict[str, Any]:
