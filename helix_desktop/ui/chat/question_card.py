@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLineEdit, QSizePolicy, QWidget
 
@@ -212,6 +212,13 @@ class AskCard(QWidget):
         self._asker.setVisible(bool(asker))
         set_style_sheet(self, _style(style))
         retint(self, style.theme)
+
+    def event(self, event: QEvent) -> bool:
+        """Ask for another height where the parts need one: fields learn theirs when they are first shown."""
+        is_done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self._height_for(self.width()) != self.height():
+            self._cards.resized.emit(self._row.key)
+        return is_done
 
     def fit(self, width: int) -> int:
         """Take a width and the height that it needs then; return that, pixels."""

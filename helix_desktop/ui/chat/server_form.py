@@ -33,6 +33,9 @@ class ServerForm:
         self._draft = Draft({name: _first_value(field) for name, field in self._fields.items()})
         shown = [_shown_field(name, field) for name, field in self._fields.items()]
         self.widget = Form(shown, self._draft, is_dialog=bool(shown), gap=6)
+        for name, field in self._fields.items():
+            if field.kind == "boolean":  # else it would be read as "Yes" alone
+                self.widget.controls[name].setAccessibleName(escape_invisible(field.title))
 
     def check(self) -> bool:
         """Say at each field why it can't be sent, and go to the first; return True if all can."""

@@ -99,6 +99,10 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
         assert rig.chat.question_card is None
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
         assert QApplication.focusWidget() is form.line("field:0")
+        QTest.keyClick(form.line("field:0"), Qt.Key.Key_Escape)
+        assert rig.composer.editor.hasFocus()
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
+        assert QApplication.focusWidget() is form.line("field:0")
         QTest.mouseClick(card.accept, Qt.MouseButton.LeftButton)
         assert form.errors() == {"field:0": "This is needed.", "field:3": "This is needed."}
         QTest.keyClicks(form.line("field:0"), "x")
@@ -118,6 +122,7 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
         QTest.keyClick(form.line("field:1"), Qt.Key.Key_End)
         QTest.keyClicks(form.line("field:1"), "@example.org")
         QTest.keyClick(form.line("field:2"), Qt.Key.Key_Backspace)
+        assert form.controls["field:5"].accessibleName() == "As a draft"
         assert form.rows["field:6"].note_text().startswith("Servers must not ask for passwords")
         await press_until_answered(rig, form.line("field:0"), Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
