@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLineEdit, QSizePolicy, QWidget
 
@@ -190,7 +190,7 @@ class QuestionFrame(QWidget):
         self._row, self._chat_style = row, style
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)
-        self._text = label(breakable(escape_invisible(translate(row.question.text))), wrap=True)
+        self._text = label(escape_invisible(translate(row.question.text)), wrap=True)
         self._text.setObjectName("question_text")
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
@@ -206,11 +206,19 @@ class QuestionFrame(QWidget):
     def show_row(self, row: QuestionRow, style: ChatStyle) -> None:
         self._row, self._chat_style = row, style
         self._title.setText(_title(row))
+        self.setAccessibleName(_title(row))
         asker = ellipsize(" ".join(escape_invisible(row.question.subagent_title).split()), _ASKER)
         self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
         self._asker.setVisible(bool(asker))
         set_style_sheet(self, _style(style))
         retint(self, style.theme)
+
+    def event(self, event: QEvent) -> bool:
+        """Ask for another height where the parts need one: fields learn theirs when they are first shown."""
+        is_done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self._height_for(self.width()) != self.height():
+            self._cards.resized.emit(self._row.key)
+        return is_done
 
     def fit(self, width: int) -> int:
         """Take a width and the height that it needs then; return that, pixels."""
@@ -438,8 +446,8 @@ class ServerQuestionCard(QuestionFrame):
             parts = [self.form.widget, label(hint, "faint", wrap=True)]
         if self._url:
             host = urlsplit(self._url).hostname or ""
-            parts.append(label(breakable(host), "strong", wrap=True))
-            parts.append(label(breakable(self._url), "muted", wrap=True))
+            parts.append(label(host, "strong", wrap=True))
+            parts.append(label(self._url, "muted", wrap=True))
             if "xn--" in host:
                 parts.append(label(tr("Letters in this address may imitate others."), "error", wrap=True))
             parts.append(label(tr("Check the address before you open it."), "faint", wrap=True))

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.question import FieldValue, FormField, ServerQuestion
 from helix_desktop.ui.design.buttons import Switch
-from helix_desktop.ui.design.labels import breakable
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.kit.forms import Choice, Draft, Field, Form, Line, Own, Toggle
@@ -34,6 +33,9 @@ class QuestionForm:
         self._draft = Draft({name: _first_value(field) for name, field in self._fields.items()})
         shown = [_shown_field(name, field) for name, field in self._fields.items()]
         self.widget = Form(shown, self._draft, is_dialog=bool(shown), gap=6)
+        for name, field in self._fields.items():
+            if field.kind == "boolean":  # else it would be read as "Yes" alone
+                self.widget.controls[name].setAccessibleName(escape_invisible(field.title))
 
     def check(self) -> bool:
         """Say at each field why it can't be sent, and go to the first; return True if all can."""
@@ -56,9 +58,9 @@ def _first_value(field: FormField) -> Any:
 
 
 def _shown_field(name: str, field: FormField) -> Field:
-    title = breakable(escape_invisible(field.title))
+    title = escape_invisible(field.title)
     label = title if field.is_required or field.kind == "boolean" else tr("{title} (optional)", title=title)
-    note = breakable(escape_invisible(field.description))
+    note = escape_invisible(field.description)
     if field.is_secret:
         note = tr("Servers must not ask for passwords or keys here. Leave it empty.")
     if field.kind == "boolean":
@@ -71,8 +73,8 @@ def _shown_field(name: str, field: FormField) -> Field:
     if field.kind == "choices":
         return Own(
             name, label, note, room=1,
-            control=lambda form: _switches(name, field, form),
-            display=_show_switches,
+            control=lambda form: _Switches(name, field, form),
+            display=_Switches.show_value,
         )  # fmt: skip
 
     def parse(text: str) -> FieldValue:
@@ -87,25 +89,21 @@ def _shown_field(name: str, field: FormField) -> Field:
     )  # fmt: skip
 
 
-def _switches(name: str, field: FormField, form: Form) -> QWidget:
-    whole = QWidget()
-    switches = [Switch(escape_invisible(title)) for _, title in field.choices]
+class _Switches(QWidget):
+    def __init__(self, name: str, field: FormField, form: Form) -> None:
+        super().__init__()
+        self._switches = {value: Switch(escape_invisible(title)) for value, title in field.choices}
+        for number, switch in enumerate(self._switches.values(), 1):
+            switch.setObjectName(f"{name}:{number}")
+            switch.toggled.connect(lambda _: form.write(name, self._chosen()))
+        self.setLayout(column(*self._switches.values(), gap=3))
 
-    def write(_: bool) -> None:
-        pairs = zip(field.choices, switches, strict=True)
-        form.write(name, tuple(value for (value, _), switch in pairs if switch.isChecked()))
+    def _chosen(self) -> tuple[str, ...]:
+        return tuple(value for value, switch in self._switches.items() if switch.isChecked())
 
-    for number, ((value, _), switch) in enumerate(zip(field.choices, switches, strict=True), 1):
-        switch.setObjectName(f"{name}:{number}")
-        switch.setProperty("value", value)
-        switch.toggled.connect(write)
-    whole.setLayout(column(*switches, gap=3))
-    return whole
-
-
-def _show_switches(control: QWidget, value: tuple[str, ...]) -> None:
-    for switch in control.findChildren(Switch):
-        switch.setChecked(switch.property("value") in value)
+    def show_value(self, value: tuple[str, ...]) -> None:
+        for choice, switch in self._switches.items():
+            switch.setChecked(choice in value)
 
 
 def _parsed(field: FormField, text: str) -> FieldValue:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
+from PySide6.QtGui import QAction, QContextMenuEvent, QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QPushButton, QWidget
 
@@ -20,11 +22,13 @@ from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.errors import HelixError, ImagesRejected
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
+from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
@@ -50,8 +54,9 @@ from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples
-from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
+from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents, server_question_rows
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
+from tests.support.mcp.authorization_server import serve_guarded
 from tests.support.model_servers.chat_server import ChatServer, api_error
 from tests.support.window.chat_geometry import action_names, row_key
 from tests.support.window.window_rig import WindowRig, until
@@ -282,6 +287,62 @@ async def _new_server(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
+async def _server_question(rig: WindowRig, number: int) -> AsyncIterator[QWidget]:
+    """A form of an MCP server, or its page to open."""
+    async with _chat_rows(rig, [server_question_rows()[number]]) as window:
+        yield window
+        rig.chat.model.reset([])
+
+
+@asynccontextmanager
+async def _offered_servers(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """Servers of another program, one with a placeholder, one with a value to ask for; and one refused."""
+    servers = {
+        "issues": {"command": "npx", "args": ["-y", "issues", "${PROJECT}"], "env": {"API_KEY": "abc"}},
+        "files": {"command": "npx", "args": ["-y", "files"]},
+        "notes": {"args": []},
+    }
+    file = Path(rig.wiring.services.registry.get(rig.workspace.id).path) / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    async with _settings(rig, "mcp") as dialog:
+        offers = rig.settings.mcp.foreign_servers
+        await until(offers.isVisible, "the servers of other programs")
+        offers.toggle.setChecked(True)
+        yield dialog
+        offers.toggle.setChecked(False)
+    file.unlink()
+
+
+class _Browser(QObject):
+    """Opens no address, in place of the system's browser."""
+
+    @Slot(QUrl)
+    def visit(self, url: QUrl) -> None:
+        """Do nothing."""
+
+
+@asynccontextmanager
+async def _sign_in(rig: WindowRig, is_started: bool) -> AsyncIterator[QWidget]:
+    """A server that asks for a sign-in; once it `is_started`, the browser is awaited."""
+    servers, browser = rig.wiring.services.mcp_servers, _Browser()
+    async with serve_guarded() as server, _settings(rig, "mcp") as dialog:
+        config = McpServerConfig(name="tracker", url=f"http://{server.host}/mcp")
+        await servers.add(rig.workspace.id, [ServerDraft(config)])
+        page = rig.settings.mcp
+        await until(lambda: [card for card in page.cards.values() if card.sign_in.isVisible()], "the sign-in")
+        box = page.cards["tracker"].sign_in
+        if is_started:
+            QDesktopServices.setUrlHandler("http", browser, "visit")  # type: ignore[arg-type]  # takes str only
+            box.start.click()
+            await until(box.open.isVisible, "the address")
+            box.open.click()
+        yield dialog
+        box.stop()
+        QDesktopServices.unsetUrlHandler("http")
+        await servers.remove(rig.workspace.id, "tracker")
+
+
+@asynccontextmanager
 async def _new_provider(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The form of a provider, with a list of models to choose from."""
     async with _settings(rig, "providers") as dialog:
@@ -494,6 +555,11 @@ SCENES: dict[str, Scene] = {
     "empty": partial(_center_page, place="empty"),
     **{f"settings-{page}": partial(_settings, page=page) for page in _PAGES},
     "new-server": _new_server,
+    "server-form": partial(_server_question, number=0),
+    "server-page": partial(_server_question, number=1),
+    "offered-servers": _offered_servers,
+    "sign-in-needed": partial(_sign_in, is_started=False),
+    "sign-in-awaited": partial(_sign_in, is_started=True),
     "new-provider": _new_provider,
     "offered-models": _offered_models,
     "switcher": partial(_command, name="switch_workspace"),

@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
@@ -354,6 +354,24 @@ def question_rows(at: int) -> list[Row]:
         QuestionRow(row_key("q1"), QUESTION, "1 of 2"),
         QuestionRow(row_key("q2"), structs.replace(QUESTION, multiple=True, subagent_title="Look for locks")),
         QuestionRow(row_key("q3"), QUESTION, is_late=True),
+    ]
+
+
+def server_question_rows() -> list[Row]:
+    """A form of an MCP server with every kind of field, and a page to open."""
+    fields = (
+        FormField("name", "text", "Name of the release", "As other programs read it.", is_required=True),
+        FormField("mail", "text", "Contact", format="email"),
+        FormField("copies", "integer", "Copies", default=2, least=1, most=9),
+        FormField("region", "choice", "Region", is_required=True, choices=(("eu", "Europe"), ("us", "us"))),
+        FormField("parts", "choices", "Parts", choices=(("api", "api"), ("web", "web"))),
+        FormField("draft", "boolean", "As a draft"),
+        FormField("password", "text", "Password", is_secret=True),
+    )
+    address = f"https://sign-in.example.org/authorize?{'scope=read+write&' * 18}state=0123456789"
+    return [
+        QuestionRow(row_key("form"), ServerQuestion("s1", "What next?", server="releases", fields=fields)),
+        QuestionRow(row_key("page"), ServerQuestion("s2", "Sign in.", server="n" * 100, url=address)),
     ]
 
 

@@ -175,6 +175,7 @@ def chat_screens() -> Iterator[Screen]:
         ("chat", chat_gallery.turn_rows()),
         ("subagents", chat_gallery.rows_of_subagents()),
         ("questions", chat_gallery.question_rows(1)),
+        ("server questions", chat_gallery.server_question_rows()),
     ):
         scene, _ = chat_gallery.build_scene(rows, LIGHT, (776, 700))
         composer = scene.findChild(Composer)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.mcp_server import McpServerConfig
@@ -23,7 +25,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -161,8 +163,11 @@ async def test_servers_of_other_programs_are_offered_reviewed_and_approved(
         await until(lambda: box.toggle.text() == "2 servers from other programs", "the list")
         assert record(rig) == ()
         box.toggle.click()
-        press(box, "review:box")
+        review = find_button(box, "review:box")
+        review.setFocus()
+        QTest.keyClick(review, Qt.Key.Key_Return)
         form = page.add_box.editor.form
+        assert QApplication.focusWidget() is form.line("name")
         assert (form.values.get("env"), form.secrets.values.get("API_TOKEN")) == ("LEVEL=${LEVEL}", "")
         form.write("env", "LEVEL=2")
         form.secrets.write("API_TOKEN", "typed")

@@ -83,6 +83,7 @@ class SignInBox(QFrame):
         if is_opened:
             host = urlsplit(self._address).netloc
             self._words.setText(tr("Waiting for you to sign in at {host}.", host=host))
+        announce(self, self._words.text() if is_opened else fault)
 
     def _copy_address(self) -> None:
         QGuiApplication.clipboard().setText(self._address)
