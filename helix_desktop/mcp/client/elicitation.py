@@ -35,9 +35,9 @@ def read_question(server: str, params: types.ElicitRequestParams) -> ServerQuest
         if parts.scheme not in ("https", "http") or not parts.hostname or len(url) > _MAX_URL:
             raise ValueError("only a web address can be opened")
         if parts.username is not None or re.search(r"[^\x21-\x7e]", url):
-            raise ValueError("the address has a user name, spaces or signs beyond ASCII")
+            raise ValueError("the address has a user name, spaces or characters beyond ASCII")
         if not _HOST.fullmatch(parts.hostname):  # a browser would read %78 and a backslash as something else
-            raise ValueError("the host has signs that no name has")
+            raise ValueError("the host has characters that no name has")
         return ServerQuestion("", text, server=server, url=url)
     properties = params.requested_schema.get("properties", {})
     required = params.requested_schema.get("required", [])
