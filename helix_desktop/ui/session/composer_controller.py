@@ -123,6 +123,10 @@ def runs_demo_calls(session: Session) -> bool:
     )
 
 
+_SERVERS_TEXT = "server-text"
+"""The name of the notice that a server wrote what is in the composer; it ends with that text."""
+
+
 class _Refusal(msgspec.Struct, frozen=True):
     """A message that could not be sent: the notice that says so, and the window that it is too large for."""
 
@@ -155,7 +159,7 @@ class ComposerController(QObject):
             changed.connect(self._note_approvals)
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
-        widget.text_changed.connect(lambda _: self.estimate.schedule())
+        widget.text_changed.connect(self._on_text_changed)
         self.attachments.changed.connect(self.estimate.schedule)
         self.drafts.draft_shown.connect(self.estimate.schedule)
         self.attachments.content_stored.connect(session.schedule_refresh)
@@ -300,8 +304,15 @@ class ComposerController(QObject):
         self.widget.editor.setFocus()
         what = tr("{server} wrote this message. Read it before you send it.", server=prompt.server)
         left_out = tr("Left out: {names}", names=filled.left_out) if filled.left_out else ""
-        name, session_id = f"prompt:{prompt.command}", conversation.session.id
-        self._session.notify(Notice(name, what, left_out, session_id=session_id, ends_with=(UserSpoke,)))
+        session_id = conversation.session.id
+        self._session.notify(
+            Notice(_SERVERS_TEXT, what, left_out, session_id=session_id, ends_with=(UserSpoke,))
+        )
+
+    def _on_text_changed(self, text: str) -> None:
+        self.estimate.schedule()
+        if not text:
+            self._session.notices.end(_SERVERS_TEXT)
 
     def _withdraw_refusal(self) -> None:
         """Take the notice away that says why the message before could not be sent: another one is tried."""

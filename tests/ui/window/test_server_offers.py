@@ -56,7 +56,8 @@ async def test_a_prompt_is_a_command_whose_text_is_read_before_it_is_sent(
         await until(lambda: rig.composer.text() == "Review a.py. Be very strict.", "the text")
         assert "made wrote this message" in rig.banner_text()
         assert rig.events(UserSpoke) == []
-        rig.composer.set_text("")
+        rig.composer.editor.clear()
+        assert "made wrote" not in rig.banner_text()
         rig.type_message("/made:review")
         await until(lambda: rig.window.findChildren(TextInputDialog), "the argument")
         (dialog,) = rig.window.findChildren(TextInputDialog)
