@@ -201,7 +201,7 @@ async def test_invalid_json_arguments_are_reported_to_the_model(rig: PeerRig, se
     broken, valid = rig.events(ToolAnswered)
     assert (broken.ok, valid.ok) == (False, True)
     assert broken.text in [message.text for message in rig.model.requests[1].messages]
-    assert "read_file was called with wrong arguments" in broken.text
+    assert "read_file was not run: its arguments end in the middle" in broken.text
 
 
 async def test_an_unknown_tool_is_reported_to_the_model(rig: PeerRig, server: LlMock) -> None:

@@ -88,6 +88,11 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             server.should_exit = True
+    for task in asyncio.all_tasks():
+        if "_shutdown_watcher" in repr(
+            task
+        ):  # of sse-starlette: it waits for servers as long as the loop runs
+            task.cancel()
     await lazy_store.close()
 
 
