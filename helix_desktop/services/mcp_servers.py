@@ -449,9 +449,9 @@ class McpServerService:
         await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
         sign_in = await self._secrets_of(workspace_id).load_sign_in(previous)
         if sign_in is not None and (name, previous.url) != (draft.config.name, draft.config.url):
-            is_kept = draft.config.url == previous.url  # renamed
+            has_same_url = draft.config.url == previous.url  # renamed
             await self._secrets_of(workspace_id).save_sign_in(previous, None)
-            await self._secrets_of(workspace_id).save_sign_in(draft.config, sign_in if is_kept else None)
+            await self._secrets_of(workspace_id).save_sign_in(draft.config, sign_in if has_same_url else None)
         is_same = draft.config.fingerprint == previous.fingerprint
         known_tools = previous.known_tools if is_same else ()
         changed = await self._consent.give(

@@ -59,9 +59,9 @@ def _mentions(text: str) -> Iterator[Mention]:
     yield from filter(None, map(_read, outside))
 
 
-def escape_mentions(text: str, kept: Sequence[str]) -> str:
-    """Return a text that mentions only what one of `kept` does; any other `@` follows a backslash."""
-    named = {mention[:3] for words in kept for mention in _mentions(words)}
+def escape_mentions(text: str, typed_words: Sequence[str]) -> str:
+    """Return a text that mentions only what `typed_words` do; any other `@` follows a backslash."""
+    named = {mention[:3] for words in typed_words for mention in _mentions(words)}
     parts, at = list[str](), 0
     for mention in _mentions(text):
         if mention[:3] not in named:

@@ -51,10 +51,10 @@ class User:
 
     def __init__(self, reply: ServerReply | None) -> None:
         self.reply = reply
-        self.asked: list[ServerQuestion] = []
+        self.questions: list[ServerQuestion] = []
 
     async def __call__(self, question: ServerQuestion) -> ServerReply | None:
-        self.asked.append(question)
+        self.questions.append(question)
         return self.reply
 
 
@@ -78,7 +78,7 @@ async def test_a_form_is_asked_and_its_values_reach_the_server_alone(rig: McpRig
     got, note = await ask(rig, user, form(**SCHEMA))
     assert got == {"action": "accept", "content": {"name": "Grace", "copies": 3, "tags": ["a"]}}
     assert note == "[raw asked: Who are you? – The user accepted: name, copies, tags]"
-    assert user.asked == [ServerQuestion("", "Who are you?", server="raw", fields=FIELDS)]
+    assert user.questions == [ServerQuestion("", "Who are you?", server="raw", fields=FIELDS)]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ async def test_a_page_is_opened_with_consent_alone(rig: McpRig) -> None:
     user = User(ServerReply(action="accept", url=url))
     params = {"mode": "url", "message": "Sign here.", "url": url, "elicitationId": "e1"}
     assert (await ask(rig, user, params))[0] == {"action": "accept"}
-    assert user.asked[0].url == url
+    assert user.questions[0].url == url
 
 
 async def test_the_row_says_when_the_page_is_done(rig: McpRig) -> None:
@@ -137,7 +137,7 @@ async def test_what_cannot_be_shown_is_refused_unasked(rig: McpRig, params: dict
     user = User(ServerReply(action="accept"))
     got, _ = await ask(rig, user, params)
     assert got["code"] == -32602
-    assert user.asked == []
+    assert user.questions == []
 
 
 async def test_a_server_of_the_newest_protocol_asks_before_its_result(rig: McpRig) -> None:
@@ -146,7 +146,7 @@ async def test_a_server_of_the_newest_protocol_asks_before_its_result(rig: McpRi
     user = User(ServerReply(action="accept", content=(("region", "eu"), ("copies", 4))))
     result = await rig.call_asking(DEPLOY, user)
     assert result.content.decode().startswith("deployed 4 to eu")
-    assert [field.title for field in user.asked[0].fields] == ["Region", "Copies"]
+    assert [field.title for field in user.questions[0].fields] == ["Region", "Copies"]
 
 
 async def test_a_call_that_waits_for_the_user_does_not_time_out(rig: McpRig) -> None:
@@ -168,7 +168,7 @@ async def test_a_call_asks_only_so_often(rig: McpRig) -> None:
     asking: dict[str, Any] = {"method": "elicitation/create", "params": form(), "times": MAX_QUESTIONS + 1}
     result = await rig.call_asking(ASK, user, **asking)
     assert json.loads(result.content.decode().partition("\n\n")[0]) == {"action": "decline"}
-    assert len(user.asked) == MAX_QUESTIONS
+    assert len(user.questions) == MAX_QUESTIONS
 
 
 async def test_questions_do_not_keep_a_call_running(rig: McpRig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,10 +183,10 @@ async def test_questions_do_not_keep_a_call_running(rig: McpRig, monkeypatch: py
 async def test_a_question_ends_with_its_call(rig: McpRig) -> None:
     """The user isn't asked any more once the call was stopped; the server can be called again."""
     await rig.start_servers(sdk_server(), raw_server())
-    asked, ended = asyncio.Event(), asyncio.Event()
+    question_open, ended = asyncio.Event(), asyncio.Event()
 
     async def nobody(question: ServerQuestion) -> ServerReply:
-        asked.set()
+        question_open.set()
         try:
             await asyncio.Event().wait()
             return ServerReply()
@@ -196,10 +196,10 @@ async def test_a_question_ends_with_its_call(rig: McpRig) -> None:
     asking: dict[str, Any] = {"method": "elicitation/create", "params": form()}
     calls: list[tuple[str, dict[str, Any]]] = [(DEPLOY, {}), (ASK, asking)]
     for name, arguments in calls:
-        asked.clear()
+        question_open.clear()
         ended.clear()
         call = asyncio.get_running_loop().create_task(rig.call_asking(name, nobody, **arguments))
-        await asked.wait()
+        await question_open.wait()
         call.cancel()
         await asyncio.wait_for(ended.wait(), 10)
     assert await rig.call_text("mcp__made__say", text="hello") == "You said: hello"

@@ -70,10 +70,10 @@ async def test_all_kinds_of_results_of_the_reference_server_arrive(rig: McpRig) 
 async def test_what_the_reference_server_asks_is_answered(rig: McpRig) -> None:
     """A form with every kind of field, a page to open, and a page that a call needs before."""
     await rig.start_servers(npm("every", EVERYTHING))
-    asked: list[ServerQuestion] = []
+    questions: list[ServerQuestion] = []
 
     async def user(question: ServerQuestion) -> ServerReply:
-        asked.append(question)
+        questions.append(question)
         if not question.fields:
             return ServerReply(action="accept", url=question.url)
         fish = ("fish-1", "fish-3")
@@ -83,13 +83,13 @@ async def test_what_the_reference_server_asks_is_answered(rig: McpRig) -> None:
     result = (await rig.call_asking("mcp__every__trigger-elicitation-request", user)).content.decode()
     assert "- Name: Ada" in result
     assert '"fish-3"' in result
-    kinds = {field.kind for field in asked[0].fields}
+    kinds = {field.kind for field in questions[0].fields}
     assert kinds == {"text", "number", "integer", "boolean", "choice", "choices"}
     url, page = "https://example.org/a", "mcp__every__trigger-url-elicitation"
     assert (await rig.call_asking(page, user, url=url)).ok
-    assert asked[1].url == url
+    assert questions[1].url == url
     assert (await rig.call_asking(page, user, url=url, errorPath=True)).ok
-    assert [bool(question.url) for question in asked[2:]] == [True, False, True]
+    assert [bool(question.url) for question in questions[2:]] == [True, False, True]
 
 
 @pytest.mark.needs_peer(package=EVERYTHING)

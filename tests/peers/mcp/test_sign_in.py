@@ -39,12 +39,12 @@ def guarded(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 
 class Rig(McpRig):
-    """A workspace with the server that asks for a sign-in, what is kept of that, and the user's browser."""
+    """A workspace with the server that asks for a sign-in, the sign-in in force, and the user's browser."""
 
     def __init__(self, root: Path, url: str) -> None:
         super().__init__(root)
         self.url = url
-        self.kept: SignIn | None = None
+        self.current_sign_in: SignIn | None = None
         self.is_allowing = True
         self.last_page = ""
         context = ServerContext(root, {}, self._secrets, load_sign_in=self._load, save_sign_in=self._save)
@@ -54,10 +54,10 @@ class Rig(McpRig):
         self.browsers = TaskScope()
 
     async def _load(self, _: McpServerConfig) -> SignIn | None:
-        return self.kept
+        return self.current_sign_in
 
     async def _save(self, _: McpServerConfig, sign_in: SignIn | None) -> None:
-        self.kept = sign_in
+        self.current_sign_in = sign_in
 
     async def start(self) -> str:
         """Start the server anew; return its state."""
@@ -67,10 +67,10 @@ class Rig(McpRig):
         return self.actor("guarded").status.state
 
     async def is_signed_in(self) -> bool:
-        return self.kept is not None or await self.start() != "signed_out"
+        return self.current_sign_in is not None or await self.start() != "signed_out"
 
     async def sign_in(self) -> None:
-        self.kept = await oauth.sign_in(self.url, {}, self._open_browser, str)
+        self.current_sign_in = await oauth.sign_in(self.url, {}, self._open_browser, str)
         await self.browsers.close()
 
     def _open_browser(self, address: str) -> None:
@@ -110,14 +110,14 @@ async def test_a_sign_in_is_used_refreshed_and_revoked(rig: Rig, guarded: tuple[
     assert "You can close this tab" in rig.last_page
     assert await rig.start() == "ready", rig.actor("guarded").status.reason
     assert await say(rig) == "You said: hello"
-    first = rig.kept
+    first = rig.current_sign_in
     assert first is not None
     assert (first.resource, first.scope.split()[0], first.token_url) == (rig.url, "mcp", f"{issuer}/token")
 
-    rig.kept = msgspec.structs.replace(first, expires_ms=1)
+    rig.current_sign_in = msgspec.structs.replace(first, expires_ms=1)
     assert await rig.start() == "ready"
     assert await say(rig) == "You said: hello"
-    second = rig.kept
+    second = rig.current_sign_in
     assert second.access_token != first.access_token, "it was refreshed"
     assert second.refresh_token not in ("", first.refresh_token), "each is good once"
 
@@ -148,7 +148,7 @@ async def test_an_answer_with_another_state_is_not_taken(rig: Rig) -> None:
     def open_browser(address: str) -> None:
         rig.browsers.start(forge_then_visit(address), "browser")
 
-    rig.kept = await oauth.sign_in(rig.url, {}, open_browser, str)
+    rig.current_sign_in = await oauth.sign_in(rig.url, {}, open_browser, str)
     assert answers == [400]
     assert await rig.start() == "ready"
 

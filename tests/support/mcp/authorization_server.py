@@ -86,10 +86,10 @@ class AuthorizationServer:
             is_valid = form["refresh_token"] in self.refresh_tokens
             self.refresh_tokens.discard(form["refresh_token"])  # each is good once
         else:
-            asked = self._codes.pop(form["code"], {})
+            query = self._codes.pop(form["code"], {})
             digest = hashlib.sha256(form["code_verifier"].encode()).digest()
             challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-            is_valid = (asked.get("code_challenge"), asked.get("redirect_uri"), asked.get("client_id")) == (
+            is_valid = (query.get("code_challenge"), query.get("redirect_uri"), query.get("client_id")) == (
                 challenge, form["redirect_uri"], form["client_id"],
             )  # fmt: skip
         if not is_valid:

@@ -208,18 +208,18 @@ def test_what_is_sent_back_is_what_the_model_wrote() -> None:
     call = unwrap_call(ToolCall("c1", CALL_TOOL, json.dumps(written)), ())
     block = {"type": "tool_use", "id": "c1", "name": CALL_TOOL, "input": written}
     thinking = {"type": "thinking", "thinking": "So.", "signature": "s"}
-    kept: dict[str, Any] = {
+    verbatim: dict[str, Any] = {
         "dialect": "anthropic",
         "provider": "p",
         "model": "m",
         "content": [thinking, block],
     }
-    messages = (Message("user", "Go."), Message("assistant", "", (call,), verbatim=kept))
+    messages = (Message("user", "Go."), Message("assistant", "", (call,), verbatim=verbatim))
     request = wrap_calls(ModelRequest(messages, TOOL_SEARCH))
     body = json.loads(encode_request(ModelInfo("p", "m"), request, max_output_tokens=100).body)
     assert body["messages"][1]["content"] == [thinking, block]
-    kept = {"dialect": "openai", "provider": "p", "message": {"role": "assistant", "content": None}}
-    chat = msgspec.structs.replace(request.messages[1], verbatim=kept)
+    verbatim = {"dialect": "openai", "provider": "p", "message": {"role": "assistant", "content": None}}
+    chat = msgspec.structs.replace(request.messages[1], verbatim=verbatim)
     (sent,) = json.loads(request_body(ModelInfo("p", "m"), ModelRequest((chat,))))["messages"][0][
         "tool_calls"
     ]
