@@ -21,6 +21,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
+from helix_desktop.ui.chat.rows.dividers import ContextRewrite
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.kit.intents import ShowHandovers, Undo
 from helix_desktop.words.numbers import format_tokens
@@ -310,8 +311,8 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
 
 
 async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplication, tmp_path: Path) -> None:
-    """With the defaults, and a server that counts 1.3 times as Helix does: what the next request holds."""
-    panel = dict[int, str]()  # what it showed as the request arrived, by the newest rewrite before it
+    """With the defaults, and a server that counts 1.3 times as Helix does: the next request, then and later."""
+    panel = dict[int, str]()  # what it showed right after a rewrite, by its event
     parts = count()
 
     async def answer(request: dict[str, Any]) -> StreamedReply:
@@ -325,7 +326,6 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             return StreamedReply(Text(OBSERVATIONS), usage=usage)
         now = format_tokens(rig.conversation.window.measure()[1].used)
         await until(lambda: rig.views.inspector.used.text.removeprefix("≈ ") == now, f"the panel at {now}")
-        panel.setdefault(max(rig.conversation.session.transcript.rewrites.by_seq, default=0), now)
         number = next(parts)
         if number % 7 == 6:
             return StreamedReply(Text("That is read."), usage=usage)
@@ -335,6 +335,13 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
     async with ChatServer(answer) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", FILES)
         await rig.use_server(server, window=20_000)
+        session = rig.conversation.session
+
+        def on_rewrite(_: object) -> None:
+            newest = max(session.transcript.rewrites.by_seq)
+            panel[newest] = format_tokens(rig.conversation.window.measure()[1].used)
+
+        session.on(ContextRewrite, on_rewrite)
         for _ in range(4):
             await rig.run_turn("Read the next six parts, please.")
         answers = [

@@ -18,10 +18,8 @@ from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
-    Redone,
     SweepMade,
     SweepReason,
-    Undone,
 )
 from helix_desktop.domain.events.session import (
     BudgetSet,
@@ -69,8 +67,8 @@ ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | Handover
 class _Group(msgspec.Struct, eq=False):
     """The rewrites before one request, by their events; sizes in tokens as the model counts them.
 
-    `used` is the size of that request with them, which would have had `freed` more: what came since they
-    were made counts, as in every other display of the next request, until one is undone.
+    `used` is the size of the next request right after the newest of them, which would have had `freed` more.
+    It stays: what comes later is not what they did.
     """
 
     seqs: list[int] = []
@@ -80,7 +78,6 @@ class _Group(msgspec.Struct, eq=False):
     freed: int = 0
     most_freed: int = 0  # by one of them
     used: int = 0
-    is_final: bool = False
 
     def add(self, freed: int, reason: str) -> None:
         if not self.reason or (freed > self.most_freed and not self.handover_seq):
@@ -139,17 +136,7 @@ class ContextLines:
                 self._learn_handover(seq - 1, handover, transcript)  # whose sizes count it
             case _:
                 group.add(self._used(transcript, event.saved) - self._used(transcript), reason)
-        group.used, group.is_final = self._used(transcript), False
-        return self._row(transcript)
-
-    def on_other_event(self, event: Event, transcript: Transcript) -> DividerRow | None:
-        """Return the newest line if the next request has another size now; from an undo on it stays."""
-        group = self._group
-        group.is_final = group.is_final or isinstance(event, Undone | Redone)
-        used = group.used if group.is_final or not group.seqs else self._used(transcript)
-        if used == group.used:
-            return None
-        group.used = used
+        group.used = self._used(transcript)
         return self._row(transcript)
 
     def _row(self, transcript: Transcript) -> DividerRow | None:
