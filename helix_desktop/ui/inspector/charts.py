@@ -94,7 +94,10 @@ class WindowBar(Themed, QWidget):
     def _threshold_text(self) -> str:
         if not self._threshold:
             return ""
-        return tr("Older messages are compacted at {share}", share=format_whole_percent(self._threshold))
+        return tr(
+            "Older messages are compacted at {share} at the latest",
+            share=format_whole_percent(self._threshold),
+        )
 
     def _over_text(self) -> str:
         return tr(

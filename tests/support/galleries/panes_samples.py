@@ -509,7 +509,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
-        "Older messages are compacted at 85 %, 5.8k left.",
+        "Older messages are compacted at 85 % at the latest, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
         "12 facts wait for 38 %, another change, or the end of the prompt cache discount. (9k → 1k tokens)",
         (

@@ -47,7 +47,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Older messages are compacted at 85 %, 5.8k left."
+    assert pane.until.text() == "Older messages are compacted at 85 % at the latest, 5.8k left."
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.breakdown.source.text()) == (
         "≈ 20.9k",
@@ -89,8 +89,8 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 %"
-    assert "Older messages are compacted at 85 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 % at the latest"
+    assert "Older messages are compacted at 85 % at the latest" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
@@ -188,7 +188,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 %"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 % at the latest"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)

@@ -73,20 +73,21 @@ class _Group(msgspec.Struct, eq=False):
 
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
-    reason: str = ""  # of a handover, else of the one that freed the most
     handover_seq: int = 0
-    freed: int = 0
-    most_freed: int = 0  # by one of them
+    handover_reason: str = ""  # stands for all others
+    reasons: dict[str, int] = {}  # with what each freed
     used: int = 0
 
-    def add(self, freed: int, reason: str) -> None:
-        if not self.reason or (freed > self.most_freed and not self.handover_seq):
-            self.reason, self.most_freed = reason, freed
-        self.freed += freed
+    @property
+    def freed(self) -> int:
+        return sum(self.reasons.values())
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
-        text = self.text or f"{context_change_text(self.used + self.freed, self.used)} · {self.reason}"
+        change = context_change_text(self.used + self.freed, self.used)
+        by_size = sorted(self.reasons, key=lambda reason: -self.reasons[reason])
+        reasons = [self.handover_reason] if self.handover_reason else by_size
+        text = self.text or " · ".join((change, *reasons))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
@@ -129,13 +130,17 @@ class ContextLines:
         match event:
             case HandoverMade(origin=origin):
                 self._learn_handover(seq, event, transcript)
-                group.add(event.before - event.after, reason)
-                group.handover_seq, group.reason = group.handover_seq if event.revises else seq, reason
+                freed = event.before - event.after
+                group.handover_seq = group.handover_seq if event.revises else seq
+                group.handover_reason = reason
                 group.text = handover_text(event, transcript) if origin else ""
             case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
-                self._learn_handover(seq - 1, handover, transcript)  # whose sizes count it
+                self._learn_handover(seq - 1, handover, transcript)
+                freed = 0  # the handover's sizes count it
             case _:
-                group.add(self._used(transcript, event.saved) - self._used(transcript), reason)
+                freed = self._used(transcript, event.saved) - self._used(transcript)
+        if freed:
+            group.reasons[reason] = group.reasons.get(reason, 0) + freed
         group.used = self._used(transcript)
         return self._row(transcript)
 
