@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from helix_desktop.agent.session import did_not_run
-from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
+from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
+from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
