@@ -238,6 +238,7 @@ _INFORMATIVE_END = re.compile(
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
+_TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: ")
 _COMMIT = re.compile(
     r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|(?!\d+ )[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S"
 )
@@ -485,14 +486,21 @@ def _listing(text: str) -> str:
 
 
 def _changed_files(text: str) -> str:
-    """Return which files the diff changes that an output ends with; empty if it ends with something else."""
-    if "diff --git a/" not in text:
+    """Return which files the diff changes that an output ends with; empty if it ends with something else.
+
+    What a command before it said of tests stands first.
+    """
+    before, is_diff, _ = text.partition("diff --git a/")
+    if not is_diff:
         return ""
     paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(text[: 4 * _READ_CHARS])))
     ending = text[-_READ_CHARS:].rsplit("\ndiff --git ", 1)[-1].split("\n")[1:][-_MAX_LINES:]
     if not paths or not all(_DIFF_LINE.match(line) for line in ending if line.strip()):
         return ""
-    return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
+    lines = (line.strip(_RULE_CHARS) for line in reversed(before[-_READ_CHARS:].splitlines()))
+    result = next((line for line in lines if _TEST_RESULT.search(line)), "")
+    head = f'"{ellipsize(result, _QUOTED_CAP // 2)}", ' if result else ""
+    return _with_paths(f"{head}diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
 
 
 def _is_group(line: str) -> bool:
