@@ -138,6 +138,7 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
                 resent=max(0, behind - fresh),
                 tool=row.tool,
                 is_denied=row.is_denied,
+                has_words=row.has_words,
             )
         )
     return tuple(rows)

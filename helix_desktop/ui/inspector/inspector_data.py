@@ -49,7 +49,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
     tokens are by Helix's count. `excluded` is the event that excluded it.
-    `tool` is what an output is of, `is_denied` says that it didn't run.
+    `tool` is what an output is of, `is_denied` says that it didn't run. An answer that only calls tools has
+    no words.
     """
 
     seq: int
@@ -67,6 +68,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     resent: int = 0
     tool: str = ""
     is_denied: bool = False
+    has_words: bool = True
 
     @property
     def label(self) -> str:
@@ -78,7 +80,7 @@ class WindowRow(msgspec.Struct, frozen=True):
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
             case "assistant" | "arguments":
-                return tr("Answer")
+                return tr("Answer") if self.has_words else tr("Tool calls")
             case "observations":
                 return tr("Facts")
             case "handover" | "fold":

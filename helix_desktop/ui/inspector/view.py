@@ -516,7 +516,7 @@ class Inspector(Themed, QWidget):
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")
-        show_request.setAccessibleName(tr("Show request"))
+        show_request.setAccessibleName(tr("Show text of the next request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)

@@ -162,8 +162,8 @@ class WindowCommands(WindowCommandTable):
         needs=_SESSION, slash="context", also=_also("tokens usage right panel x-ray"),
     )
     show_request = Command(
-        text("Show request"), intents.ShowRequest(), "Ctrl+Shift+I", menu=VIEW, group=2, needs=_SESSION,
-        also=_also("prompt json raw"),
+        text("Show text of the next request"), intents.ShowRequest(), "Ctrl+Shift+I", menu=VIEW, group=2,
+        needs=_SESSION, also=_also("prompt json raw"),
     )
     next_pane = Command(text("Next pane"), intents.FocusPane(1), "F6", menu=VIEW, group=2)
     previous_pane = Command(text("Previous pane"), intents.FocusPane(-1), "Shift+F6", menu=VIEW, group=2)

@@ -343,4 +343,4 @@ def _denial_text(model_text: str) -> str:
 def _sent_text(row: ToolRow, tokens: str) -> str:
     if row.badge in ("", "in_window", "pinned", "recalled"):
         return tr("{tokens} in context", tokens=tokens)
-    return tr("{tokens} earlier", tokens=tokens)  # now a marker or a note stands for it
+    return tr("{tokens} while in context", tokens=tokens)  # now a marker or a note stands for it

@@ -86,7 +86,7 @@ def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> 
 def test_a_preview_that_left_the_context_was_sent_earlier() -> None:
     row = ToolRow(RowKey(2, "c"), "run_command", state="ok", form="preview", tokens=500, badge="in_window")
     assert figures_text(row).endswith("500 tokens in context")
-    assert figures_text(replace(row, badge="cached")).endswith("500 tokens earlier")
+    assert figures_text(replace(row, badge="cached")).endswith("500 tokens while in context")
 
 
 def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says() -> None:
