@@ -40,8 +40,6 @@ from helix_desktop.system.exit_codes import LOCKED
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
@@ -394,7 +392,6 @@ def _build_pages(window_context: WindowContext) -> None:
     parent, window_state = window.session_pages, window_context.window_state
     chat, inspector = ChatPage(parent), Inspector(window.inspector_pane)
     window.key_bindings.add_page(inspector.keys)
-    appearance = window_context.appearance
 
     def build_cache() -> CacheBrowser:
         cache = CacheBrowser(start, parent=parent)
@@ -408,9 +405,6 @@ def _build_pages(window_context: WindowContext) -> None:
         window.key_bindings.add_page(changes.keys)
         return changes
 
-    def zoom(theme: Theme) -> None:
-        chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
-
     window.add_pages(
         WindowPages(
             chat,
@@ -421,8 +415,6 @@ def _build_pages(window_context: WindowContext) -> None:
             lambda: SurvivalPage(parent),
         )
     )
-    appearance.changed.connect(zoom)
-    zoom(appearance.theme)
 
 
 async def _save_window_state(window_context: WindowContext) -> None:

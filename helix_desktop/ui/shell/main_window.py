@@ -37,9 +37,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.stack import LazyPage, PageArea
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import (
     ClosePage,
@@ -262,7 +260,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._second_esc = QTimer(self, singleShot=True, interval=_SECOND_ESC_MS)
         self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
-        self._theme = LIGHT
         self._pages: Mapping[str, LazyPage[Any]] = {}
         self._places: Mapping[str, LazyPage[Any]] = {}  # in the center, without a session
         self._is_settings_shown = False
@@ -356,17 +353,14 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
-        self.lazy_search_panel.when_built(lambda panel: retint(panel, self._theme))
         self.inspector_pane.setLayout(column(pages.inspector))
         self.lazy_no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
-        self.set_theme(self._theme)
 
     def _add_page(self, area: QStackedWidget, page: QWidget) -> None:
         area.addWidget(page)
         self.help_windows.hide_followed_links()
-        retint(page, self._theme)
 
     def _follow_new_session_keys(self, page: NoSessionPage) -> None:
         def show_keys() -> None:
@@ -479,9 +473,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         commands = self.commands
         modes = {"system": commands.theme_system, "light": commands.theme_light, "dark": commands.theme_dark}
 
-        def take(theme: Theme) -> None:
+        def take() -> None:
             modes[appearance.mode].setChecked(True)
-            self.set_theme(theme)
             self._fit_panes()
             self.top_bar.shorten()  # no resize tells it of larger text
 
@@ -504,15 +497,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def zoom(self, steps: int) -> None:
         """Make all texts larger (1) or smaller (-1), or of normal size (0)."""
         self._appearance.zoom(steps)
-
-    def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-        self.help_windows.tint(theme)
-        retint(self, theme)
-
-    @property
-    def theme(self) -> Theme:
-        return self._theme
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
         """Show the workspaces in rail, header and switcher: there those of `recent_ids` first."""

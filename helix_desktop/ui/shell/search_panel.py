@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
 from helix_desktop.words.translation import Translator
 
@@ -238,21 +239,21 @@ class _ResultDelegate(LineDelegate):
         line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
         title = Text(group.title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
         content = Row([title, _detail(group.detail, line.width() / 2)], 16)
-        paint_box(painter, line, self.theme, content)
+        paint_box(painter, line, current_theme(), content)
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         row: ResultRow | MoreRow = index.data(_ROW_ROLE)
         line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
         if isinstance(row, MoreRow):
-            paint_box(painter, line, self.theme, Text(row.text, color="accent_text"))
+            paint_box(painter, line, current_theme(), Text(row.text, color="accent_text"))
             return
         name = _ICONS["user" if row.is_own else "agent"] if row.kind == "message" else _ICONS[row.kind]
         sign = QRectF(box.x(), box.y(), 44, box.height())
-        paint_box(painter, sign, self.theme, Icon(name, "muted", _ICON_PX))
+        paint_box(painter, sign, current_theme(), Icon(name, "muted", _ICON_PX))
         elide = Qt.TextElideMode.ElideLeft if row.kind == "file" else Qt.TextElideMode.ElideRight
         words = Text(row.excerpt, elide=elide, marks=row.marks, grow=True, shrink=True)
         content = Row([words, _detail(row.detail, line.width() * _DETAIL_SHARE)], 16)
-        paint_box(painter, line, self.theme, content)
+        paint_box(painter, line, current_theme(), content)
 
 
 def _detail(words: str, most: float) -> Box:

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import (
     Box,
     Column,
@@ -113,11 +114,11 @@ class SwitcherDelegate(LineDelegate):
                 detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
                 lines = Column([excerpt, Row([detail, *_end(row.when)])])
             case _:
-                paint_command(painter, box, self.theme, index)
+                paint_command(painter, box, current_theme(), index)
                 return
         lines.grow = lines.shrink = True
         content = Row([Frame(sign, wide=32), lines], 12)
-        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), self.theme, content)
+        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), current_theme(), content)
 
 
 def _square(rect: QRectF) -> QRectF:

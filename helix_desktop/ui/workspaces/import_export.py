@@ -164,9 +164,7 @@ class ImportExportController(QObject):
         await self._share(self._session.workspace.id, documents, titles[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
-        saved = await share_documents(
-            self._window, self._window.theme, self._services, self._session.actions, documents, title
-        )
+        saved = await share_documents(self._window, self._services, self._session.actions, documents, title)
         if saved is not None:
             path, size = saved
             what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
@@ -315,7 +313,7 @@ class ImportExportController(QObject):
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
         chosen = await choose_foreign_sessions(
-            self._window, self._window.theme, self._services, self._session.actions, name, here
+            self._window, self._services, self._session.actions, name, here
         )
         if not chosen:
             return
