@@ -19,6 +19,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
 from helix_desktop.app.data_move_window import relaunch
@@ -198,8 +199,11 @@ async def _run_window(
     def follow(opened: ControlledWindow) -> None:
         opened.quit_controller.move_confirmed.connect(move)
         opened.quit_controller.confirmed.connect(end)
-        _note_opened(opened, window_context, marker)
 
+    def note_opened(workspace: OpenWorkspace) -> None:  # in case this run crashes
+        window_context.actions.start(asyncio.to_thread(marker.add_workspace, workspace.id), "note workspace")
+
+    windows.workspace_opened.connect(note_opened)
     follow(controllers)
     windows.created.connect(follow)
 
@@ -303,14 +307,6 @@ async def reopen_windows(
             front = windows.current.window if index == stored.front else front
     if not windows.is_only_one(first.window):
         bring_to_front(front)
-
-
-def _note_opened(opened: ControlledWindow, first: WindowContext, marker: RunMarker) -> None:
-    """Note which workspaces a window opens, in case this run crashes."""
-    start = first.actions.start
-    opened.workspace_controller.workspace_opened.connect(
-        lambda workspace_id: start(asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace")
-    )
 
 
 def _save_progress(windows: WindowGroup, first: WindowContext) -> None:

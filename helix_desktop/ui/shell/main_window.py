@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.changes.view import ChangesPage
     from helix_desktop.ui.chat.page import ChatPage
     from helix_desktop.ui.inspector.view import Inspector
+    from helix_desktop.ui.kit.session import Session
     from helix_desktop.ui.onboarding.pages import (
         ClosedWorkspacePage,
         MissingFolderPage,
@@ -285,6 +286,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
+        self.session: Session  # once it has one
         self.lazy_search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
@@ -330,7 +332,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.lazy_missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
         self.lazy_closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
         self.lazy_no_session = LazyPage(lambda: NoSessionPage(self._center))
-        self.lazy_search_panel = LazyPage(lambda: SearchPanel(self))
+        self.lazy_search_panel = LazyPage(lambda: SearchPanel(self, self.session))
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
@@ -608,6 +610,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         elif name == "cache":
             page = self.pages.cache.table
         page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def take_typed_text(self) -> None:
+        """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
+        typed, page = self.sidebar.session_list.take_typed_text(), self.page()
+        if typed is None or page == "settings":
+            return
+        self.focus_page(page)
+        if page == "chat":
+            self.pages.chat.composer.editor.type_text(typed)
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""

@@ -25,7 +25,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
-from helix_desktop.ui.kit.intents import RemoveSecret, handles
+from helix_desktop.ui.kit.intents import RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -427,11 +427,11 @@ class RedactionController(QObject):
 
     async def _reopen_views(self, session_id: str) -> None:
         if session_id:
-            await self._workspace_controller.session_opener.open_session(session_id)
+            await self._workspace_controller.open_session(session_id)
         if (cache := self._window.pages.lazy_cache.find()) is not None:
             cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
-        await self._workspace_controller.sidebar.refresh()
+        await self._session.run(RefreshLists())
 
     def _on_progress(self, done: int, total: int) -> None:
         if self.dialog is not None:

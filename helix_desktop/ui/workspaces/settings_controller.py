@@ -74,7 +74,7 @@ class SettingsController(QObject):
         settings.follow("reduce_motion", reduce_motion)
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
-        appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
+        appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
         window.pages.chat.model_requested.connect(self._add_provider)

@@ -196,7 +196,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         rig.composer.set_text("")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await services.save_settings(settings)
 
 

@@ -360,7 +360,8 @@ class SessionList(Themed, QListView):
         if item.found is None:
             perform(self, OpenListedSession(item.id))
         else:
-            perform(self, OpenListedSession(item.found.session_id or item.id, item.found.seq))
+            found = item.found
+            perform(self, OpenListedSession(found.session_id or item.id, found.seq, found.mark))
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""
