@@ -31,8 +31,7 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Toggle
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
@@ -64,10 +63,6 @@ class EntryList(Themed, QListWidget):
         self.setAccessibleName(name)
         self.widest: list[str] = []  # value of each column
         self.setItemDelegate(_CellDelegate(self))
-
-    @property
-    def theme(self) -> Theme:
-        return self._theme
 
     def clear(self) -> None:
         super().clear()
@@ -105,13 +100,13 @@ class _CellDelegate(QStyledItemDelegate):
         mirror(painter, option.rect)
         painter.setFont(option.font)
         metrics, room = option.fontMetrics, option.rect.adjusted(_PADDING_PX, 0, -_PADDING_PX, 0)
-        painter.setPen(QColor(view.theme.muted))
+        painter.setPen(QColor(current_theme().muted))
         for value, widest in zip(reversed(values), reversed(view.widest), strict=False):
             width = metrics.horizontalAdvance(widest)
             cell = QRect(room.right() + 1 - width, room.top(), width, room.height())
             draw_text(painter, cell, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, value)
             room.setRight(cell.left() - _GAP_PX)
-        painter.setPen(QColor(view.theme.text))
+        painter.setPen(QColor(current_theme().text))
         text = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room.width())
         draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()

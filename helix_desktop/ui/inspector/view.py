@@ -31,8 +31,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
@@ -114,13 +113,12 @@ class KeyValue(Themed, QWidget):
 
 
 def _fill(
-    layout: QVBoxLayout, views: list[W], make: Callable[[], W], shown: Sequence[T], theme: Theme
+    layout: QVBoxLayout, views: list[W], make: Callable[[], W], shown: Sequence[T]
 ) -> Iterator[tuple[W, T]]:
     """Return a view for each of what is to be shown, new ones where they are too few; hide the others."""
     while len(views) < len(shown):
         views.append(make())
         layout.addWidget(views[-1])
-        retint(views[-1], theme)
     for at, view in enumerate(views):
         view.setVisible(at < len(shown))
     return zip(views, shown, strict=False)
@@ -176,7 +174,7 @@ class ProviderCacheCard(Card):
             figure.set_value(name, value)
             figure.setVisible(bool(value))
         show_text(self.note, state.note)
-        for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows, self._theme):
+        for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows):
             request.show_row(shown)
 
 
@@ -201,7 +199,7 @@ class WaitingView(Themed, QWidget):
         self._parts: list[_PartView] = []
 
     def show_parts(self, parts: Sequence[StatusPart]) -> None:
-        for view, part in _fill(self._column, self._parts, _PartView, parts, self._theme):
+        for view, part in _fill(self._column, self._parts, _PartView, parts):
             view.show_part(part)
 
 
@@ -216,12 +214,12 @@ class _PartView(Themed, QWidget):
     def show_part(self, part: StatusPart) -> None:
         self._title.set_text(part.title)
         make = partial(KeyValue, "", "")
-        for view, figure in _fill(self._figures, self._rows, make, part.figures, self._theme):
+        for view, figure in _fill(self._figures, self._rows, make, part.figures):
             view.set_value(*figure)
         show_text(self._note, part.note)
 
 
-class Breakdown(Themed, QWidget):
+class Breakdown(QWidget):
     """What stands under Details: where the figures come from, what they are of, and what was saved."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -282,7 +280,6 @@ class Breakdown(Themed, QWidget):
     def _legend_row(self, segment: Segment) -> KeyValue:
         row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
         row.setToolTip(_explain(segment.kind))
-        retint(row, self._theme)
         return row
 
     def _show_cache(self, cache: CacheStats) -> None:
@@ -411,7 +408,6 @@ class Inspector(Themed, QWidget):
     def _add_breakdown(self, breakdown: Breakdown) -> None:
         self._details_box.insertWidget(0, breakdown)
         breakdown.lower()  # a screen reader reads it first
-        retint(breakdown, self._theme)
         if self._state is not None:
             breakdown.show_state(self._state)
 
@@ -428,7 +424,6 @@ class Inspector(Themed, QWidget):
     def _add_reader(self, reader: RequestReader) -> None:
         reader.back_requested.connect(self.go_back)
         self._stack.addWidget(reader)
-        retint(reader, self._theme)
 
     def _open_reader(self) -> None:
         self._stack.setCurrentWidget(self.reader)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.attachments import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.conversation import Conversation
@@ -135,9 +135,6 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 
 class ComposerController(QObject):
-    switched = Signal()
-    """What is typed from now on belongs to another conversation, or to none."""
-
     def __init__(self, window: MainWindow, session: Session, shared: SharedDrafts) -> None:
         self._page = window.pages.chat
         widget = self._page.composer
@@ -187,7 +184,7 @@ class ComposerController(QObject):
         self.attachments.refresh()
         if conversation is not switch.conversation:
             self.estimate.forget_mentioned()
-        self.switched.emit()
+        self._window.take_typed_text()
         await self.drafts.leave(switch)
         if conversation is None or not self._session.shows(conversation):
             return

@@ -23,7 +23,6 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -137,7 +136,6 @@ class SessionFigures(QObject):
             has_prices=bool(info.price_in or info.price_out),
             is_free=info.free or info.demo,
         )
-        retint(dialog, self._window.theme)
         return dialog.budget if await dialogs.exec_async(dialog) else conversation.budget.limit
 
 

@@ -88,7 +88,7 @@ class SessionNavigation(QObject):
     @handles(ShowEntryInChat)
     def show_entry_in_chat(self, digest: str) -> None:
         """Show the newest event with a cached content."""
-        self.show_event(self._newest_event_with(digest))
+        self.show_event(self._newest_event_with(digest), "")
 
     @handles(ShowEntryInTimeline)
     def show_entry_in_timeline(self, digest: str) -> None:
@@ -128,7 +128,7 @@ class SessionNavigation(QObject):
         self._views.cache.select(digest)
 
     @handles(ShowEvent)
-    def show_event(self, seq: int, mark: str = "") -> None:
+    def show_event(self, seq: int, mark: str) -> None:
         """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""
         if not seq:
             return

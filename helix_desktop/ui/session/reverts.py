@@ -37,7 +37,6 @@ from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.texts import revert_name
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
@@ -146,7 +145,6 @@ class RevertFlow:
             files.refuse_merge(path)
             return
         dialog = MergeDialog(files, path, merged)
-        retint(dialog, self._window.theme)
         if await exec_async(dialog):
             plan = await changes.resolve_by_hand(files.plan, path, dialog.result_data())
             files.show_plan(plan, {path: "merged"})
@@ -159,7 +157,6 @@ class RevertFlow:
     async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> ConfirmedPlan | None:
         dialog = PlanDialog(self._window, plan)
         self.connect_merging(changes, dialog.files)
-        retint(dialog, self._window.theme)
         if await exec_async(dialog):
             return dialog.files.plan, dialog.files.choices
         return None
@@ -279,7 +276,6 @@ class RevertFlow:
         dialog = UncoveredPlacesDialog(self._window)
         dialog.show_coverage(changes.coverage)
         dialog.include_requested.connect(lambda *what: self._session.start(changes.include(*what), "include"))
-        retint(dialog, self._window.theme)
         unsubscribe = changes.listen(lambda: dialog.show_coverage(changes.coverage))
         try:
             await exec_async(dialog)

@@ -28,7 +28,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions import NOW
-from helix_desktop.ui.handover.window import HandoverWindow, Place, StartSession
+from helix_desktop.ui.handover.window import HandoverWindow, Place
 from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
@@ -68,9 +68,9 @@ _HOLD_ENDS_WITH = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, Observa
 
 
 class RewriteController(QObject):
-    def __init__(self, window: MainWindow, session: Session, start_session: StartSession) -> None:
+    def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
-        self._window, self._session, self._start_session = window, session, start_session
+        self._window, self._session = window, session
         self.handover_window: HandoverWindow | None = None
         window.intents.add(self)
         tip = tr("Read, edit, compare and write handovers, or start a session from one")
@@ -175,7 +175,7 @@ class RewriteController(QObject):
         conversation = self._session.conversation
         if self.handover_window is not None:
             return
-        window = HandoverWindow(self._window, conversation, self._session.actions, self._start_session)
+        window = HandoverWindow(self._window, conversation, self._session.actions)
         self.handover_window = window
         if is_compaction:
             self._session.notices.end(REFUSED_COMPACTION)

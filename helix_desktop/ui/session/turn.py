@@ -86,7 +86,7 @@ class TurnController(QObject):
         super().__init__(window)
         self._window, self._session, self._composer = window, session, composer
         self._chat, self._commands = window.pages.chat, window.commands
-        self.sample_messages: Mapping[str, SamplePlace] = {}
+        self._sample_messages: Mapping[str, SamplePlace] = {}
         """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
         self._shows_demo_runs = False
         self._mode_button = self._chat.composer.mode_button
@@ -100,11 +100,16 @@ class TurnController(QObject):
         for changed in (session.changed, session.model_changed):
             changed.connect(self._show_mode)
         session.changed.connect(self._enable)
+        session.on_show(self._read_sample)
         session.on(TurnChanged, lambda turn: self._show_running(turn.running))
         session.on(CallStarted | EventRecorded, lambda _: self._enable())
         session.on_refresh(self._show_next_messages)
         self._enable()
         self._show_answer_keys()
+
+    async def _read_sample(self) -> None:
+        has_workspace, app = self._session.has_workspace, self._session.app
+        self._sample_messages = await app.sample_messages(self._session.workspace.id) if has_workspace else {}
 
     def _enable(self) -> None:
         self._show_running(self._session.has_conversation and self._session.conversation.is_running)
@@ -295,8 +300,8 @@ class TurnController(QObject):
                 is_call_running=bool(conversation.running_calls.running),
             )
         else:
-            message = _suggested_message(conversation, self.sample_messages)
-            self._chat.next_messages.show_suggestion(message, self.sample_messages.get(message, ""))
+            message = _suggested_message(conversation, self._sample_messages)
+            self._chat.next_messages.show_suggestion(message, self._sample_messages.get(message, ""))
 
     @handles(EditQueued)
     async def edit_queued(self, seq: int, text: str) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
+from helix_desktop.ui.kit.intents import GoToSession
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts, UnsavedDraft
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -52,12 +53,6 @@ class AppWindow(Protocol):
 
     async def leave_workspace(self) -> None:
         """Take the workspace off the screen until it is open again, and store the draft."""
-
-    def open_in_front(self, workspace_id: str, session_id: str) -> None:
-        """Show a session here, unless another window shows it, and bring the window to the front."""
-
-    def show_event(self, seq: int, mark: str) -> None:
-        """Show an event of the session on screen in the chat, and mark some words there."""
 
     async def clear(self) -> None:
         """Take session and workspace off the screen and store the draft; what runs goes on."""
@@ -139,7 +134,7 @@ class WindowGroup(QObject):
         self.show()
         bring_to_front(current.window)
         if workspace_id:
-            current.open_in_front(workspace_id, session_id)
+            current.window.perform(GoToSession(workspace_id, session_id))
 
     def show(self) -> None:
         """Show all open windows: they may be in the tray."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
 from helix_desktop.ui.kit.commands import action_shortcut, action_words
 from helix_desktop.ui.shell.commands import WindowCommands
@@ -162,7 +162,7 @@ def without_mnemonic(text: str) -> str:
 
 class _Delegate(LineDelegate):
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        paint_command(painter, box, self.theme, index)
+        paint_command(painter, box, current_theme(), index)
 
 
 class CommandPalette(QuickPicker):

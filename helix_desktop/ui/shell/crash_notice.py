@@ -13,7 +13,6 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -101,5 +100,4 @@ async def _show_log(window: MainWindow, read_log: Callable[[], str], folder: Pat
     note = tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
     title = tr("Log of the last run")
     dialog = TextsDialog(window, title, (note,), {"log.txt": text}, buttons=(open_folder,))
-    retint(dialog, window.theme)
     await exec_async(dialog)

@@ -9,8 +9,6 @@ from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
 from helix_desktop.ui.shell.command_list import CommandList
 from helix_desktop.ui.shell.commands import WindowCommands
@@ -60,7 +58,6 @@ class HelpWindows:
         """`layout_store` remembers which topics the user has opened."""
         self._window, self._layout_store = window, layout_store
         self._key_bindings = key_bindings
-        self._theme = LIGHT
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
         self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
@@ -73,7 +70,6 @@ class HelpWindows:
         self._offer_topics()
         if self.command_palette is None:
             self.command_palette = CommandPalette(self._window, self.command_list)
-        retint(self.command_palette, self._theme)
         self.command_palette.open()
 
     @handles(OpenSwitcher)
@@ -97,7 +93,6 @@ class HelpWindows:
 
         if self.guide is None:
             self.guide = GuideDialog(self._window, shortcuts(self._key_bindings))
-        retint(self.guide, self._theme)
         self.guide.show_topic(topic)
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
         self.hide_followed_links()
@@ -110,9 +105,6 @@ class HelpWindows:
         opened_topics = self._opened_topics()
         for link in self._window.findChildren(HelpLink):
             link.setVisible(link.topic not in opened_topics)
-
-    def tint(self, theme: Theme) -> None:
-        self._theme = theme
 
     def close(self) -> None:
         """Take the guide along when the window closes."""

@@ -22,8 +22,7 @@ from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import ShowWaitingSession, perform
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.translation import Translator
@@ -241,8 +240,8 @@ class JobLines(Themed, QWidget):
             self._grid.setColumnStretch(0, share)
             self._grid.setColumnStretch(1, self.width() - share)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         for line in self._lines.values():
             line.setFixedHeight(scaled(STATUS_LINE_PX))
 
@@ -252,7 +251,6 @@ class JobLines(Themed, QWidget):
 
     def _add(self, job: JobRow) -> None:
         line = _JobLine(job)
-        retint(line, self._theme)
         line.setFixedHeight(scaled(STATUS_LINE_PX))
         self._lines[job.id] = line
 
@@ -277,11 +275,11 @@ class WaitingSessionsLine(Themed, QWidget):
         line.addStretch(1)
         line.addWidget(self.button)
         self.setLayout(line)
-        self.tint(self._theme)
+        self.tint()
         self.hide()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:

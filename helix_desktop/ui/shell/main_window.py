@@ -37,9 +37,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.stack import LazyPage, PageArea
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import (
     ClosePage,
@@ -86,6 +84,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.changes.view import ChangesPage
     from helix_desktop.ui.chat.page import ChatPage
     from helix_desktop.ui.inspector.view import Inspector
+    from helix_desktop.ui.kit.session import Session
     from helix_desktop.ui.onboarding.pages import (
         ClosedWorkspacePage,
         MissingFolderPage,
@@ -262,7 +261,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._second_esc = QTimer(self, singleShot=True, interval=_SECOND_ESC_MS)
         self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
-        self._theme = LIGHT
         self._pages: Mapping[str, LazyPage[Any]] = {}
         self._places: Mapping[str, LazyPage[Any]] = {}  # in the center, without a session
         self._is_settings_shown = False
@@ -288,6 +286,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
+        self.session: Session  # once it has one
         self.lazy_search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
@@ -333,7 +332,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.lazy_missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
         self.lazy_closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
         self.lazy_no_session = LazyPage(lambda: NoSessionPage(self._center))
-        self.lazy_search_panel = LazyPage(lambda: SearchPanel(self))
+        self.lazy_search_panel = LazyPage(lambda: SearchPanel(self, self.session))
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
@@ -356,17 +355,14 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
-        self.lazy_search_panel.when_built(lambda panel: retint(panel, self._theme))
         self.inspector_pane.setLayout(column(pages.inspector))
         self.lazy_no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
-        self.set_theme(self._theme)
 
     def _add_page(self, area: QStackedWidget, page: QWidget) -> None:
         area.addWidget(page)
         self.help_windows.hide_followed_links()
-        retint(page, self._theme)
 
     def _follow_new_session_keys(self, page: NoSessionPage) -> None:
         def show_keys() -> None:
@@ -479,9 +475,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         commands = self.commands
         modes = {"system": commands.theme_system, "light": commands.theme_light, "dark": commands.theme_dark}
 
-        def take(theme: Theme) -> None:
+        def take() -> None:
             modes[appearance.mode].setChecked(True)
-            self.set_theme(theme)
             self._fit_panes()
             self.top_bar.shorten()  # no resize tells it of larger text
 
@@ -504,15 +499,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def zoom(self, steps: int) -> None:
         """Make all texts larger (1) or smaller (-1), or of normal size (0)."""
         self._appearance.zoom(steps)
-
-    def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
-        self.help_windows.tint(theme)
-        retint(self, theme)
-
-    @property
-    def theme(self) -> Theme:
-        return self._theme
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
         """Show the workspaces in rail, header and switcher: there those of `recent_ids` first."""
@@ -624,6 +610,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         elif name == "cache":
             page = self.pages.cache.table
         page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def take_typed_text(self) -> None:
+        """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
+        typed, page = self.sidebar.session_list.take_typed_text(), self.page()
+        if typed is None or page == "settings":
+            return
+        self.focus_page(page)
+        if page == "chat":
+            self.pages.chat.composer.editor.type_text(typed)
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
+from datetime import datetime
 from itertools import islice
 
 import msgspec
@@ -10,12 +13,18 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTime
 from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.store import SessionSummary, SessionVersions
+from helix_desktop.domain.text_search import ExcerptSize, word_spans
+from helix_desktop.services.search import SearchFindings, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.git_label import fit_git_text
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import (
     Box,
     Column,
@@ -29,7 +38,9 @@ from helix_desktop.ui.kit.boxes import (
     paint_box,
 )
 from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.command_list import COMMAND_PX, CommandList, command_at, paint_command
+from helix_desktop.ui.shell.running_search import RunningSearch, indexing_note
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     BADGE_COLOR_TOKENS,
     WorkspaceBadge,
@@ -40,7 +51,9 @@ from helix_desktop.ui.shell.sidebar.workspace_rows import (
     paint_workspace_badge,
 )
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_short_time
+from helix_desktop.words.translation import Translator, translate
 
 
 class SessionRow(msgspec.Struct, frozen=True):
@@ -80,6 +93,7 @@ _WIDE_PX = 680
 _GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
 _NAMED_UNREAD = 3  # workspaces that are not open
 _PAUSE_MS = 120  # of typing, before messages are searched
+_MAX_MESSAGES, _EXCERPT = 30, ExcerptSize(room=80, lead=30)
 _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
@@ -113,11 +127,11 @@ class SwitcherDelegate(LineDelegate):
                 detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
                 lines = Column([excerpt, Row([detail, *_end(row.when)])])
             case _:
-                paint_command(painter, box, self.theme, index)
+                paint_command(painter, box, current_theme(), index)
                 return
         lines.grow = lines.shrink = True
         content = Row([Frame(sign, wide=32), lines], 12)
-        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), self.theme, content)
+        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), current_theme(), content)
 
 
 def _square(rect: QRectF) -> QRectF:
@@ -151,8 +165,12 @@ def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
     return Row([Column([_name(workspace.name), path], grow=True, shrink=True), *state])
 
 
+FindUnused = Callable[[OpenWorkspace, Sequence[SessionSummary]], Awaitable[frozenset[str]]]
+"""Returns which sessions of a workspace nobody used, by id."""
+
+
 class Switcher(QuickPicker):
-    """Lists what it knows at once; messages come from a presenter, a moment after the last letter."""
+    """Lists what it knows at once; messages come a moment after the last letter."""
 
     opened = Signal()
     closed = Signal()
@@ -193,6 +211,19 @@ class Switcher(QuickPicker):
         self.note.show()
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
+        self._session: Session
+        self._find_unused: FindUnused
+        self._found: RunningSearch
+        self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
+
+    def follow(self, session: Session, find_unused: FindUnused) -> None:
+        """List and search the sessions of all workspaces whenever it is open."""
+        self._session, self._find_unused = session, find_unused
+        self._found = RunningSearch(self, session, self._show_found)
+        self.opened.connect(lambda: session.start(self._list_sessions(), "list sessions"))
+        self.closed.connect(self._end_listing)
+        self.closed.connect(self._found.end)
+        self.messages_requested.connect(self._search_messages)
 
     def _show_note(self) -> None:
         """Say how a search is limited; of one that runs, where it does not look."""
@@ -214,7 +245,7 @@ class Switcher(QuickPicker):
         self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
 
     def open(self) -> None:
-        """Appear with what is listed already, and ask for what is new."""
+        """Appear with what is listed already, and list what is new."""
         self._is_open = True
         super().open()
         self.opened.emit()
@@ -225,7 +256,7 @@ class Switcher(QuickPicker):
             self._is_open = False
             self._pause_timer.stop()
             self._messages, self._searched_words = [], ""
-            self.show_searching(False)
+            self._show_searching(False)
             self.closed.emit()
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
@@ -251,22 +282,119 @@ class Switcher(QuickPicker):
         self._unread = tuple(names)
         self._show_note()
 
-    def name_of(self, workspace_id: str) -> str:
-        """Return the name under which a workspace is listed; empty if it is not."""
-        return next((row.name for row in self._workspaces if row.id == workspace_id), "")
+    async def _list_sessions(self) -> None:
+        """List the sessions of all workspaces: those of open ones at once, the others a moment later."""
+        listed = list[tuple[str, SessionSummary]]()
+        for workspace in list(self._session.app.open_workspaces.values()):
+            with suppress(StoreError):  # it says so itself
+                summaries = await workspace.store.sessions()
+                unused = await self._find_unused(workspace, summaries)
+                listed += [(workspace.id, summary) for summary in summaries if summary.id not in unused]
+        self._show_sessions(listed)
+        self._end_listing()
+        self._listing = self._session.start(self._add_closed(listed), "list closed sessions")
 
-    def show_sessions(self, sessions: Sequence[SessionRow]) -> None:
-        """List these sessions, last used first, the active one last."""
-        self._sessions = tuple(sorted(sessions, key=lambda row: row.active))
-        self.refresh()
+    def _end_listing(self) -> None:
+        if self._listing is not None:
+            self._listing.cancel()
+            self._listing = None
 
-    def show_messages(self, query: str, messages: Sequence[MessageRow]) -> None:
-        """List the messages that a search found; those of an older search are over."""
-        if query == self._message_query():
-            self._messages, self._searched_words = list(messages), query
+    async def _add_closed(self, listed: Sequence[tuple[str, SessionSummary]]) -> None:
+        """List the sessions of workspaces that are not open, too."""
+        if not self.isVisible():
+            return
+        found, unread = list(listed), list[str]()
+        async with aclosing(self._session.app.closed_sessions.list_by_workspace()) as closed:
+            async for record, summaries in closed:
+                if summaries is None:
+                    unread.append(record.name)
+                found += [(record.id, summary) for summary in summaries or ()]
+        self.show_unread(unread)
+        self._show_sessions(found)
+
+    async def list_again(self) -> None:
+        """List and search also what was opened meanwhile."""
+        if self.isVisible():
+            await self._list_sessions()
+            self._request_messages()
             self.refresh()
 
-    def show_searching(self, is_searching: bool, note: str = "") -> None:
+    def _show_sessions(self, listed: Iterable[tuple[str, SessionSummary]]) -> None:
+        """List sessions, last used first, the active one last: of versions one row."""
+        newest_first = sorted(listed, key=lambda session: session[1].updated, reverse=True)
+        versions = SessionVersions(summary for _, summary in newest_first)
+        on_screen = self._session.id
+        now, rows = datetime.now(), list[SessionRow]()
+        for workspace_id, summary in newest_first:
+            ids = versions.ids_of(summary.id)
+            if summary.id != (on_screen if on_screen in ids else versions.row_of(summary).id):
+                continue
+            is_archived = versions.place_of(summary).archived
+            kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
+            parts = (
+                self._name_of(workspace_id),
+                kind,
+                translate(summary.counts.text) if summary.counts is not None else "",
+            )
+            icon = "git-branch" if versions.parent_of(summary) else "message-square"
+            rows.append(
+                SessionRow(
+                    workspace_id,
+                    summary.id,
+                    session_title(summary.title),
+                    dotted(parts),
+                    format_short_time(max(version.updated for version in versions.of(summary)), now),
+                    _session_badge(self._session.app.open_workspaces.get(workspace_id), versions.of(summary)),
+                    active=summary.id == on_screen,
+                    archived=is_archived,
+                    icon="bot" if summary.parent else icon,
+                )
+            )
+        self._sessions = tuple(sorted(rows, key=lambda row: row.active))
+        self.refresh()
+
+    def _name_of(self, workspace_id: str) -> str:
+        listed = (row.name for row in self._workspaces if row.id == workspace_id)
+        return next(listed, "") or self._session.app.registry.get(workspace_id).name
+
+    def _search_messages(self, query: str) -> None:
+        self._found.stop()
+        if query:
+            size = _MAX_MESSAGES
+            try:
+                self._found.start(
+                    SearchRequest(query, ("message",), per_session=size, limit=size, excerpt=_EXCERPT)
+                )
+            except InvalidInput:
+                self._show_searching(False)
+
+    def _show_found(self, findings: SearchFindings, is_over: bool) -> None:
+        """List the messages that a search found; those of an older search are over."""
+        now, rows = datetime.now(), list[MessageRow]()
+        for found in findings.sessions():
+            title = "" if found.summary is None else session_title(found.summary.title)
+            for hit in found.hits:
+                is_own = hit.speaker == "user"
+                parts = (tr("You") if is_own else tr("Agent"), self._name_of(found.workspace_id), title)
+                rows.append(
+                    MessageRow(
+                        found.workspace_id,
+                        hit.session,
+                        hit.seq,
+                        hit.excerpt,
+                        dotted(parts),
+                        format_short_time(hit.at, now),
+                        is_own,
+                        word_spans(hit.excerpt, findings.request.terms),
+                    )
+                )
+        if findings.request.query == self._message_query():
+            self._messages, self._searched_words = rows[:_MAX_MESSAGES], findings.request.query
+            self.refresh()
+        if is_over:
+            self._show_searching(False, indexing_note(findings))
+
+    def _show_searching(self, is_searching: bool, note: str = "") -> None:
         """Say that messages are searched or, with a note, what could not be."""
         was_searching, self._is_searching, self._search_note = self._is_searching, is_searching, note
         self._show_note()
@@ -279,11 +407,6 @@ class Switcher(QuickPicker):
     def _show_empty_text(self) -> None:
         nothing = tr("No results yet") if self._opening else tr("No results")
         self.set_empty_text(tr("Searching messages…") if self._is_searching else nothing)
-
-    def search_again(self) -> None:
-        """Search messages for the same words, as there are more to search now."""
-        self._request_messages()
-        self.refresh()
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
         """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
@@ -328,7 +451,7 @@ class Switcher(QuickPicker):
             case SessionRow(workspace_id=workspace_id, id=session_id):
                 perform(self, GoToSession(workspace_id, session_id))
             case MessageRow(workspace_id=workspace_id, session_id=session_id, seq=seq):
-                perform(self, GoToSession(workspace_id, session_id, seq))
+                perform(self, GoToSession(workspace_id, session_id, seq, self._found.mark))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
@@ -361,11 +484,11 @@ class Switcher(QuickPicker):
         self._messages, self._searched_words = [], ""
         self.messages_requested.emit("")
         if self._message_query() and self.isVisible():
-            self.show_searching(True)
+            self._show_searching(True)
             self._pause_timer.start()
         else:
             self._pause_timer.stop()
-            self.show_searching(False)
+            self._show_searching(False)
 
     def _add(self) -> None:
         self.hide()
@@ -413,3 +536,16 @@ def _item(row: object, query: str, tip: Sequence[str], description: Sequence[str
     item.setData(row, ROW_ROLE)
     item.setData(", ".join(filter(None, description)), Qt.ItemDataRole.AccessibleTextRole)
     return item
+
+
+def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
+    """Return the badge of a session with these versions; `workspace` is None if it is not open."""
+    if workspace is None:
+        return "interrupted" if any(version.interrupted for version in versions) else ""
+    found = [workspace.find_open(version.id) for version in versions]
+    conversations = [conversation for conversation in found if conversation is not None]
+    if any(conversation.asks for conversation in conversations):
+        return "waiting"
+    if any(conversation.is_running for conversation in conversations):
+        return "running"
+    return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""

@@ -38,8 +38,7 @@ from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
 from helix_desktop.ui.shell.commands import WindowCommands, more_menu
@@ -227,14 +226,14 @@ class PageSwitch(Themed, TabList):
             is_worded = self._detail == "words" or (self._detail == "current" and button.isChecked())
             button.setText(title if is_worded else "")
             button.setToolTip("" if is_worded else title)
-        self.tint(self._theme)
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         side = scaled(_PAGE_ICON_PX)
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
-            color = theme.accent_text if button.isChecked() else theme.muted
+            color = self._theme.accent_text if button.isChecked() else self._theme.muted
             gap = ICON_GAP_PX if button.text() else 0
             button.setIconSize(QSize(side + ICON_GAP_PX, side))
             button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, side, gap=gap))
@@ -283,7 +282,7 @@ class TopBar(Themed, QWidget):
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, commands))
         self._arrange()
-        self.tint(self._theme)
+        self.tint()
         self.show_session(None)
         self._facts = ""  # not known yet
 
@@ -303,8 +302,8 @@ class TopBar(Themed, QWidget):
         self._added = button
         self._line.insertWidget(self._line.indexOf(self.pages), button)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedHeight(scaled(_HEIGHT_PX))
         self.title.setFixedHeight(scaled(_TITLE_HEIGHT_PX))
         self.shorten()

@@ -19,7 +19,7 @@ from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.versions import find_versions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.kit.intents import BranchSession, RewindTo, handles
+from helix_desktop.ui.kit.intents import BranchSession, RefreshLists, RewindTo, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
@@ -74,7 +74,7 @@ class BranchController(QObject):
         """Make a branch of the session on screen, show it and return it."""
         workspace, conversation = self._session.workspace, self._session.conversation
         compacted = conversation.session.transcript.window.handover
-        made = await self._workspace_controller.session_opener.show_new_session(
+        made = await self._workspace_controller.show_new_session(
             workspace, make(workspace, conversation.session.id)
         )
         if compacted not in (None, made.session.transcript.window.handover):
@@ -142,7 +142,7 @@ class BranchController(QObject):
         if part != "conversation" and plan.files:
             done = await self._reverts.apply(workspace, session_id, plan, choices)
         if part != "files":
-            branch = await self._workspace_controller.session_opener.show_new_session(
+            branch = await self._workspace_controller.show_new_session(
                 workspace, workspace.branches.open_for_rewind(session_id, seq)
             )
             if done is not None:
@@ -155,7 +155,7 @@ class BranchController(QObject):
     async def open_version(self, session_id: str, is_source: bool, versions: tuple[str, ...]) -> None:
         """Show another version at its message, where this one stood, with the same arrow in focus."""
         _, top, arrow = self._view.version_place(versions)
-        await self._workspace_controller.session_opener.open_linked_session(session_id)
+        await self._workspace_controller.open_linked_session(session_id)
         if versions and self._session.id == session_id:
             await self._show_versions()
             self._view.show_version(versions, top, arrow)
@@ -208,7 +208,7 @@ class BranchController(QObject):
             return
         branch = conversation.session.transcript.branch
         assert branch is not None  # of a session in which something is edited
-        await self._workspace_controller.session_opener.open_linked_session(branch.parent)
+        await self._workspace_controller.open_linked_session(branch.parent)
         self._reverts.report_again(workspace, conversation.session.id, branch.parent)
         is_shown_elsewhere = self._session.shows(conversation)  # the original is
         if is_shown_elsewhere:
@@ -217,7 +217,7 @@ class BranchController(QObject):
         self._drafts.unsaved.hide(conversation.session.id)
         if is_shown_elsewhere:
             await self._workspace_controller.open_workspace(workspace.id)
-        await self._workspace_controller.sidebar.refresh()
+        await self._session.run(RefreshLists())
         await self._show_versions()
 
 

@@ -14,12 +14,11 @@ from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
 from helix_desktop.ui.design.dialogs import confirm, exec_async
-from helix_desktop.ui.kit.intents import CleanUp, ShowTrash, handles
+from helix_desktop.ui.kit.intents import CleanUp, RefreshLists, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.session_list import DELETED_SESSION
-from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import deletion_lines, retention_reason
 from helix_desktop.words.translation import Translator
@@ -32,11 +31,10 @@ _JOB_DELAY_S = 0.5  # what is over by then has no line
 
 
 class CleanupController(QObject):
-    def __init__(self, window: MainWindow, session: Session, sidebar: SidebarPresenter) -> None:
+    def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._lazy_cache = window, window.pages.lazy_cache
         self._services, self._session = session.app, session
-        self._sidebar = sidebar
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
@@ -229,7 +227,7 @@ class CleanupController(QObject):
     async def _refresh_views(self) -> None:
         if (cache := self._lazy_cache.find()) is not None:
             cache.refresh()
-        await self._sidebar.refresh()
+        await self._session.run(RefreshLists())
         if self.trash_dialog is not None:
             self.trash_dialog.show_trash(await self._session.workspace.store.retention.trash())
 

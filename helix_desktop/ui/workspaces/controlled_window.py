@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ApprovalGiven
@@ -30,6 +31,7 @@ from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.turn import TurnController
 from helix_desktop.ui.session.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.running_search import search_sessions
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline
@@ -37,17 +39,14 @@ from helix_desktop.ui.workspaces.branches import BranchController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.import_export import ImportExportController
-from helix_desktop.ui.workspaces.list_controller import WorkspaceListController
 from helix_desktop.ui.workspaces.mcp_notices import McpNotices
 from helix_desktop.ui.workspaces.notifications import NotificationController, NotifiedUpdate
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.quit import QuitController
 from helix_desktop.ui.workspaces.redaction import RedactionController
-from helix_desktop.ui.workspaces.search_everything import SearchController
 from helix_desktop.ui.workspaces.session_list import SessionListController
-from helix_desktop.ui.workspaces.session_search import SessionSearchPresenter, SwitcherPresenter
 from helix_desktop.ui.workspaces.settings_controller import SettingsController
-from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter, unused_sessions
 from helix_desktop.ui.workspaces.trust import TrustController
 
 
@@ -65,7 +64,7 @@ class ControlledWindow:
         """`windows` are all windows of the app, to which this one is added next."""
         self.window, self.services, self.windows, self.async_actions = window, services, windows, actions
         window.intents.async_actions = actions
-        self.session = Session(window, services, actions)
+        self.session = window.session = Session(window, services, actions)
         self._add_pages()
         self._add_workspaces()
         self._add_session_actions()
@@ -101,15 +100,18 @@ class ControlledWindow:
     def _add_workspaces(self) -> None:
         window, session, windows = self.window, self.session, self.windows
         self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
-        self.trust = TrustController(window, session, windows, self.sidebar)
-        self.workspace_controller = WorkspaceController(
-            window, session, windows, self.composer, self.turn, self.sidebar, self.trust
+        self.trust = TrustController(window, session, windows)
+        self.workspace_controller = WorkspaceController(window, session, windows, self.sidebar)
+        search_sessions(window.sidebar, session)
+        window.switcher.follow(session, partial(unused_sessions, windows))
+        windows.workspace_opened.connect(
+            lambda _: session.start(window.switcher.list_again(), "list sessions")
         )
 
     def _add_session_actions(self) -> None:
         window, session, workspaces = self.window, self.session, self.workspace_controller
         ViewStateController(window, session, self.past)
-        self.rewrites = RewriteController(window, session, workspaces.session_opener.continue_with)
+        self.rewrites = RewriteController(window, session)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(window, session, self.composer.attachments)
         self._reverts = RevertFlow(window, session)
@@ -132,20 +134,14 @@ class ControlledWindow:
         tray.clicked.connect(windows.open_in_current)
         windows.activated.connect(tray.clear_message)
         self.quit_controller = QuitController(window, session, windows, tray)
-        WorkspaceListController(window, session, workspaces)
-        SwitcherPresenter(window, session, windows, workspaces, self.navigation)
-        SearchController(window, session, workspaces, self.navigation)
-        SessionSearchPresenter(window, session, workspaces, self.navigation)
         SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        self.cleanup = CleanupController(window, session, self.sidebar)
+        self.cleanup = CleanupController(window, session)
         self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
         self.import_export = ImportExportController(window, session, windows, workspaces)
         McpNotices(session)
         self.settings = SettingsController(window, session, windows, appearance)
-        self.external_open = ExternalOpenController(
-            window, session, windows, workspaces, self.navigation, self.import_export
-        )
+        self.external_open = ExternalOpenController(window, session, windows, workspaces, self.import_export)
 
     @property
     def shown_session(self) -> ShownSession:
@@ -170,13 +166,6 @@ class ControlledWindow:
             self.workspace_controller.show_welcome()
             await self.sidebar.refresh()
 
-    def open_in_front(self, workspace_id: str, session_id: str) -> None:
-        """Show a session here, unless another window shows it, and bring the window to the front."""
-        self.session.start(self.workspace_controller.open_in_front(workspace_id, session_id), "go there")
-
-    def show_event(self, seq: int, mark: str) -> None:
-        self.navigation.show_event(seq, mark=mark)
-
     async def hide_session(self) -> None:
         """Take the session off the screen and store its draft; the workspace stays."""
         await self.session.show(self.session.workspace if self.session.has_workspace else None, None)
@@ -193,7 +182,7 @@ class ControlledWindow:
         self.window.sidebar.search.clear()
         self.quit_controller.tray.withdraw()
         self.session.workspace_id = ""
-        self.workspace_controller.session_opener.requested_ids = ("", "")
+        self.workspace_controller.requested_ids = ("", "")
         await self.session.show(None, None)
         self.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
 

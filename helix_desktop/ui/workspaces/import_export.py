@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.intents import (
     Export,
     ExportHandover,
+    GoToSession,
     ImportFile,
     ImportSessions,
     ShareSession,
@@ -164,9 +166,7 @@ class ImportExportController(QObject):
         await self._share(self._session.workspace.id, documents, titles[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
-        saved = await share_documents(
-            self._window, self._window.theme, self._services, self._session.actions, documents, title
-        )
+        saved = await share_documents(self._window, self._services, self._session.actions, documents, title)
         if saved is not None:
             path, size = saved
             what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
@@ -315,7 +315,7 @@ class ImportExportController(QObject):
         name = self._services.registry.get(workspace.id).name
         here = {session.id for session in await workspace.sessions()}
         chosen = await choose_foreign_sessions(
-            self._window, self._window.theme, self._services, self._session.actions, name, here
+            self._window, self._services, self._session.actions, name, here
         )
         if not chosen:
             return
@@ -351,16 +351,18 @@ class ImportExportController(QObject):
         def undo() -> None:
             self._start(self._undo_import(workspace_id, added), "undo the import")
 
-        def open_session() -> None:
-            self._start(self._workspace_controller.open_in_front(workspace_id, to_open), "open a session")
-
         def show_survival() -> None:
             self._start(self._show_survival(workspace_id, to_open), "show what survives")
 
         answers = []
         if to_open:
             answers += [
-                Answer(tr("Open session"), open_session, "open_imported", ends=True),
+                Answer(
+                    tr("Open session"),
+                    partial(self._session.perform, GoToSession(workspace_id, to_open)),
+                    "open_imported",
+                    ends=True,
+                ),
                 Answer(tr("See what would have survived"), show_survival, "show_survival", ends=True),
             ]
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
@@ -390,7 +392,7 @@ class ImportExportController(QObject):
         if workspace is not None and is_on_screen:
             newest = [session.id for session in await workspace.sessions() if session.id in added]
             if newest:
-                await self._workspace_controller.session_opener.open_session(newest[0])
+                await self._workspace_controller.open_session(newest[0])
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
 

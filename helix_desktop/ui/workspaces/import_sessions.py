@@ -28,8 +28,6 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_size
@@ -89,7 +87,7 @@ class _SessionItem(QTreeWidgetItem):
         self.setData(0, Qt.ItemDataRole.AccessibleTextRole, dotted(cells))
 
 
-class ImportSessionsDialog(Themed, SizedDialog):
+class ImportSessionsDialog(SizedDialog):
     """Looks for sessions when the user asks for it, and lists them to be checked."""
 
     search_requested = Signal()
@@ -190,12 +188,6 @@ class ImportSessionsDialog(Themed, SizedDialog):
         body.setStretch(1, 1)
         body.setStretch(2, 1)
         self.setLayout(body)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        super().tint(theme)
-        self._boxes.theme = theme
-        self.list.viewport().update()
 
     def items(self) -> list[_SessionItem]:
         """Return all lines, in their order, also those that the filter hides."""
@@ -330,7 +322,6 @@ def _toggle(item: QTreeWidgetItem) -> None:
 
 async def choose_foreign_sessions(
     parent: QWidget,
-    theme: Theme,
     services: AppServices,
     actions: AsyncActions,
     workspace: str,
@@ -341,7 +332,6 @@ async def choose_foreign_sessions(
     `workspace` is the name of where they come; `imported` are the ids of the sessions there.
     """
     dialog = ImportSessionsDialog(parent, workspace, imported)
-    retint(dialog, theme)
     guarded = AsyncActions(actions.scope, lambda error: dialog.fail_search(error_text(error)))
     searches: list[asyncio.Task[None]] = []
 

@@ -20,9 +20,8 @@ from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.cache.entry_actions import CopyEntryLinks
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import CopyLink, handles
+from helix_desktop.ui.kit.intents import CopyLink, OpenCacheEntry, handles
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -47,12 +46,11 @@ class ExternalOpenController:
         session: Session,
         windows: WindowGroup,
         workspace_controller: WorkspaceController,
-        navigation: SessionNavigation,
         import_export: ImportExportController,
     ) -> None:
         self._window, self._services = window, session.app
         self._session, self._workspace_controller = session, workspace_controller
-        self._navigation, self._import_export = navigation, import_export
+        self._import_export = import_export
         self._is_asking, self._windows = False, windows
         start = session.start
         import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
@@ -131,7 +129,7 @@ class ExternalOpenController:
                 text("It may have been deleted."),
                 text("Check the trash (File menu)."),
             )
-        await self._workspace_controller.session_opener.open_session(link.session_id)
+        await self._workspace_controller.open_session(link.session_id)
         self._window.show_page("chat")
 
     async def _show_content(self, link: Link) -> None:
@@ -143,7 +141,7 @@ class ExternalOpenController:
                 text("The cache opens with a session, and this workspace has none."),
                 text("Start a session, then open the link again."),
             )
-        self._navigation.show_cache_entry(link.digest)
+        self._session.perform(OpenCacheEntry(link.digest))
 
     async def import_file(self, path: Path) -> None:
         """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""

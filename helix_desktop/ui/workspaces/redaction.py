@@ -24,9 +24,8 @@ from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_lay
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
-from helix_desktop.ui.kit.intents import RemoveSecret, handles
+from helix_desktop.ui.kit.intents import RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.window_group import WindowGroup
@@ -86,7 +85,7 @@ class _ResultArea(ListScrollArea):
         return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
 
 
-class RedactDialog(Themed, TabsInReadingOrder, QDialog):
+class RedactDialog(TabsInReadingOrder, QDialog):
     search_requested = Signal(str)
     redact_requested = Signal(str)
     cancel_requested = Signal()  # of the search
@@ -186,7 +185,6 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
             self._lines.addWidget(label(line, "strong", wrap=True))
         for note in notes:
             self._lines.addWidget(label(note, "note", wrap=True))
-        retint(self, self._theme)
 
     def _lay_out(self) -> None:
         lead = tr(
@@ -429,11 +427,11 @@ class RedactionController(QObject):
 
     async def _reopen_views(self, session_id: str) -> None:
         if session_id:
-            await self._workspace_controller.session_opener.open_session(session_id)
+            await self._workspace_controller.open_session(session_id)
         if (cache := self._window.pages.lazy_cache.find()) is not None:
             cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
-        await self._workspace_controller.sidebar.refresh()
+        await self._session.run(RefreshLists())
 
     def _on_progress(self, done: int, total: int) -> None:
         if self.dialog is not None:

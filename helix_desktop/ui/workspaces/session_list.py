@@ -13,7 +13,14 @@ from helix_desktop.domain.store import ListPlace, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.commands import set_action_words
-from helix_desktop.ui.kit.intents import ArchiveSession, PinSession, RestoreSession, TrashSession, handles
+from helix_desktop.ui.kit.intents import (
+    ArchiveSession,
+    PinSession,
+    RefreshLists,
+    RestoreSession,
+    TrashSession,
+    handles,
+)
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
@@ -53,7 +60,7 @@ class SessionListController(QObject):
         super().__init__(window)
         self._window, self._windows, self._drafts = window, windows, drafts
         self._session, self._workspace_controller = session, workspace_controller
-        self._sidebar, self._commands = workspace_controller.sidebar, window.commands
+        self._commands = window.commands
         self._moved: _ListMove | None = None  # what the notice is about
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         window.intents.add(self)
@@ -115,7 +122,7 @@ class SessionListController(QObject):
                 is_brief=True,
             )
         )
-        await self._sidebar.refresh()
+        await self._session.run(RefreshLists())
 
     async def _undo(self, session_id: str) -> None:
         self._session.notices.end(_MOVED)
@@ -128,7 +135,7 @@ class SessionListController(QObject):
         }:  # else it is in the trash meanwhile
             place = moved.previous
             await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
-            await self._sidebar.refresh()
+            await self._session.run(RefreshLists())
 
     @handles(TrashSession)
     async def _delete(self, session_id: str) -> None:
@@ -178,7 +185,7 @@ class SessionListController(QObject):
                 is_brief=True,
             )
         )
-        await self._sidebar.refresh()
+        await self._session.run(RefreshLists())
         self._return_keyboard(has_keyboard)
 
     def _return_keyboard(self, has_keyboard: bool) -> None:
@@ -210,7 +217,7 @@ class SessionListController(QObject):
             return False
         if self._session.workspace_id == workspace.id:
             has_keyboard = self._window.sidebar.session_list.hasFocus()
-            await self._workspace_controller.session_opener.open_session(session_id)
+            await self._workspace_controller.open_session(session_id)
             self._return_keyboard(has_keyboard)
         return True
 

@@ -18,7 +18,6 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, ShowServer, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import WelcomePage
@@ -75,7 +74,7 @@ class SettingsController(QObject):
         settings.follow("reduce_motion", reduce_motion)
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
-        appearance.changed.connect(lambda _: self._keep_appearance())  # it has keys and a button of its own
+        appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
         window.pages.chat.model_requested.connect(self._add_provider)
@@ -123,8 +122,6 @@ class SettingsController(QObject):
                 {"keyboard": lambda: KeyboardPage(bindings, values), "policy": self._policy_page},
             )
             self._window.add_settings(view.names, view.head, view)
-            for part in (view.names, view.head, view):
-                retint(part, self._window.theme)
         return self._view
 
     def unsaved_pages(self) -> list[str]:

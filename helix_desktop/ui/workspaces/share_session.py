@@ -14,8 +14,6 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME, TextsDialog
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
@@ -76,7 +74,6 @@ class ShareDialog(TextsDialog):
 
 async def share_documents(
     parent: QWidget,
-    theme: Theme,
     services: AppServices,
     actions: AsyncActions,
     documents: Mapping[str, SharedText],
@@ -88,7 +85,6 @@ async def share_documents(
     """
     name = Path(services.backup.session_file_name(title, ".md")).stem
     dialog = ShareDialog(parent, title, name, documents)
-    retint(dialog, theme)
     saved: list[tuple[Path, int]] = []
     guarded = AsyncActions(actions.scope, lambda error: dialog.show_error(error_text(error)))
 

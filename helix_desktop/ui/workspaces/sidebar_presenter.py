@@ -30,7 +30,7 @@ from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.kit.intents import LocateWorkspace
+from helix_desktop.ui.kit.intents import LocateWorkspace, RefreshLists, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
@@ -92,6 +92,7 @@ class SidebarPresenter(QObject):
         self._refresh_timer.timeout.connect(lambda: self._session.start(self._refresh(), "refresh sidebar"))
         attachments.content_stored.connect(self.schedule_refresh)
         attachments.content_stored.connect(lambda: self._windows.lists_changed.emit(self._window))
+        window.intents.add(self)
         sessions = window.sidebar.session_list
         # The user may have moved a folder meanwhile.
         window.activated.connect(self.show_workspaces)
@@ -112,6 +113,7 @@ class SidebarPresenter(QObject):
         if not self._refresh_timer.isActive():
             self._refresh_timer.start()
 
+    @handles(RefreshLists)
     async def refresh(self) -> None:
         """Show workspaces and sessions as they are now: something changed them here. Others follow."""
         self._windows.lists_changed.emit(self._window)
@@ -226,7 +228,7 @@ class SidebarPresenter(QObject):
         titles = {session.id: session.title for session in sessions}
         versions = SessionVersions(session for session in sessions if not session.parent)
         marked_id = self._opening_id if self._opening_id in titles else self._session.id
-        unused = await unused_sessions(workspace, sessions, self._windows) - {marked_id}
+        unused = await unused_sessions(self._windows, workspace, sessions) - {marked_id}
         subagents = subagent_sessions(sessions)
         self._last_shown |= dict.fromkeys(versions.ids_of(marked_id), marked_id)
         shown = {
@@ -252,7 +254,7 @@ class SidebarPresenter(QObject):
 
 
 async def unused_sessions(
-    workspace: OpenWorkspace, sessions: Sequence[SessionSummary], windows: WindowGroup
+    windows: WindowGroup, workspace: OpenWorkspace, sessions: Sequence[SessionSummary]
 ) -> frozenset[str]:
     """Return which sessions of a workspace nobody used, by id: without a draft, and in no window.
 

@@ -16,12 +16,11 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.kit.intents import ApplyRemedy, handles
+from helix_desktop.ui.kit.intents import ApplyRemedy, RefreshLists, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.window_group import WindowGroup
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.auto_run_files import AutoRunFile, find_auto_run_files
 
@@ -137,12 +136,9 @@ def _auto_run_item(item: AutoRunFile) -> QWidget:
 
 
 class TrustController(QObject):
-    def __init__(
-        self, window: MainWindow, session: Session, windows: WindowGroup, sidebar: SidebarPresenter
-    ) -> None:
+    def __init__(self, window: MainWindow, session: Session, windows: WindowGroup) -> None:
         super().__init__(window)
         self._window, self._session, self._windows = window, session, windows
-        self._sidebar = sidebar
         self._pending: set[str] = set()  # workspaces that are asked about, or will be
         self._one_question = asyncio.Lock()
         self._strip = window.pages.chat.trust_strip
@@ -201,4 +197,4 @@ class TrustController(QObject):
         self._session.follow_models()  # whether something can be sent
         if self._window.page() == "chat":
             self._window.pages.chat.composer.editor.setFocus()
-        await self._sidebar.refresh()
+        await self._session.run(RefreshLists())

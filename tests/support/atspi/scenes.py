@@ -41,7 +41,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -197,7 +196,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         rig.composer.set_text("")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await services.save_settings(settings)
 
 
@@ -513,7 +512,6 @@ def _of(make: Callable[[QWidget], QDialog]) -> Callable[[WindowRig], Coroutine[A
 
     def opened(rig: WindowRig) -> Coroutine[Any, Any, object]:
         dialog = make(rig.window)
-        retint(dialog, rig.window.theme)
         return dialogs.exec_async(dialog)
 
     return opened

@@ -20,8 +20,6 @@ from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
@@ -216,7 +214,6 @@ def _save_scene(
         view.providers.list.setCurrentRow(0)
         window.resize(width, height)
         show(view)
-        retint(window, LIGHT if "light" in name else DARK)
         for _ in range(3):  # wrapped labels settle after the first pass
             app.processEvents()
         window.grab().save(str(OUT / f"{name}-{width}.png"))

@@ -25,7 +25,6 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.permissions_page import RuleUsage
@@ -228,7 +227,6 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
     for page in pages:
         view.show_page(page)
         view.providers.list.setCurrentRow(2)
-        retint(window, window.theme)
         app.processEvents()
         window.grab().save(str(output_dir / f"settings-{page}-{mode}.png"))
         if page == "policy":
@@ -236,7 +234,6 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
             scroll_area.takeWidget().grab().save(str(output_dir / f"settings-policy-whole-{mode}.png"))
     window.leave_settings()
     for name, widget in dialogs.items():
-        retint(widget, window.theme)
         widget.show()
         app.processEvents()
         widget.grab().save(str(output_dir / f"dialog-{name}-{mode}.png"))

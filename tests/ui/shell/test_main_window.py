@@ -16,7 +16,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.style.theme import DARK, current_theme
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
@@ -460,13 +460,13 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     assert window.commands.theme_light.isChecked()
 
     window.perform(ToggleTheme())
-    assert window.theme is DARK
+    assert current_theme() is DARK
     assert window.commands.theme_dark.isChecked()
     window.commands.zoom_in.trigger()
     assert appearance.text_px > 13
     window.commands.zoom_reset.trigger()
     window.commands.theme_light.trigger()
-    assert not window.theme.dark
+    assert not current_theme().dark
     appearance.deleteLater()
 
 

@@ -16,7 +16,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import (
     ArchiveSession,
     LocateWorkspace,
@@ -385,7 +384,6 @@ def rail(qtbot: QtBot, commands: WindowCommands) -> Rail:
 def test_rows_follow_the_text_size_there_and_back(qapp: QApplication, sidebar: Sidebar) -> None:
     """They had the heights of the size before: after the way back, too much room."""
     sessions, appearance = sidebar.session_list, stylesheet.Appearance(qapp, "light")
-    appearance.changed.connect(lambda theme: retint(sidebar, theme))
     appearance.apply_stylesheet()
 
     def tops() -> list[int]:

@@ -125,7 +125,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     await until(lambda: rig.rows(NoticeRow) == [first], "redone")
     rig.perform(first.actions[0])
     await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
-    await rig.wiring.workspace_controller.session_opener.open_session(new)
+    await rig.wiring.workspace_controller.open_session(new)
 
 
 async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
@@ -134,7 +134,7 @@ async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server)
     await rig.run_turn("Which port?")
     old = rig.conversation.session.id
-    await rig.wiring.workspace_controller.session_opener.continue_session(0)
+    await rig.wiring.workspace_controller.continue_session(0)
     rig.window.perform(TrashSession(old))
     await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
     await rig.run_turn("And now?")

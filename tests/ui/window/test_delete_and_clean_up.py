@@ -180,7 +180,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         output = rig.events(ToolAnswered)[0]
         await rig.wiring.workspace_controller.new_session()
         elsewhere = rig.conversation.session.id
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
         composer = rig.wiring.composer
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
@@ -219,11 +219,11 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         assert rig.events(UserSpoke)[-1].text.startswith("on its way [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
-        await rig.wiring.workspace_controller.session_opener.open_session(elsewhere)
+        await rig.wiring.workspace_controller.open_session(elsewhere)
         await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
         assert [attached.text[:15] for attached in composer.attachments.current()] == ["see [FORGOTTEN "]
         check_redacted(rig, late, SECRET)
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         assert _files_with_the_secret(rig) == []
 

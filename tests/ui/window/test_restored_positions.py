@@ -53,7 +53,7 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
 
         await rig.wiring.workspace_controller.new_session()
         assert first_row_count(rig) == 0
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
         rig.window.show_page("cache")

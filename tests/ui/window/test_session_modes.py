@@ -67,7 +67,7 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
             auto = rig.conversation.session.id
             await rig.wiring.workspace_controller.new_session()
             assert mode_text(rig) == "Mode: Ask", "it is the session's"
-            await rig.wiring.workspace_controller.session_opener.open_session(auto)
+            await rig.wiring.workspace_controller.open_session(auto)
             assert mode_text(rig) == "Mode: Auto"
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()

@@ -13,6 +13,7 @@ from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom
 from helix_desktop.ui.kit.session import SessionMissing
 from tests.support.window.window_rig import act, open_window, until
@@ -97,7 +98,7 @@ async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_
             assert page.isVisible()
             assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
             assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
-            assert page.grab().toImage().pixelColor(1, 1) == window.theme.canvas
+            assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
         sentences = [words.text() for words in pages.cache.empty.findChildren(QLabel)]
         assert any("as the agent works" in sentence for sentence in sentences), "it knows the workspace"
 

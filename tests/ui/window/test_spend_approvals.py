@@ -69,7 +69,7 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     assert "price unknown" in rig.banner_text()
     await rig.wiring.workspace_controller.new_session()
     assert "Write down facts about older messages?" not in rig.banner_text()
-    await rig.wiring.workspace_controller.session_opener.open_session(first)
+    await rig.wiring.workspace_controller.open_session(first)
     assert "Write down facts about older messages?" in rig.banner_text()
     await rig.run_turn("A word")
     assert "Write down facts about older messages?" in rig.banner_text()
@@ -141,7 +141,7 @@ async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(
         waiting = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
         assert "waiting for the handover" not in rig.banner_text()
-        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        await rig.wiring.workspace_controller.open_session(waiting)
         assert "waiting for the handover" in rig.banner_text()
         click(rig, "summary-wait:continue")
         await rig.wait_for_turn_end()

@@ -114,7 +114,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.new_session()
         assert not rig.rows(NoticeRow)
 
-        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        await rig.wiring.workspace_controller.open_session(waiting)
         (again,) = rig.rows(NoticeRow)
         assert again.why == notice.why
         assert again.what.startswith("Retrying ")
@@ -125,7 +125,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         go.set()
         await rig.wait_for_turn_end()
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        await rig.wiring.workspace_controller.open_session(waiting)
         assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
         assert not rig.rows(NoticeRow)
 
@@ -159,7 +159,7 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     rig.type_message("draft", send=False)
     old = rig.conversation.session.id
     await rig.wiring.workspace_controller.new_session()
-    switching = asyncio.ensure_future(rig.wiring.workspace_controller.session_opener.open_session(old))  # noqa: TID251 - awaited below
+    switching = asyncio.ensure_future(rig.wiring.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
     await until(lambda: rig.app_window.shown_session.session_id == old, "the other session is on its way")
     rig.type_message(" typed", send=False)
     await switching
@@ -185,7 +185,7 @@ async def _check_a_long_session(rig: WindowRig) -> None:
     assert len(rig.window.sidebar.session_list.sessions()) == 2
     draft_shown = rig.wiring.composer.drafts.draft_shown
     draft_shown.connect(note)
-    await rig.wiring.workspace_controller.session_opener.open_session("long")
+    await rig.wiring.workspace_controller.open_session("long")
     draft_shown.disconnect(note)
     assert seen == [("draft", set(), False, "New session", ["long"])]
     assert {row.text for row in rig.rows(UserRow)} == {"Long"}
@@ -206,7 +206,7 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
         assert (await store.draft(session_id)).text == "on its way, next"
         await workspaces.new_session()
         assert (await store.draft(session_id)).text == "on its way, next"
-        await workspaces.session_opener.open_session(session_id)
+        await workspaces.open_session(session_id)
         assert rig.composer.text() == ", next"
         await workspaces.new_session()
         assert await composer.drafts.save_all() == []
@@ -319,7 +319,7 @@ async def _check_a_place_that_cannot_be_saved(rig: WindowRig, data: Path) -> Non
     former = [path.rename(path.with_suffix(".aside")) for path in blocked if path.exists()]
     for path in blocked:
         path.mkdir()
-    await rig.wiring.workspace_controller.session_opener.open_session(old)
+    await rig.wiring.workspace_controller.open_session(old)
     assert "The list of workspaces wasn't saved." in rig.banner_text()
     active = [session.id for session in rig.window.sidebar.session_list.sessions() if session.active]
     assert active == [old]
@@ -423,7 +423,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.text() == "another"
         saved = {session.title: session.id for session in await rig.workspace.sessions()}
-        await rig.wiring.workspace_controller.session_opener.open_session(saved["Hello"])
+        await rig.wiring.workspace_controller.open_session(saved["Hello"])
         assert rig.composer.text() == "half a thought"
         await type_while_a_draft_is_loaded(rig)
         rig.context.appearance.set_mode("dark")

@@ -75,7 +75,7 @@ async def test_a_turn_that_ended_with_the_app_is_marked_until_somebody_looks(
             await rig.open_folder("first")
             await until(lambda: interrupted(rig) == [cut_off], "the session is marked")
             assert badges(rig)["first"] == "interrupted"
-            await rig.wiring.workspace_controller.session_opener.open_session(cut_off)
+            await rig.wiring.workspace_controller.open_session(cut_off)
             await until(lambda: interrupted(rig) == [], "it was looked at")
             await until(lambda: badges(rig) == {"first": "", "second": ""}, "no mark is left")
         more.set()

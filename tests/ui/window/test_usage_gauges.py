@@ -93,7 +93,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
                 lambda: sidebar_item(rig, session_id).used == used / 64_000,
                 "the closed one in the new window",
             )
-            await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+            await rig.wiring.workspace_controller.open_session(session_id)
             assert sidebar_item(rig).used == _true(rig) == used / 64_000
 
 
@@ -262,7 +262,7 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
         await rig.wiring.workspace_controller.open_workspace(identity)
         assert rig.workspace.find_open(session_id) is None
         await until(lambda: sidebar_item(rig, session_id).used == share, "the same share after a restart")
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert sidebar_item(rig).used == rig.conversation.window.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
 
 from helix_desktop.main import main
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.survival.page import SurvivalPage
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -157,7 +158,7 @@ async def test_an_imported_session_shows_what_the_command_line_says(
         image = QImage(str(place))
         assert image.width() == 2 * 1_080
         assert image.height() > 2 * 600
-        assert image.pixelColor(2, 2).name() == rig.window.theme.canvas
+        assert image.pixelColor(2, 2).name() == current_theme().canvas
 
         QTest.keyClick(page, Qt.Key.Key_Escape)
         assert rig.window.page() == "chat"

@@ -276,7 +276,7 @@ class CompletionPopup(QFrame):
 
     def set_style(self, style: ChatStyle) -> None:
         self._delegate.chat_style = style
-        self._spinner.tint(style.theme)
+        self._spinner.tint()
         self._note.setFont(style.font(SMALL))
         look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
         set_style_sheet(self._note, f"QLabel {{ {look} }}")

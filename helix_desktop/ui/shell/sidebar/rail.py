@@ -20,8 +20,7 @@ from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import (
     CopyLink,
@@ -57,6 +56,7 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.show_workspace(workspace)
+        self.tint()
 
     def show_workspace(self, workspace: WorkspaceRow) -> None:
         self.workspace = workspace
@@ -71,8 +71,8 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         )
         self.update()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -119,6 +119,7 @@ class Rail(Themed, QFrame):
         self._button_layout.setContentsMargins(0, 0, 0, 0)
         self._button_layout.setSpacing(0)
         self._arrange(settings)
+        self.tint()
 
     def _arrange(self, settings: IconButton) -> None:
         middle = Qt.AlignmentFlag.AlignHCenter
@@ -188,8 +189,9 @@ class Rail(Themed, QFrame):
             action.setEnabled(name != "show_folder" or not is_missing)
         return menu
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
+        theme = self._theme
         self.setFixedWidth(_rail_width())
         self._theme_button.set_icon("sun" if theme.dark else "moon")
         self._theme_button.set_tip(tr("Use light theme") if theme.dark else tr("Use dark theme"))
@@ -199,7 +201,6 @@ class Rail(Themed, QFrame):
         button.clicked.connect(lambda: perform(self, ShowWorkspace(workspace.id)))
         button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         button.customContextMenuRequested.connect(lambda at: self._open_menu(button, at))
-        retint(button, self._theme)
         self._buttons[workspace.id] = button
         return button
 

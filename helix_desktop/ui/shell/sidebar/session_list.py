@@ -32,8 +32,7 @@ from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import (
@@ -72,8 +71,6 @@ _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
 
 class SessionDelegate(QStyledItemDelegate):
-    theme: Theme = LIGHT
-
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
         entry = index.data(ITEM_ROLE)
@@ -88,7 +85,7 @@ class SessionDelegate(QStyledItemDelegate):
         if isinstance(entry, str):
             if index.data(FOLDED_ROLE) is not None:
                 self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), option.state)
-            paint_box(painter, bounds.adjusted(20, 8, -20, 0), self.theme, _heading(index))
+            paint_box(painter, bounds.adjusted(20, 8, -20, 0), current_theme(), _heading(index))
         elif isinstance(entry, SessionItem):
             box = bounds.adjusted(8 + _indent(entry), 1, -8, -1)
             self._paint_background(painter, box, option.state, entry.active)
@@ -96,7 +93,7 @@ class SessionDelegate(QStyledItemDelegate):
             if entry.found_line:
                 color = "muted" if entry.active else "faint"
                 content = Column([content, Text(entry.found_line, 12, color)], 4)
-            paint_box(painter, box.adjusted(12, 0, -12, 0), self.theme, content)
+            paint_box(painter, box.adjusted(12, 0, -12, 0), current_theme(), content)
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
@@ -117,13 +114,13 @@ class SessionDelegate(QStyledItemDelegate):
     ) -> None:
         background = ""
         if is_active:
-            background = self.theme.selection
+            background = current_theme().selection
         elif state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
-            background = self.theme.hover
+            background = current_theme().hover
         focused = (
             state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange
         )
-        painter.setPen(QPen(QColor(self.theme.accent), 2) if focused else Qt.PenStyle.NoPen)
+        painter.setPen(QPen(QColor(current_theme().accent), 2) if focused else Qt.PenStyle.NoPen)
         painter.setBrush(QColor(background) if background else Qt.BrushStyle.NoBrush)
         if background or focused:
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
@@ -346,8 +343,7 @@ class SessionList(Themed, QListView):
             self._typed_text = (self._typed_text or "") + text
         return bool(text) or event.key() == Qt.Key.Key_Delete
 
-    def tint(self, theme: Theme) -> None:
-        self._delegate.theme = theme
+    def tint(self) -> None:
         self.scheduleDelayedItemsLayout()  # Qt laid the rows out before, with the heights of the last size
         self.viewport().update()
 
@@ -364,7 +360,8 @@ class SessionList(Themed, QListView):
         if item.found is None:
             perform(self, OpenListedSession(item.id))
         else:
-            perform(self, OpenListedSession(item.found.session_id or item.id, item.found.seq))
+            found = item.found
+            perform(self, OpenListedSession(found.session_id or item.id, found.seq, found.mark))
 
     def _fold(self, *, is_folded: bool) -> None:
         """Fold or unfold the archive, and stay on its heading."""

@@ -35,6 +35,7 @@ class FoundMessage(NamedTuple):
     seq: int
     line: str
     session_id: str = ""
+    mark: str = ""  # of the words, what is marked where it stands
 
 
 class SessionItem(msgspec.Struct, frozen=True):

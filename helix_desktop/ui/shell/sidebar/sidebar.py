@@ -23,7 +23,6 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
 from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.ui.shell.commands import WindowCommands
@@ -64,9 +63,9 @@ class _NameButton(PushButton):
             f"{self._title}\n{tip_with_key(tr('Switch workspace'), action_shortcut(self._switch))}"
         )
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
         side = scaled(15)
-        self.setIcon(icon("chevron-down", theme.muted, side))
+        self.setIcon(icon("chevron-down", self._theme.muted, side))
         self.setIconSize(QSize(side, side))
 
 
