@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.content_access import ContentAccess
-from helix_desktop.agent.conversation import Conversation, create_conversation
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
 from helix_desktop.agent.run_settings import SessionModels
@@ -46,7 +46,6 @@ from helix_desktop.domain.listeners import OnProgress, TypedListeners, no_progre
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
 from helix_desktop.domain.store import Commit, ListPlace, SessionSummary, SessionVersions
-from helix_desktop.system.task_scope import TaskScope
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -377,7 +376,7 @@ class OpenWorkspace:
         transcript: Transcript,
         listed: list[SessionSummary],
     ) -> Conversation:
-        scope, permissions = TaskScope(), SessionPermissions(transcript)
+        permissions = SessionPermissions(transcript)
         services, factory = self.services, None
         settings: RunSettingsSource
         if transcript.parent:
@@ -393,15 +392,12 @@ class OpenWorkspace:
                 lambda: self._subagent_policy(transcript.session_policy),
             )
         own_summary = _find_summary(listed, session_id)
-        ratios = own_summary.ratios if own_summary is not None else None
-        clock = self.services.clock
-        session = Session(session_id, self.store, clock, scope, log, transcript, settings, ratios)
-        return create_conversation(
+        ratios = own_summary.ratios if own_summary is not None else {}
+        session = services.create_session(session_id, log, transcript, settings, ratios)
+        session.model_choice = self.models.choice_of(session)
+        return Conversation(
             session,
-            scope,
             services,
-            settings,
-            model_choice=self.models.choice_of(session, settings),
             permissions=permissions,
             subagent_factory=factory,
             parent_budget=lambda: self._parent_budget(transcript.parent),
@@ -488,7 +484,7 @@ class OpenWorkspace:
 
         If `model` is None, the model of `role` among `roles` answers.
         """
-        services, scope, session_id = self.services.for_subagents(), TaskScope(), uuid.uuid4().hex
+        services, session_id = self.services.for_subagents(), uuid.uuid4().hex
         settings = await self.models.start_subagent(
             session_id,
             services,
@@ -496,14 +492,12 @@ class OpenWorkspace:
             roles if model is None else roles.with_main(model),
             role if model is None else None,
         )
-        session = Session(session_id, self.store, services.clock, scope, [], Transcript(), settings)
+        session = services.create_session(session_id, [], Transcript(), settings)
+        session.model_choice = self.models.choice_of(session)
         self._follow(session)
-        conversation = self._subagents[session_id] = create_conversation(
+        conversation = self._subagents[session_id] = Conversation(
             session,
-            scope,
             services,
-            settings,
-            model_choice=self.models.choice_of(session, settings),
             permissions=permissions,
             is_subagent=True,
             parent_budget=lambda: self._parent_budget(session.transcript.parent),

@@ -7,8 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited, TurnChanged
-from helix_desktop.agent.session_runtime import ModelChange
+from helix_desktop.agent.session import ModelChange, SpendRequestsChanged, SummaryAwaited, TurnChanged
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest

@@ -145,8 +145,7 @@ class _RandomRun:
     async def answer(self, request: dict[str, Any]) -> StreamedReply:
         """Read a file, then end the turn; write requested summaries; report its own count."""
         messages = request["messages"]
-        frame = self.rig.conversation.session.settings and self.rig.conversation.session.settings()[1]
-        assert frame is not None
+        frame = self.rig.conversation.session.frame
         tokens = await count_message_tokens(self.rig, messages) + (
             frame.tools_tokens if request.get("tools") else 0
         )
@@ -284,8 +283,7 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
     text = "".join(f"line {number} of what is cached\n" for number in range(330))
 
     async def answer(request: dict[str, Any]) -> StreamedReply:
-        frame = rig.conversation.session.settings and rig.conversation.session.settings()[1]
-        assert frame is not None
+        frame = rig.conversation.session.frame
         tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
         usage = TokenCounts(round(0.7 * tokens), 5)
         if request["messages"][-1]["role"] == "user":
@@ -316,8 +314,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
     parts = count()
 
     async def answer(request: dict[str, Any]) -> StreamedReply:
-        frame = rig.conversation.session.settings and rig.conversation.session.settings()[1]
-        assert frame is not None
+        frame = rig.conversation.session.frame
         tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
         usage, prompt = TokenCounts(round(1.3 * tokens), 5), request["messages"][-1]["content"]
         if prompt.startswith(OPENING):

@@ -8,7 +8,7 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
-from helix_desktop.agent.session_runtime import ModelChange, pending_change
+from helix_desktop.agent.session import ModelChange, pending_change
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.errors import ModelNotChosen
