@@ -17,12 +17,13 @@ from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.tool_rig import make_call, make_tools
 
+HOME = Path.home()  # the user's: a test has another one
 SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 
 
 def outside_tmp() -> Path:
     """A folder that can be written and does not lie in `/tmp`, as a home may that was made for one run."""
-    for folder in (Path.home(), Path(__file__).parents[3], Path("/opt"), Path("/srv")):
+    for folder in (HOME, Path(__file__).parents[3], Path("/opt"), Path("/srv")):
         real = Path(os.path.realpath(folder))
         if not real.is_relative_to("/tmp") and os.access(real, os.W_OK):
             return real

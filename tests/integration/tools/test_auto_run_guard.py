@@ -30,7 +30,7 @@ from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.saved_changes import AutoRunState
 from tests.support.planting_process import kill_hard, start_planting
-from tests.support.sandbox_rig import SANDBOXES
+from tests.support.sandbox_rig import SANDBOXES, outside_tmp
 from tests.support.tool_rig import make_call, make_tools
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -160,11 +160,7 @@ def _new_rig(kind: str) -> Iterator[GuardRig]:
     sandbox = SANDBOXES[kind]
     if sandbox is None:
         pytest.skip(f"{kind} does not work here")
-    places = (Path.home(), Path(__file__).parents[3])
-    place = next((path for path in places if os.access(path, os.W_OK)), None)
-    if place is None or place.is_relative_to("/tmp"):
-        place = next(path for path in (Path("/var/tmp"), Path("/opt")) if os.access(path, os.W_OK))
-    home = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=place))
+    home = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=outside_tmp()))
     try:
         yield GuardRig(home, sandbox)
     finally:
