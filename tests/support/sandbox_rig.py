@@ -51,17 +51,14 @@ class SandboxRig:
         )
 
     async def run(self, command: str, **more: object) -> ToolResult:
-        """Run a command."""
         return await self.box.run(make_call("run_command", command=command, **more))
 
     async def asks(self, command: str, **more: object) -> ApprovalRequest:
-        """Return the request for a command."""
         request = await self.box.approval(make_call("run_command", command=command, **more))
         assert isinstance(request, ApprovalRequest)
         return request
 
     async def read(self, command: str, **more: object) -> ToolResult:
-        """Run a command as one that only reads."""
         call = make_call("run_command", command=command, **more)
         return await self.box.run(AllowedCall(call.id, call.name, call.arguments, is_reading=True))
 
@@ -71,7 +68,6 @@ class SandboxRig:
 
 
 def write_file(home: Path, name: str, text: str) -> Path:
-    """Write a file of a home, with its folders."""
     path = home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

@@ -79,7 +79,6 @@ class SentRequest(msgspec.Struct, frozen=True):
 
     @property
     def request(self) -> ModelRequest:
-        """Return the request that would have been sent."""
         return self.window.request
 
 
@@ -92,7 +91,6 @@ class _TokenCounter:
     """The exact count, for the agent's estimates."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text."""
         return [count_tokens(text) for text in texts]
 
 
@@ -112,7 +110,6 @@ class _MemorySession(Session):
         recalls: Sequence[str] = (),
         ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
-        """Make events facts."""
         return await self.record_decided(lambda: events, contents, recalls)
 
     async def record_decided(
@@ -191,7 +188,6 @@ class SessionSimulator:
         return new_events
 
     def store_content(self, text: str) -> str:
-        """Store a content; return its digest."""
         data = text.encode("utf-8", "surrogatepass")
         digest = digest_of(data)
         self.contents[digest] = data
@@ -205,7 +201,6 @@ class SessionSimulator:
         )
 
     def window(self) -> Window:
-        """Return the current window."""
         return project(self.transcript, self.policy, self.frame)
 
     def send_message(self, text: str, attached: str = "", image: Image | None = None) -> None:
@@ -365,7 +360,6 @@ class SessionSimulator:
         self.reload()
 
     def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
-        """Record a sweep that the planner decided."""
         if plan is not None:
             items = (self.transcript.messages.item(seq) for seq in plan.masked)
             outputs = [item.seq for item in items if item and isinstance(item.event, ToolAnswered)]
@@ -464,7 +458,6 @@ def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCal
 
 
 def output_in_form(text: str, digest: str, form: Form) -> str:
-    """A stored output in one of its forms."""
     match form:
         case "full":
             return text

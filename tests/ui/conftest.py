@@ -42,7 +42,6 @@ def window(qtbot: QtBot, layout_states: dict[str, bytes]) -> Iterator[MainWindow
 
 @pytest.fixture
 def right_to_left(qapp: QGuiApplication) -> Iterator[None]:
-    """Have the application read from right to left."""
     qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     yield
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)

@@ -39,7 +39,6 @@ IDENTITY = ("-c", "user.name=a", "-c", "user.email=b@c", "-c", "protocol.file.al
 
 
 def _scripts(name: str) -> tuple[str, dict[str, str]]:
-    """Return the beginning of a file of scripts, and the scripts by their names."""
     first, *parts = (SUPPORT / name).read_text(encoding="utf-8").split("\n## ")
     return first, {part.partition("\n")[0]: part.partition("\n")[2] for part in parts}
 
@@ -130,7 +129,6 @@ class GuardRig:
             self.log_on_terminal(place)
 
     def saved_content(self, change: AutoRunChange) -> bytes:
-        """Return the bytes that are saved of a change."""
         return self.guard.saved_changes.place(change.change_id).read_bytes()
 
 
@@ -211,7 +209,6 @@ def test_ways_of_planting_combined_do_not_run_outside_either(ways: list[str]) ->
 
 
 def _prepare_what_git_follows(rig: GuardRig) -> dict[Path, tuple[bytes, int]]:
-    """Have a repository with all kinds of what git follows; return their bytes and modes."""
     rig.git("init", "-q", "-b", "main", "--separate-git-dir", f"{rig.root}/lib-git", "lib")
     rig.git("init", "-q", "-b", "main", "hooked")
     rig.git("config", "core.hooksPath", "../team", folder="hooked")

@@ -302,7 +302,6 @@ async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 def make_inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
-    """Return an inspector on screen."""
     pane = Inspector()
     retint(pane, theme)
     pane.set_state(state)
@@ -312,7 +311,6 @@ def make_inspector(theme: Theme, state: InspectorState | None, width: int, heigh
 
 
 def make_timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
-    """Return a timeline on screen."""
     pane = Timeline(lambda: NOW_MS)
     retint(pane, theme)
     pane.set_state(state)
