@@ -29,7 +29,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def edit(path: str, old: str, new: str, **more: object) -> dict[str, object]:
-    """One edit."""
     return {"path": path, "old_text": old, "new_text": new, **more}
 
 
@@ -267,7 +266,6 @@ async def test_bytes_that_only_look_like_utf_16_are_unchanged(root: Path) -> Non
 
 
 async def glob_lines(root: Path, pattern: str, **more: object) -> list[str]:
-    """The files that are listed."""
     text = (await make_tools(root).run(make_call("find_files", pattern=pattern, **more))).content.decode()
     return text.splitlines()[1:]
 

@@ -178,7 +178,6 @@ class SampleCache:
         return CacheSearchResults(digests_found, more, self.handovers, self.unindexed)
 
     async def tools(self) -> Sequence[str]:
-        """The tools of the rows."""
         return sorted({row.tool for row in self.all_rows if row.tool})
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
@@ -186,7 +185,6 @@ class SampleCache:
         return [("s-1", "Flush the stream"), ("s-2", "Colors of the margin")]
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """The rows of some digests."""
         self.fetch_sizes.append(len(digests))
         rows_by_digest = {row.digest: row for row in self.all_rows}
         rows = [rows_by_digest[digest] for digest in digests if digest in rows_by_digest]
@@ -259,7 +257,6 @@ C = TypeVar("C", bound=msgspec.Struct)
 
 
 def _card(kind: type[C], event: Event, values: dict[str, object]) -> C:
-    """Return a card with these values; what it has no field for is of its event."""
     own = {name: value for name, value in values.items() if name in kind.__struct_fields__}
     of_event = {name: value for name, value in values.items() if name not in own}
     return kind(**own, event=replace(event, **of_event))
@@ -423,7 +420,6 @@ def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) ->
 
 
 def steps(turns: int = 120) -> tuple[Step, ...]:
-    """A step for each point: four to a turn."""
     return tuple(
         Step(point.seq, 1 + (point.seq - 1) // 4, 1 + (point.seq - 1) % 4, point.at_ms, point.used)
         for point in usage_points(turns)

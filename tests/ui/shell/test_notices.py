@@ -62,7 +62,6 @@ def test_a_notice_of_one_line_has_all_parts_at_one_height(qtbot: QtBot, window: 
 
 
 def _visible_notices(window: MainWindow) -> list[str]:
-    """Return what the visible notices say first."""
     cards = [card for card in window.notices.findChildren(QFrame) if card.property("role") == "notice"]
     return [card.accessibleName() for card in cards if card.isVisible()]
 

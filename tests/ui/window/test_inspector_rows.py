@@ -34,7 +34,6 @@ def reader(request: dict[str, Any]) -> Reply:
 
 
 def row(rig: WindowRig, kind: str) -> WindowRow:
-    """The newest row of a kind in the inspector."""
     entries = rig.views.inspector.requests.entries
     rows: list[WindowRow] = [
         entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())

@@ -100,7 +100,6 @@ def _session_titled(rig: WindowRig, title: str) -> str:
 
 
 async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) -> None:
-    """The other window goes on with another session, or with none."""
     other = rig.wiring.windows.other_with(rig.window, *rig.wiring.windows.current.shown_session)
     assert other is not None
     deleted = other.shown_session[1]
@@ -122,7 +121,6 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
 
 
 async def _signal(signal: SignalInstance) -> None:
-    """Wait for a signal."""
     emitted: list[bool] = []
     signal.connect(lambda *_: emitted.append(True))
     await until(lambda: emitted, "the signal")
@@ -220,7 +218,6 @@ async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: Controll
 
 
 async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow) -> None:
-    """The other window lists a session that is deleted and restored as this one does."""
     session_id = rig.app_window.shown_session.session_id
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
     await act(lambda: rig.window.perform(TrashSession(session_id)))
@@ -521,7 +518,6 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
 
 
 async def _show(app_window: ControlledWindow, session_id: str) -> None:
-    """Show a session in a window, and let the other window that has it go on with another one."""
     windows = app_window.windows
     other = windows.other_with(app_window.window, *app_window.shown_session[:1], session_id)
     if isinstance(other, ControlledWindow):

@@ -38,7 +38,6 @@ def answers(request: dict[str, Any]) -> Reply:
 
 
 def click(rig: WindowRig, name: str) -> None:
-    """Click a button of a banner by its name."""
     button = rig.window.notices.findChild(QPushButton, name)
     assert button is not None
     button.click()
@@ -111,7 +110,6 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
 
 
 async def run_until_a_step_waits(rig: WindowRig) -> None:
-    """Run turns until a step waits for the summary that makes room for it."""
     ends = len(rig.events(TurnEnded))
     while not rig.conversation.is_summary_awaited:
         rig.type_message("Go on")

@@ -101,7 +101,6 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
 
 
 async def _check_a_pending_retry(rig: WindowRig) -> None:
-    """A pending retry is still displayed on return."""
     go = asyncio.Event()
     busy = api_error(503, "busy", headers={"retry-after": "2"})
     reply = StreamedReply(Wait(go), Text("Here."))
@@ -332,7 +331,6 @@ async def _check_a_place_that_cannot_be_saved(rig: WindowRig, data: Path) -> Non
 
 
 async def _check_a_held_key(rig: WindowRig) -> None:
-    """A held key starts one session."""
     await rig.open_folder("held-key")
     await asyncio.gather(*(rig.wiring.workspace_controller.new_session() for _ in range(5)))
     assert len(await rig.workspace.sessions()) == 1
@@ -358,7 +356,6 @@ async def _check_separate_data(rig: WindowRig) -> None:
 
 
 async def _check_sessions_of_another_process(rig: WindowRig) -> None:
-    """Sessions of another process appear and go by themselves."""
     identity = await rig.open_folder("shared")
     await rig.run_turn("Hello")
     listed = rig.window.sidebar.session_list

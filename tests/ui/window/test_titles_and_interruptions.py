@@ -17,12 +17,10 @@ pytestmark = pytest.mark.qt_loop
 
 
 def titles(rig: WindowRig) -> list[str]:
-    """Return the titles in the list."""
     return [row.title for row in rig.window.sidebar.session_list.sessions()]
 
 
 def answer(request: dict[str, object]) -> Reply:
-    """Answer a turn, or the request for a title."""
     messages = request["messages"]
     assert isinstance(messages, list)
     is_title = str(messages[-1]["content"]).startswith("Name this conversation.")

@@ -187,7 +187,6 @@ class _RandomRun:
             )
 
     def steps(self, times: int) -> list[str]:
-        """A run that has everything in it."""
         must = ["say", "say", "pin", "form", "say", "compact", "undo", "policy", "redo", "model", "say"]
         more = ["say", "undo", "redo", "observe", "pin", "unpin", "form", "policy", "model", "compact"]
         return must + self._random.choices(more, k=times)

@@ -52,7 +52,6 @@ async def wait_for_requests(rig: AgentRig, *ids: str) -> tuple[str, ...]:
 
 
 def open_requests(rig: AgentRig) -> list[ApprovalRequest]:
-    """Return the open approval requests."""
     return [ask for ask in rig.conversation.asks if isinstance(ask, ApprovalRequest)]
 
 
@@ -516,7 +515,6 @@ class SlowFirst(ScriptedTools):
     """Tools that take longer to build the approval request of a step's first call."""
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return the same request, the first one later."""
         for _ in range(20 if call.id.endswith("0") else 0):
             await asyncio.sleep(0)
         return await super().approval(call)
