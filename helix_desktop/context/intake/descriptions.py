@@ -221,11 +221,12 @@ _PLACE = re.compile(
 )
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _NOT_INFORMATIVE = re.compile(
-    r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
-    r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
-    r"|-\*-|^Information about$",
+    r"(?:import|from|package|using|use|#include|require|@)\b"
+    r"|(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|#!|--- Observation ---|exit code \d+ \("
+    r"|Information about$",
     re.IGNORECASE,
 )
+_BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
     r"|Shell cwd was reset to "
@@ -366,7 +367,7 @@ def _names(text: str, *, with_inner: bool = False) -> str:
     found = [match for part in parts if (match := _DEFINITION.match(part)) is not None]
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
-        found = [match for line in lines if (match := _HEADING.match(line)) is not None]
+        found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
         headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
     return _join(names) if names and len(lines) > len(names) else ""
@@ -519,7 +520,10 @@ def _with_paths(head: str, paths: list[str], cap: int) -> str:
 
 
 def _is_informative(line: str) -> bool:
-    return _ALPHANUMERIC.search(line) is not None and _NOT_INFORMATIVE.search(line) is None
+    if _ALPHANUMERIC.search(line) is None or _NOT_INFORMATIVE.match(line) is not None:
+        return False
+    folded = line.casefold()
+    return not any(words in folded for words in _BOILERPLATE)
 
 
 def _first_informative_line(text: str) -> str:
