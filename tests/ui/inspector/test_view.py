@@ -13,13 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
-    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
@@ -103,9 +101,8 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
         parts.source,
         parts.own_count,
         parts.pending,
-        parts.saved_bars,
         parts.provider_cache,
-        parts.waiting,
+        parts.facts,
     )
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
@@ -290,15 +287,10 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     }
 
 
-def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
-    assert pane.breakdown.saved_bars.accessibleName().startswith(
-        "Tokens saved: Cached 1.2k · Note 2.9k · Handover 2.1k"
-    )
+def test_the_size_of_outputs_is_not_the_size_of_all_data(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
-    assert pane.breakdown.saved_bars.isHidden()
-    # What the outputs take is not what all data of the workspace takes.
-    names = [row.accessibleName() for row in pane.findChildren(KeyValue)]
-    assert "Outputs, on disk: 80 B" in names
+    names = [row.accessibleName() for row in pane.breakdown.findChildren(KeyValue)]
+    assert {"In this workspace: 3 entries · 100 B", "On disk: 80 B"} <= {*names}
 
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
@@ -417,26 +409,3 @@ def test_older_times_have_a_date() -> None:
     yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")
     assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
-
-
-def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
-    """Its lines are used again."""
-    long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
-    pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
-    pane.details.click()
-
-    def shown() -> tuple[list[str], list[str]]:
-        figures, notes = (
-            pane.breakdown.waiting.findChildren(KeyValue),
-            pane.breakdown.waiting.findChildren(SelectableText),
-        )
-        return (
-            [each.accessibleName() for each in figures if each.isVisible()],
-            [each.text() for each in notes if each.isVisible()],
-        )
-
-    assert shown() == (["Ready: 2k", "Kept: 1k", "Now: 9 %"], ["Once that pays."])
-    pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
-    assert shown() == (["Ready: 9k"], [])
-    pane.set_state(replace(inspector_state(), waiting=()))
-    assert not pane.breakdown.waiting.isVisible()
