@@ -338,6 +338,7 @@ class Ledger(msgspec.Struct):
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
     git: GitCommits = msgspec.field(default_factory=GitCommits)
+    standing: Container[str] = ()  # what messages behind it hold whole
     newest_calls: tuple[int, AssistantSpoke | None] = (0, None)  # the newest message with calls, by its event
 
     def add(self, item: LogItem) -> None:
@@ -470,8 +471,12 @@ class Ledger(msgspec.Struct):
                 revert = revert if revert.seq > file.seq else None
                 self.files[path] = msgspec.structs.replace(file, revert=revert)
 
-    def mark_skills(self, folders: Container[str]) -> None:
-        """Mark the files of skills in these folders; another file may only be named like one."""
+    def mark_skills(self, folders: Container[str], standing: Container[str] = ()) -> None:
+        """Mark the files of skills in these folders; another file may only be named like one.
+
+        Those whose digests are `standing` in other messages are not named: nobody has to recall them.
+        """
+        self.standing = standing
         for path, file in self.files.items():
             is_skill = bool(skill_named(path)) and path.rsplit("/", 2)[0] in folders
             if is_skill != file.is_skill:
@@ -487,6 +492,7 @@ class Ledger(msgspec.Struct):
         used: list[LedgerFile | AttachedContent] = [*unchanged, *attached]
         # One that was attached and read stands there once.
         skills = {use.skill: use for use in sorted(used, key=lambda use: use.seq) if use.skill}
+        skills = {name: use for name, use in skills.items() if use.digest not in self.standing}
         return {
             "skills": [*reversed(skills.values())],
             "commits": [*filter(None, [self.working_tree]), *self.git.newest_first],
