@@ -245,7 +245,7 @@ class WindowEntries:
         }
 
     def whole_texts(self, covered: Iterable[LogItem]) -> set[str]:
-        """Return the digests of texts and outputs that stand whole in other messages than the covered ones."""
+        """Return the digests of texts and outputs that stand whole in messages that are not covered."""
         covered_seqs = {item.seq for item in covered}
         return self.whole_attachments(covered) | {
             entry.event.digest
