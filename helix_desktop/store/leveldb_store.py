@@ -119,7 +119,6 @@ class LevelDbStore(RowStore):
         return cls(files, readers, LoopBridge(asyncio.get_running_loop()), clock, index_after_s)
 
     async def commit(self, commit: Commit) -> None:
-        """Store all of it, or nothing, durably; see `RowStore.commit`."""
         await super().commit(commit)
         self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
@@ -172,7 +171,6 @@ class LevelDbStore(RowStore):
         return page
 
     async def find_passages(self, query: PassageQuery) -> PassagePage:
-        """Return messages, handovers and names of files with all words of a query, newest first."""
         self._check_open()
         page = await asyncio.wrap_future(self._index.find_passages(query))
         return await super().find_passages(query) if page is None else page
