@@ -429,13 +429,7 @@ class TurnEngine:
             titled = _first_title(self._session.transcript, message)
             attachments = await self._without_repeats(message.attachments)
             event = UserSpoke(
-                message.text,
-                tokens,
-                attachments,
-                message.queued_seq,
-                mode,
-                note,
-                prompt=message.prompt,
+                message.text, tokens, attachments, message.queued_seq, mode, note, prompt=message.prompt
             )
             *_, recorded = await self._session.record(*titled, *instructions, event)
             start.end(recorded.seq)
@@ -523,15 +517,7 @@ class TurnEngine:
                 self._session.transcript.queued_messages
             )  # a message may have been changed or withdrawn meanwhile
             events = [
-                UserSpoke(
-                    message.text,
-                    tokens,
-                    attached,
-                    seq,
-                    mode,
-                    steered=True,
-                    prompt=message.prompt,
-                )
+                UserSpoke(message.text, tokens, attached, seq, mode, steered=True, prompt=message.prompt)
                 for (seq, message), tokens, attached in zip(queued, counts, attachments, strict=True)
                 if still_queued.get(seq) == message
             ]

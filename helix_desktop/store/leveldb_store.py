@@ -15,18 +15,12 @@ import msgspec
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.domain.store import (
-    CacheEntry,
-    Commit,
-    EntryPage,
-)
+from helix_desktop.domain.store import CacheEntry, Commit, EntryPage
 from helix_desktop.store import search_index
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import RowView, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import (
-    EntryQuery,
-)
+from helix_desktop.store.core.store_search import EntryQuery
 from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files

@@ -180,12 +180,7 @@ def remove_content(batch: WriteBatch, database: RowDatabase, digest: str, record
     chunks: list[bytes] = []
     if record.size > MAX_SINGLE_ROW_BYTES:
         chunks = database.read(lambda view: [key for key, _ in view.scan(keys.chunks_of(digest))])
-    for key in (
-        keys.content(digest),
-        *chunks,
-        keys.record(digest),
-        keys.time_index(record.created, digest),
-    ):
+    for key in (keys.content(digest), *chunks, keys.record(digest), keys.time_index(record.created, digest)):
         batch.delete(key)
     batch.add_totals(entries=-1, size=-record.size, stored_size=-record.stored_size)
 

@@ -277,10 +277,7 @@ def _handover_outlook(
     cut = _furthest_cut(transcript, policy, gauge)
     if cut is None or cut.messages < policy.handover_least_messages:
         return CompactionOutlook("too_little")
-    freed, least = (
-        expected_savings(transcript, policy, gauge, cut),
-        least_gain(policy, gauge),
-    )
+    freed, least = (expected_savings(transcript, policy, gauge, cut), least_gain(policy, gauge))
     is_due = freed >= least
     return CompactionOutlook(
         "due" if is_due else "too_little", freed=freed, least=least, cut=cut if is_due else None

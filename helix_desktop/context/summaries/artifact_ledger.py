@@ -38,13 +38,7 @@ from helix_desktop.context.summaries.ledger_entries import (
 )
 from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START
 from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
-from helix_desktop.domain.files.file_use import (
-    ALL_LINES,
-    decode_arguments,
-    file_use,
-    is_task_tool,
-    tool_kind,
-)
+from helix_desktop.domain.files.file_use import ALL_LINES, decode_arguments, file_use, is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import ToolKind

@@ -7,9 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.choices import ForeignAgent, PermissionMode, SentEffort
-from helix_desktop.domain.events.rewrite import (
-    Form,
-)
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import EventBase, ModelRole
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
