@@ -15,6 +15,7 @@ import msgspec
 from helix_desktop.agent.intake import Intake, PreviewInput, decode_output
 from helix_desktop.agent.ports import FileReader, TokenCounter
 from helix_desktop.context.intake.descriptions import describe_text
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
@@ -61,6 +62,23 @@ def with_mentioned(
         if _place(attachment) not in places:
             places.add(_place(attachment))
             result.append(attachment)
+    return tuple(result)
+
+
+async def without_repeats(
+    attachments: Sequence[Attachment], transcript: Transcript, counter: TokenCounter
+) -> tuple[Attachment, ...]:
+    """Return the attachments of a message; those that stand whole in the window now are only named again."""
+    standing, result = transcript.window.whole_attachments(), list[Attachment]()
+    for given in attachments:
+        whole = given
+        if given.again:  # its message is sent again, maybe where the other one is not
+            whole = replace(given, again=False, tokens=given.full_tokens, full_tokens=0)
+        named = replace(whole, again=True, full_tokens=whole.tokens)
+        if whole.is_whole and whole.digest in standing:
+            (tokens,) = await counter.count([attachment_text(named)])
+            named = replace(named, tokens=tokens)
+        result.append(named if named.tokens < whole.tokens else whole)
     return tuple(result)
 
 

@@ -10,12 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSource
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import (
-    ErrorRaised,
-    Session,
-    SpendDecided,
-    SpendRequestsChanged,
-)
+from helix_desktop.agent.session import ErrorRaised, Session, SpendDecided, SpendRequestsChanged
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame

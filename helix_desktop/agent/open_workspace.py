@@ -211,11 +211,7 @@ class OpenWorkspace:
         self._policy = policy
         self.store = services.store
         self.contents = ContentAccess(
-            services.store,
-            services.counter,
-            services.file_reader,
-            self._intake_limits,
-            services.line_search,
+            services.store, services.counter, services.file_reader, self._intake_limits, services.line_search
         )
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self.models = SessionModels(services, lambda: self.policy, models, configured_models, ratios)
@@ -370,11 +366,7 @@ class OpenWorkspace:
         return conversation
 
     async def _create_conversation(
-        self,
-        session_id: str,
-        log: list[RecordedEvent],
-        transcript: Transcript,
-        listed: list[SessionSummary],
+        self, session_id: str, log: list[RecordedEvent], transcript: Transcript, listed: list[SessionSummary]
     ) -> Conversation:
         permissions = SessionPermissions(transcript)
         services, factory = self.services, None
@@ -612,9 +604,7 @@ async def run_housekeeping(workspace: OpenWorkspace, rule: RetentionRule) -> Cle
 
 
 async def redact(
-    workspace: OpenWorkspace,
-    request: RedactionRequest,
-    on_progress: OnProgress = no_progress,
+    workspace: OpenWorkspace, request: RedactionRequest, on_progress: OnProgress = no_progress
 ) -> RedactionMatches:
     """Close every conversation of a workspace, then remove the requested secret from its store.
 

@@ -109,13 +109,7 @@ class Extractor:
         too_long = _text(
             "The extract has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
         )
-        return Extract(
-            text,
-            tokens,
-            model.info.label,
-            "" if tokens < cap else too_long,
-            fallback,
-        )
+        return Extract(text, tokens, model.info.label, "" if tokens < cap else too_long, fallback)
 
     async def _ask_models(
         self,
@@ -606,11 +600,7 @@ class IntakeGate:
         self._session.publish(IntakeProgress(phase, call_ids))
 
     async def _apply_forms(
-        self,
-        batch: Sequence[HeldOutput],
-        decision: FormDecision,
-        deadline: float,
-        bills: Sequence[CallBill],
+        self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float, bills: Sequence[CallBill]
     ) -> list[ToolAnswered]:
         """Return the answers in the chosen forms, extracts in parallel; the first bears the prompt's cost."""
         async with asyncio.TaskGroup() as group:

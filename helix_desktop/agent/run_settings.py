@@ -9,12 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.agent.models import (
-    ConfiguredModels,
-    DeferredToolsModel,
-    ImageLoadingModel,
-    ModelRoles,
-)
+from helix_desktop.agent.models import ConfiguredModels, DeferredToolsModel, ImageLoadingModel, ModelRoles
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ModelChoice, Session
 from helix_desktop.agent.session_services import SessionServices

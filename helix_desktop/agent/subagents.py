@@ -444,12 +444,7 @@ def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) ->
         "model": {"type": "string", "enum": list(get_args(ModelRole))},
     }
     properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in types.items()}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": ["task"],
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "properties": properties, "required": ["task"], "additionalProperties": False}
     return ToolSpec(DELEGATE, description, schema)
 
 

@@ -9,6 +9,7 @@ from contextlib import aclosing, suppress
 
 import msgspec
 
+from helix_desktop.agent.attachments import without_repeats
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
@@ -47,7 +48,13 @@ from helix_desktop.domain.errors import (
     ReadingLost,
     StoreError,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    Attachment,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import NEW_TITLE, EffortRefused, SessionRenamed, WindowLearned
 from helix_desktop.domain.files.file_use import tool_kind
@@ -420,14 +427,9 @@ class TurnEngine:
             counts = await self._session.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
             titled = _first_title(self._session.transcript, message)
+            attachments = await self._without_repeats(message.attachments)
             event = UserSpoke(
-                message.text,
-                tokens,
-                message.attachments,
-                message.queued_seq,
-                mode,
-                note,
-                prompt=message.prompt,
+                message.text, tokens, attachments, message.queued_seq, mode, note, prompt=message.prompt
             )
             *_, recorded = await self._session.record(*titled, *instructions, event)
             start.end(recorded.seq)
@@ -435,6 +437,9 @@ class TurnEngine:
                 await self._file_versions.record()  # they may have changed since they were attached
         finally:
             start.end()
+
+    async def _without_repeats(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
+        return await without_repeats(attachments, self._session.transcript, self._session.counter)
 
     async def _omit_refused_images(self) -> None:
         """Mask the images that this model's server rejected: it would reject every request with them."""
@@ -505,22 +510,15 @@ class TurnEngine:
         note_tokens, *counts = await self._session.counter.count(
             [note, *(message.text for _, message in queued)]
         )
+        attachments = [await self._without_repeats(message.attachments) for _, message in queued]
 
         def decide() -> list[UserSpoke]:
             still_queued = (
                 self._session.transcript.queued_messages
             )  # a message may have been changed or withdrawn meanwhile
             events = [
-                UserSpoke(
-                    message.text,
-                    tokens,
-                    message.attachments,
-                    seq,
-                    mode,
-                    steered=True,
-                    prompt=message.prompt,
-                )
-                for (seq, message), tokens in zip(queued, counts, strict=True)
+                UserSpoke(message.text, tokens, attached, seq, mode, steered=True, prompt=message.prompt)
+                for (seq, message), tokens, attached in zip(queued, counts, attachments, strict=True)
                 if still_queued.get(seq) == message
             ]
             if note and events:

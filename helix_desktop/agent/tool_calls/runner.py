@@ -334,11 +334,7 @@ class ToolRunner:
         await self._partial_outputs.end()
 
     async def _run_call(
-        self,
-        call: ToolCall,
-        step: _Step,
-        earlier: Sequence[_CallProgress],
-        own: _CallProgress,
+        self, call: ToolCall, step: _Step, earlier: Sequence[_CallProgress], own: _CallProgress
     ) -> None:
         """Approve, run and record one call; `earlier` is the progress of the calls before it."""
         ask = await self._user_ask(call)
@@ -393,11 +389,7 @@ class ToolRunner:
         return _failed(ToolError(refused_edit(files, updates)))
 
     async def _ask_question(
-        self,
-        call: ToolCall,
-        question: Question,
-        question_shown: asyncio.Event,
-        step: _Step,
+        self, call: ToolCall, question: Question, question_shown: asyncio.Event, step: _Step
     ) -> None:
         """Wait for the user's reply and record it as the call's output; where no user is, run the call.
 

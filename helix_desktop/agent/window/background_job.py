@@ -22,10 +22,7 @@ class BackgroundJob:
     """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first."""
 
     def __init__(
-        self,
-        session: Session,
-        work: BackgroundWork,
-        approvals: SpendApprovals | None = None,
+        self, session: Session, work: BackgroundWork, approvals: SpendApprovals | None = None
     ) -> None:
         """With `approvals` it keeps to the session's budget, and asks first where the policy says so."""
         self._session, self._work, self._approvals = session, work, approvals

@@ -16,12 +16,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import handover_source, planner
 from helix_desktop.context.rewrites.handover_source import HandoverSource, Sections
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    HandoverPart,
-    covered_messages,
-    handover_parts,
-)
+from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, covered_messages, handover_parts
 from helix_desktop.context.summaries.handover_revision import from_markdown, to_markdown
 from helix_desktop.context.summaries.summary_coverage import CoveredFacts, covered_facts
 from helix_desktop.context.window.usage_gauge import ON_REQUEST, CompactionTrigger, UsageGauge
@@ -87,11 +82,7 @@ async def checked_handover(session: Session, event: HandoverMade, facts: Covered
     return msgspec.structs.replace(event, tokens=tokens)
 
 
-_BUSY = (
-    _text("Already running."),
-    _text("The conversation is being compacted."),
-    _text("Wait, or cancel."),
-)
+_BUSY = (_text("Already running."), _text("The conversation is being compacted."), _text("Wait, or cancel."))
 
 
 class HandoverScope(NamedTuple):

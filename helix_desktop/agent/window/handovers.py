@@ -19,23 +19,10 @@ from helix_desktop.agent.window.handover_writer import (
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import handover_source, planner
 from helix_desktop.context.rewrites.handover_source import active_handover, fork_with
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    covered_messages,
-    newest_checkpoint,
-)
-from helix_desktop.context.summaries.handover_revision import (
-    original_of,
-    revised_handover,
-    to_markdown,
-)
+from helix_desktop.context.summaries.handover import CutPoint, covered_messages, newest_checkpoint
+from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
 from helix_desktop.context.summaries.summary_coverage import covered_facts
-from helix_desktop.context.window.usage_gauge import (
-    FULL_WINDOW,
-    ON_REQUEST,
-    CompactionTrigger,
-    measure_usage,
-)
+from helix_desktop.context.window.usage_gauge import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of

@@ -229,7 +229,8 @@ class Observer:
         quoted = observation.verbatim_seqs(source_input.items, quote_budget)
         covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
         covered.ledger.mark_reverted(self._session.transcript.reverted_files.by_path)
-        covered.ledger.mark_skills(self._session.transcript.skill_folders)
+        standing = self._session.transcript.window.whole_texts(source_input.items)
+        covered.ledger.mark_skills(self._session.transcript.skill_folders, standing)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]

@@ -36,13 +36,7 @@ from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import (
-    FoldMade,
-    FormChosen,
-    PlacementReason,
-    SweepMade,
-    SweepReason,
-)
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.session import StandingText
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
@@ -316,17 +310,7 @@ class WindowRewriter:
         if saved <= 0:
             return False
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
-        event = FoldMade(
-            after,
-            upto,
-            note,
-            tokens,
-            content.digest,
-            entries,
-            steps,
-            saved,
-            fold_plan.how,
-        )
+        event = FoldMade(after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how)
 
         def decide() -> list[Event]:
             return (

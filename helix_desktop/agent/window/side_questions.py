@@ -27,13 +27,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import (
-    Message,
-    ModelRequest,
-    ModelResponse,
-    RetryScheduled,
-    TextDelta,
-)
+from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
 

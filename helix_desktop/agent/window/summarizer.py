@@ -220,13 +220,7 @@ class _Attempt(Generic[T]):
                 )
         why = join_sentences(_text("No model could write it."), *dict.fromkeys(self._problems))
         return SummaryResult(
-            None,
-            self._rejected_model,
-            self._is_rejected_demo,
-            self._calls,
-            self.spent,
-            why,
-            self._rejection,
+            None, self._rejected_model, self._is_rejected_demo, self._calls, self.spent, why, self._rejection
         )
 
     async def estimate(self, task: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
-from helix_desktop.domain.own_tools import COMMAND_HEADER, OWN_TOOLS, ToolKind
+from helix_desktop.domain.own_tools import COMMAND_HEADER, MATCHES_HEADER, OWN_TOOLS, ToolKind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
@@ -267,21 +267,22 @@ _MAX_HEADER = 8_192  # bytes of a header's line
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _ONE_MATCH = "1 matching line"
 _NUMBERED_MATCH = re.compile(r" +\d+:")
-_MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
 
 
 def count_header_lines(tool: str, text: str) -> int:
     """Return how many lines of an output are about it: how a command ended, which lines or files follow."""
-    if tool == "search_text" and _MATCHES_HEADER.match(text):
-        return sum(not line.startswith("  ") for line in text.splitlines())
     own = OWN_TOOLS.get(tool)
     header = own.header.match(text) if own is not None and own.header is not None else None
-    return header[0].count("\n") + 1 if header else 0
+    if own is None or header is None:
+        return 0
+    if own.grouped:
+        return sum(not line.startswith("  ") for line in text.splitlines())
+    return header[0].count("\n") + 1
 
 
 def count_matching_lines(text: str) -> int:
     """Return how many lines a search found, as its output says above them; 0 if it does not."""
-    header = _MATCHES_HEADER.match(text)
+    header = MATCHES_HEADER.match(text)
     return int(header["count"].split()[0].replace(",", "")) if header else 0
 
 
@@ -291,7 +292,8 @@ def lines_before_part(tool: str, text: str) -> int:
     A part of a file has the file's numbers. The lines of a command count from 1 below the header, which
     takes one from them.
     """
-    first = _FILE_PART.match(text) if tool == "read_file" else None
+    own = OWN_TOOLS.get(tool)
+    first = _FILE_PART.match(text) if own is not None and own.shows_lines else None
     if first is not None:
         return int(first[1]) - 2
     return -heads_numbered_lines(tool, text[:_MAX_HEADER].partition("\n")[0])
@@ -302,7 +304,8 @@ def heads_numbered_lines(tool: str, line: str) -> bool:
 
     It ends with a colon then. Older outputs count it as their first line, as texts in their logs do.
     """
-    return tool == "run_command" and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
+    is_command = tool in OWN_TOOLS and OWN_TOOLS[tool].kind == "command"
+    return is_command and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
 
 
 def number_of_first_line(tool: str, data: bytes) -> int:
@@ -450,7 +453,7 @@ def _symbol_places(text: str) -> str:
 
 def _hits(text: str) -> str:
     """Return how many lines a search found in how many files, and the first of these; one line as it is."""
-    if header := _MATCHES_HEADER.match(text):
+    if header := MATCHES_HEADER.match(text):
         if header["count"] == _ONE_MATCH and (only := _only_match(text[header.end() :])):
             return f"{_ONE_MATCH}: {only}"
         paths = [line for line in text[header.end() : 4 * _READ_CHARS].splitlines() if _is_group(line)]

@@ -321,11 +321,7 @@ def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
 
 
 def _segments(
-    transcript: Transcript,
-    policy: ContextPolicy,
-    gauge: UsageGauge,
-    old: set[int],
-    edges: Sequence[int],
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, old: set[int], edges: Sequence[int]
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)

@@ -271,10 +271,7 @@ def _handover_outlook(
     cut = _furthest_cut(transcript, policy, gauge)
     if cut is None or cut.messages < policy.handover_least_messages:
         return CompactionOutlook("too_little")
-    freed, least = (
-        expected_savings(transcript, policy, gauge, cut),
-        least_gain(policy, gauge),
-    )
+    freed, least = (expected_savings(transcript, policy, gauge, cut), least_gain(policy, gauge))
     is_due = freed >= least
     return CompactionOutlook(
         "due" if is_due else "too_little", freed=freed, least=least, cut=cut if is_due else None
@@ -387,14 +384,15 @@ def observation_due(
 ) -> EventRange | None:
     """Return the range to observe or refine at the end of a turn, if any; `now_ms` in milliseconds.
 
-    After failures it waits as a handover does; after three in a row only the user can start it.
+    After failures it waits as a handover does; after three in a row only the user can start it. A range
+    that is hardly longer than the facts about it waits for more.
     """
     if _is_observing_paused(transcript, policy, now_ms):
         return None
     room = gauge.window / gauge.ratio
-    return observation.due_reflection(transcript, policy, room) or observation.due_observation(
-        transcript, policy, room
-    )
+    due = observation.due_reflection(transcript, policy, room)
+    due = due or observation.due_observation(transcript, policy, room)
+    return due if due is not None and observation_savings(transcript, policy, gauge, due) > 0 else None
 
 
 def observation_relief(

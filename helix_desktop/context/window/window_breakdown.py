@@ -254,9 +254,7 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
         name = text.plural(len(mcp_names), "%n MCP tool", "%n MCP tools")
         servers = len({name.split("__")[1] for name in mcp_names})
         why = text.plural(
-            servers,
-            "From %n server in Settings → MCP servers",
-            "From %n servers in Settings → MCP servers",
+            servers, "From %n server in Settings → MCP servers", "From %n servers in Settings → MCP servers"
         )
         if frame.deferred_tools:
             why = text.plural(
