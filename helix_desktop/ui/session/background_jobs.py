@@ -154,7 +154,7 @@ class SessionJobs(QObject):
     ) -> None:
         """`background` is what a window that was open before knows to run in the background."""
         super().__init__(window)
-        self._jobs, self._session, self._lazy_timeline = window.jobs, session, window.pages.lazy_timeline
+        self._jobs, self._session, self._lazy_timeline = window.jobs, session, window.pages.timeline
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed

@@ -125,7 +125,7 @@ class SessionNavigation(QObject):
             self._session.notify(Notice("removed-output", what, workspace_id=workspace.id, is_brief=True))
             return
         self._window.show_page("cache")
-        self._views.cache.select(digest)
+        self._views.cache.get().select(digest)
 
     @handles(ShowEvent)
     def show_event(self, seq: int, mark: str) -> None:
@@ -178,7 +178,7 @@ class SessionNavigation(QObject):
     @handles(SearchCache)
     def search_cache(self, words: str) -> None:
         self._window.show_page("cache")
-        self._views.cache.filter_bar.field.setText(words)
+        self._views.cache.get().filter_bar.field.setText(words)
 
     @handles(GoToOwnMessage)
     def show_own_message(self, direction: int) -> None:
@@ -233,9 +233,9 @@ class ViewStateController(QObject):
         viewport, editor = window.pages.chat.view.chat_viewport, window.pages.chat.composer.editor
         for changed in (viewport.layout_changed, editor.cursorPositionChanged, editor.selectionChanged):
             changed.connect(self._schedule_save)
-        window.pages.lazy_cache.when_built(self._follow_cache)
-        window.pages.lazy_timeline.when_built(self._follow_timeline)
-        window.pages.lazy_changes.when_built(self._follow_changes)
+        window.pages.cache.when_built(self._follow_cache)
+        window.pages.timeline.when_built(self._follow_timeline)
+        window.pages.changes.when_built(self._follow_changes)
 
     def _follow_cache(self, cache: CacheBrowser) -> None:
         cache.table.entry_selected.connect(self._schedule_save)
@@ -272,11 +272,11 @@ class ViewStateController(QObject):
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
             self._restore_cursor(state)
-        if (cache := screens.lazy_cache.find()) is not None:
+        if (cache := screens.cache.find()) is not None:
             self._restore_cache(cache)
-        if (timeline := screens.lazy_timeline.find()) is not None:
+        if (timeline := screens.timeline.find()) is not None:
             timeline.set_first_card(state.card)
-        if (changes := screens.lazy_changes.find()) is not None:
+        if (changes := screens.changes.find()) is not None:
             changes.select_soon(state.change)
 
     def _restore_cache(self, cache: CacheBrowser) -> None:
@@ -310,7 +310,7 @@ class ViewStateController(QObject):
 
     def _save_filter(self) -> None:
         """Keep the cache's filter; a record that is gone or can't be written loses it."""
-        cache = self._pages.lazy_cache.find()
+        cache = self._pages.cache.find()
         if cache is None:
             return
         with suppress(HelixError):
@@ -322,8 +322,8 @@ class ViewStateController(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._pages
-        state, cache = self._states.get(self._session_id), screens.lazy_cache.find()
-        timeline, changes = screens.lazy_timeline.find(), screens.lazy_changes.find()
+        state, cache = self._states.get(self._session_id), screens.cache.find()
+        timeline, changes = screens.timeline.find(), screens.changes.find()
         card = timeline.first_card if timeline is not None else None
         change = changes.entry if changes is not None else None
         viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()

@@ -73,14 +73,14 @@ class PastController(QObject):
         if not seq:
             self.leave()
             return
-        step = self._views.timeline.chart.scrubber.step_of(seq)
+        step = self._views.timeline.get().chart.scrubber.step_of(seq)
         if step is None or step == self.step:
             return
         if self.step is None:
             self._place = self._chat_place()
         self.step = step
         self._conversation = self._session.conversation
-        self._views.timeline.show_past(step)
+        self._views.timeline.get().show_past(step)
         self._show_strip()
         self._views.chat.past_strip.show()
         self._views.chat.view.is_past = True
@@ -121,7 +121,7 @@ class PastController(QObject):
             self._conversation = None
         self.step = self.window = self._chat_step = None
         self._reveal = 0
-        if (timeline := self._views.lazy_timeline.find()) is not None:
+        if (timeline := self._views.timeline.find()) is not None:
             timeline.show_past(None)
         self._views.chat.past_strip.hide()
         self._views.chat.view.is_past = False

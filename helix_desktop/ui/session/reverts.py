@@ -62,7 +62,7 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 class RevertFlow:
     def __init__(self, window: MainWindow, session: Session) -> None:
-        self._window, self._session, self._lazy_changes = window, session, window.pages.lazy_changes
+        self._window, self._session, self._lazy_changes = window, session, window.pages.changes
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         window.intents.add(self)
 

@@ -74,7 +74,7 @@ class RewriteController(QObject):
         self.handover_window: HandoverWindow | None = None
         window.intents.add(self)
         tip = tr("Read, edit, compare and write handovers, or start a session from one")
-        window.pages.lazy_timeline.when_built(
+        window.pages.timeline.when_built(
             lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
         )
         session.changed.connect(self._show_hold)

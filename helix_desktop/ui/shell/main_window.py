@@ -194,10 +194,7 @@ def _words(dragged: DragContent) -> str:
 
 
 class WindowPages:
-    """The widgets that fill the center and the inspector pane; all but chat and inspector are built late.
-
-    To read one, as in `pages.cache`, builds it: who only follows what is shown asks its `LazyPage`.
-    """
+    """The widgets that fill the center and the inspector pane; all but chat and inspector are built late."""
 
     def __init__(
         self,
@@ -209,24 +206,8 @@ class WindowPages:
         build_survives: Callable[[], SurvivalPage],
     ) -> None:
         self.chat, self.inspector = chat, inspector
-        self.lazy_cache, self.lazy_timeline = LazyPage(build_cache), LazyPage(build_timeline)
-        self.lazy_changes, self.lazy_survives = LazyPage(build_changes), LazyPage(build_survives)
-
-    @property
-    def cache(self) -> CacheBrowser:
-        return self.lazy_cache.get()
-
-    @property
-    def timeline(self) -> Timeline:
-        return self.lazy_timeline.get()
-
-    @property
-    def changes(self) -> ChangesPage:
-        return self.lazy_changes.get()
-
-    @property
-    def survives(self) -> SurvivalPage:
-        return self.lazy_survives.get()
+        self.cache, self.timeline = LazyPage(build_cache), LazyPage(build_timeline)
+        self.changes, self.survives = LazyPage(build_changes), LazyPage(build_survives)
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
@@ -279,15 +260,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._is_one_of_several, self._title_number = False, 1
         self.unnumbered_title = APP_NAME
         self.pages: WindowPages
-        self.lazy_welcome: LazyPage[WelcomePage]
-        self.lazy_missing_folder: LazyPage[MissingFolderPage]
-        self.lazy_closed_workspace: LazyPage[ClosedWorkspacePage]
-        self.lazy_no_session: LazyPage[NoSessionPage]
+        self.welcome: LazyPage[WelcomePage]
+        self.missing_folder: LazyPage[MissingFolderPage]
+        self.closed_workspace: LazyPage[ClosedWorkspacePage]
+        self.no_session: LazyPage[NoSessionPage]
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
         self.switcher: Switcher
         self.session: Session  # once it has one
-        self.lazy_search_panel: LazyPage[SearchPanel]
+        self.search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
         self._center, self.inspector_pane = PageArea(), QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
@@ -328,11 +309,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         from helix_desktop.ui.shell.search_panel import SearchPanel
         from helix_desktop.ui.shell.switcher import Switcher
 
-        self.lazy_welcome = LazyPage(lambda: WelcomePage(self._center))
-        self.lazy_missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
-        self.lazy_closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
-        self.lazy_no_session = LazyPage(lambda: NoSessionPage(self._center))
-        self.lazy_search_panel = LazyPage(lambda: SearchPanel(self, self.session))
+        self.welcome = LazyPage(lambda: WelcomePage(self._center))
+        self.missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
+        self.closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
+        self.no_session = LazyPage(lambda: NoSessionPage(self._center))
+        self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
@@ -340,23 +321,23 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.session_pages.addWidget(pages.chat)
         self._pages = {
             "chat": LazyPage(lambda: pages.chat),
-            "cache": pages.lazy_cache,
-            "timeline": pages.lazy_timeline,
-            "changes": pages.lazy_changes,
-            "survives": pages.lazy_survives,
+            "cache": pages.cache,
+            "timeline": pages.timeline,
+            "changes": pages.changes,
+            "survives": pages.survives,
         }
         self._pages["chat"].get()
         self._places = {
-            "welcome": self.lazy_welcome,
-            "missing": self.lazy_missing_folder,
-            "closed": self.lazy_closed_workspace,
-            "empty": self.lazy_no_session,
+            "welcome": self.welcome,
+            "missing": self.missing_folder,
+            "closed": self.closed_workspace,
+            "empty": self.no_session,
         }
         for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
         self.inspector_pane.setLayout(column(pages.inspector))
-        self.lazy_no_session.when_built(self._follow_new_session_keys)
+        self.no_session.when_built(self._follow_new_session_keys)
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
 
@@ -370,26 +351,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
         self.commands.new_session.changed.connect(show_keys)
         show_keys()
-
-    @property
-    def welcome(self) -> WelcomePage:
-        return self.lazy_welcome.get()
-
-    @property
-    def missing_folder(self) -> MissingFolderPage:
-        return self.lazy_missing_folder.get()
-
-    @property
-    def closed_workspace(self) -> ClosedWorkspacePage:
-        return self.lazy_closed_workspace.get()
-
-    @property
-    def no_session(self) -> NoSessionPage:
-        return self.lazy_no_session.get()
-
-    @property
-    def search_panel(self) -> SearchPanel:
-        return self.lazy_search_panel.get()
 
     def _arrange(self) -> Panes:
         center = QFrame()
@@ -468,7 +429,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(SearchEverything)
     def search_everything(self, words: str) -> None:
-        self.search_panel.open_with(words)
+        self.search_panel.get().open_with(words)
 
     def bind_appearance(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""
@@ -608,7 +569,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         if name == "chat":
             page = self.pages.chat.composer.editor
         elif name == "cache":
-            page = self.pages.cache.table
+            page = self.pages.cache.get().table
         page.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def take_typed_text(self) -> None:

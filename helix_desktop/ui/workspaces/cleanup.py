@@ -33,7 +33,7 @@ _JOB_DELAY_S = 0.5  # what is over by then has no line
 class CleanupController(QObject):
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
-        self._window, self._lazy_cache = window, window.pages.lazy_cache
+        self._window = window
         self._services, self._session = session.app, session
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
@@ -225,7 +225,7 @@ class CleanupController(QObject):
         await self._refresh_views()
 
     async def _refresh_views(self) -> None:
-        if (cache := self._lazy_cache.find()) is not None:
+        if (cache := self._window.pages.cache.find()) is not None:
             cache.refresh()
         await self._session.run(RefreshLists())
         if self.trash_dialog is not None:

@@ -80,10 +80,10 @@ class ControlledWindow:
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
         for lazy_page, kind in (
-            (pages.lazy_timeline, Timeline),
-            (pages.lazy_changes, ChangesPage),
-            (pages.lazy_cache, CacheBrowser),
-            (pages.lazy_survives, SurvivalPage),
+            (pages.timeline, Timeline),
+            (pages.changes, ChangesPage),
+            (pages.cache, CacheBrowser),
+            (pages.survives, SurvivalPage),
         ):
             lazy_page.when_built(lambda page: page.follow(session))
             window.intents.add_lazy(kind, lazy_page.get)

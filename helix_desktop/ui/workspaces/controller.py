@@ -113,13 +113,13 @@ class WorkspaceController(QObject):
         window.activated.connect(lambda: [*map(git.refresh, self._services.open_workspaces)])
         window.intents.add(self)
         window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
-        window.lazy_missing_folder.when_built(self._follow_missing_folder)
-        window.lazy_closed_workspace.when_built(
+        window.missing_folder.when_built(self._follow_missing_folder)
+        window.closed_workspace.when_built(
             lambda page: page.retry_requested.connect(
                 lambda: start(self.open_workspace(session.workspace_id), "open again")
             )
         )
-        window.lazy_welcome.when_built(
+        window.welcome.when_built(
             lambda page: page.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
         )
 
@@ -166,9 +166,9 @@ class WorkspaceController(QObject):
 
     def show_welcome(self) -> None:
         self._window.top_bar.show_session(None)
-        self._window.welcome.show_model(self._services.settings.model)
+        self._window.welcome.get().show_model(self._services.settings.model)
         self._window.show_center_page("welcome")
-        self._window.welcome.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._window.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
 
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""
@@ -371,10 +371,10 @@ class WorkspaceController(QObject):
         self._window.notices.set_context(record.id, "")
         self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
-            self._window.missing_folder.show_workspace(record.name, record.path)
+            self._window.missing_folder.get().show_workspace(record.name, record.path)
             self._window.show_center_page("missing")
         else:
-            self._window.closed_workspace.show_workspace(record.name)
+            self._window.closed_workspace.get().show_workspace(record.name)
             self._window.show_center_page("closed")
             self.session.notify(
                 Notice(
@@ -550,7 +550,7 @@ class WorkspaceController(QObject):
             self._end_opening()
             await self.session.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
-            self._window.no_session.show_workspace(name, has_sessions=bool(await workspace.sessions()))
+            self._window.no_session.get().show_workspace(name, has_sessions=bool(await workspace.sessions()))
             self._window.show_center_page("empty")
         else:
             conversation = await self._open(workspace, session_id)

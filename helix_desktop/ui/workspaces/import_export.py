@@ -86,7 +86,7 @@ class ImportExportController(QObject):
             return
         workspace = self._session.opened
         is_in_cache = self._window.page() == "cache"
-        digests = self._window.pages.cache.entry_actions.digests_of(is_readable) if is_in_cache else ()
+        digests = self._window.pages.cache.get().entry_actions.digests_of(is_readable) if is_in_cache else ()
         choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
         if workspace is not None:
             name = self._services.registry.get(workspace.id).name

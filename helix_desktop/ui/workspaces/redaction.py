@@ -428,7 +428,7 @@ class RedactionController(QObject):
     async def _reopen_views(self, session_id: str) -> None:
         if session_id:
             await self._workspace_controller.open_session(session_id)
-        if (cache := self._window.pages.lazy_cache.find()) is not None:
+        if (cache := self._window.pages.cache.find()) is not None:
             cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
         await self._session.run(RefreshLists())

@@ -78,7 +78,7 @@ class SettingsController(QObject):
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
         window.pages.chat.model_requested.connect(self._add_provider)
-        window.lazy_welcome.when_built(self._follow_welcome)
+        window.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
@@ -299,7 +299,7 @@ class SettingsController(QObject):
 
     async def _add_found_server(self, server: LocalServer) -> None:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
-        welcome = self._window.welcome
+        welcome = self._window.welcome.get()
         await self.view.providers.add_and_use(server, welcome.found_servers)
         welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -97,7 +97,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     text = f"The rows are {format_tokens(counted)} by Helix's count; the total is the provider's."
     words = text if abs(counted - gauge.used) > 0.05 * gauge.used else ""
     assert inspector.breakdown.own_count.text() == words, "what the rows add up to"
-    timeline = rig.views.timeline
+    timeline = rig.views.timeline.get()
     await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 
 
@@ -113,7 +113,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
     names = [value.accessibleName() for value in rig.views.inspector.findChildren(type(_entries_value(rig)))]
     assert f"Workspace: {entries} · {size}" in names, "inspector"
     rig.window.show_page("cache")
-    counter = rig.views.cache.filter_bar.counter
+    counter = rig.views.cache.get().filter_bar.counter
     await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")
     return f"{entries} · {size} · {format_bytes(totals.stored_size)} on disk"
 

@@ -126,7 +126,7 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
         press(page, "cancel_keys")
         assert record("session_archive", Qt.Key.Key_Y) == ""
         assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
-        cache = rig.views.cache
+        cache = rig.views.cache.get()
         assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare"
         assert cache.keys.shown_key("cache_pin") == "V"
         assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"

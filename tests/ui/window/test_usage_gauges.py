@@ -354,8 +354,8 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             before, after = sizes.split(" → ")
             assert panel[newest] == after, "the panel"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
-            await until(partial(find_card, rig.views.timeline, newest), "its card")
-            cards = [one for seq in group if (one := find_card(rig.views.timeline, seq)) is not None]
+            await until(partial(find_card, rig.views.timeline.get(), newest), "its card")
+            cards = [one for seq in group if (one := find_card(rig.views.timeline.get(), seq)) is not None]
             names = [one.accessible_name for one in cards]
             assert any(f"Context: {before} → " in name for name in names), names
             assert any(f" → {after}" in name for name in names), names

@@ -307,7 +307,7 @@ class RecallController(QObject):
         self._search: asyncio.Task[None] | None = None
         window.intents.add(self)
         self._start = session.start
-        window.pages.lazy_cache.when_built(lambda cache: self._follow(cache.preview))
+        window.pages.cache.when_built(lambda cache: self._follow(cache.preview))
 
     def _follow(self, preview: Preview) -> None:
         self._preview = preview
