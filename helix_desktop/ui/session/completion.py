@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from time import monotonic
 
@@ -48,16 +48,12 @@ from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, Cac
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.composer.completer import CompletionItem
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.kit.intents import FocusComposer, ShowCommands, handles
+from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
-from helix_desktop.ui.session.model_menu import (
-    WORKSPACE_DEFAULT,
-    matching_models,
-)
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.model_menu import matching_models
 from helix_desktop.words.models import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command
@@ -526,12 +522,15 @@ tr = Translator("Window")
 class PromptFileActions(QObject):
     """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
 
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session = window, session
+    def __init__(
+        self, composer: Composer, session: Session, offer: Callable[[str, Sequence[QAction]], object]
+    ) -> None:
+        """`offer` takes a heading of the palette and its actions."""
+        super().__init__(composer)
+        self._composer, self._session, self._offer = composer, session, offer
         self._files: tuple[PromptFile, ...] = ()
         self._actions: list[QAction] = []
-        window.intents.add(self)
+        session.handle(self)
 
     @handles(ShowCommands)
     async def _read(self) -> None:
@@ -542,7 +541,7 @@ class PromptFileActions(QObject):
         if files != self._files:
             previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._window.help_windows.command_list.offer(tr("Prompt files and skills"), self._actions)
+            self._offer(tr("Prompt files and skills"), self._actions)
             for action in previous:
                 action.deleteLater()
 
@@ -556,6 +555,5 @@ class PromptFileActions(QObject):
 
     def _begin_message(self, file: PromptFile) -> None:
         """Put the command in front of what is typed, which becomes its arguments."""
-        self._window.perform(FocusComposer())
-        composer = self._window.pages.chat.composer
-        composer.set_text(f"{SLASH}{file.name} {composer.text()}")
+        self._session.perform(FocusComposer())
+        self._composer.set_text(f"{SLASH}{file.name} {self._composer.text()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.attachments import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.conversation import Conversation
@@ -23,15 +23,15 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import WAITING_APPROVAL
 from helix_desktop.ui.session.drafts.attachments import DraftAttachments
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
 from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, SharedDrafts
-from helix_desktop.ui.shell.commands import WAITING_APPROVAL
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -135,18 +135,19 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 
 class ComposerController(QObject):
-    def __init__(self, window: MainWindow, session: Session, shared: SharedDrafts) -> None:
-        self._page = window.pages.chat
-        widget = self._page.composer
+    switched = Signal()
+    """What is typed from now on belongs to another conversation, or to none."""
+
+    def __init__(self, page: ChatPage, session: Session, shared: SharedDrafts) -> None:
+        self._page, widget = page, page.composer
         super().__init__(widget)
         self.widget, self._session = widget, session
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
         self.drafts = SessionDrafts(widget, session, shared)
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
-        window.intents.add(self.attachments)
+        session.handle(self.attachments)
         self.estimate = MessageEstimate(widget, session, self.attachments)
-        self._window = window
         self._has_approval = False
         for changed in (
             self._page.model.rows_reset,
@@ -170,7 +171,7 @@ class ComposerController(QObject):
         has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
         if has_approval != self._has_approval:
             self._has_approval = has_approval
-            self._window.commands.meet(WAITING_APPROVAL, has_approval)
+            self._session.commands.meet(WAITING_APPROVAL, has_approval)
             self.show_availability()
 
     async def _show(self) -> None:
@@ -184,7 +185,7 @@ class ComposerController(QObject):
         self.attachments.refresh()
         if conversation is not switch.conversation:
             self.estimate.forget_mentioned()
-        self._window.take_typed_text()
+        self.switched.emit()
         await self.drafts.leave(switch)
         if conversation is None or not self._session.shows(conversation):
             return
@@ -435,11 +436,11 @@ class ComposerController(QObject):
         except StoreError as error:
             self._session.actions.show_error(error)  # the command may be what makes room
         try:
-            intent = self._window.commands.intent_of(command, arguments)
+            intent = self._session.commands.intent_of(command, arguments)
             if arguments:
-                await self._window.intents.run(intent)
+                await self._session.run(intent)
             else:
-                self._window.perform(intent)
+                self._session.perform(intent)
         except HelixError as error:
             self._refusals[conversation.session.id] = _Refusal(error.what)
             if self._session.shows(conversation):

@@ -14,12 +14,12 @@ from helix_desktop.domain.choices import Effort, EffortLevel
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.provider_changes import DEMO_LABEL
+from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.menus import popup_above
-from helix_desktop.ui.kit.intents import ChooseEffort, handles
+from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, ChooseEffort, OpenSettings, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.composer_controller import SESSION_MODEL
 from helix_desktop.ui.settings.roles_page import ROLES, Role
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
@@ -32,8 +32,6 @@ ADD_PROVIDER = "add_provider"
 """What the menu asks for instead of a page: the form of a new provider."""
 _Value = TypeVar("_Value", bound=str)
 _DEFAULT: Effort = "default"
-WORKSPACE_DEFAULT = "default"
-"""What is typed for the model of the workspace."""
 _MAX_PROPOSED = 5  # models that an error names
 _MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
 
@@ -151,11 +149,10 @@ def _display_label(label: str) -> str:
 
 
 class EffortController(QObject):
-    def __init__(self, window: MainWindow, session: Session, show_models: Callable[[], object]) -> None:
-        super().__init__(window)
-        self._session, self._services, self._show_models = session, session.app, show_models
-        self._composer = window.pages.chat.composer
-        window.intents.add(self)
+    def __init__(self, composer: Composer, session: Session) -> None:
+        super().__init__(composer)
+        self._session, self._services, self._composer = session, session.app, composer
+        session.handle(self)
 
     def menu(self, parent: QWidget) -> QMenu:
         """Make a menu of levels with the session's one marked, and one for the workspace in it.
@@ -195,7 +192,8 @@ class EffortController(QObject):
             )
         else:
             menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
-        menu.addAction(tr("Effort of each model…"), self._show_models).setObjectName("page:providers")
+        show_models = partial(self._session.perform, OpenSettings("providers"))
+        menu.addAction(tr("Effort of each model…"), show_models).setObjectName("page:providers")
         return menu
 
     async def _set_for_session(self, effort: Effort) -> None:

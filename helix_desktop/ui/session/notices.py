@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -15,11 +15,17 @@ from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.ui.kit.intents import Compact, OpenSession
+from helix_desktop.ui.chat.page import ComposerStrip
+from helix_desktop.ui.kit.intents import (
+    WORKSPACE_DEFAULT,
+    ChooseModel,
+    Compact,
+    EnterKey,
+    OpenSession,
+    OpenSettings,
+)
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import model_name
@@ -144,20 +150,9 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
 _MODEL = "another-model"
 
 
-def follow_model_change(
-    session: Session,
-    choose_model: Callable[[], object],
-    use_model: Callable[[str], Coroutine[Any, Any, None]],
-) -> None:
-    """Say that a session's model is unavailable, or would give way to the demo, until the user chooses.
-
-    `choose_model` offers models to the user, `use_model` sets the session's model by label; empty: the
-    workspace's model.
-    """
+def follow_model_change(session: Session) -> None:
+    """Say that a session's model is unavailable, or would give way to the demo, until the user chooses."""
     notices = session.notices
-
-    def use(label: str) -> None:
-        session.start(use_model(label), "use model")
 
     def refresh(*_: object) -> None:
         notices.end(_MODEL)
@@ -167,7 +162,7 @@ def follow_model_change(
         if change is None:
             notices.end(ModelNotChosen.WHAT)
         else:
-            notices.notify_here(_model_notice(change, session.conversation.model, choose_model, use))
+            notices.notify_here(_model_notice(change, session))
 
     session.changing.connect(refresh)
     session.model_changed.connect(refresh)
@@ -175,16 +170,22 @@ def follow_model_change(
     session.on(TurnChanged, refresh)
 
 
-def _model_notice(
-    change: ModelChange, now: ModelInfo, choose_model: Callable[[], object], use: Callable[[str], None]
-) -> Notice:
-    last = change.label
-    first = Answer(tr("Choose model…"), choose_model, "choose")
+def _model_notice(change: ModelChange, session: Session) -> Notice:
+    last, now = change.label, session.conversation.model
+
+    def choose() -> None:
+        """Offer those that are set up, else the page that sets them up."""
+        session.perform(ChooseModel() if session.app.settings.providers else OpenSettings("providers"))
+
+    def use(label: str) -> Callable[[], object]:
+        return partial(session.perform, ChooseModel(label))
+
+    first = Answer(tr("Choose model…"), choose, "choose")
     if change.is_configured:
         what = tr(
             "{model} answered in this session. The workspace now uses the offline demo model.", model=last
         )
-        first = Answer(_continue_label(model_name(last, demo=False)), lambda: use(last), "back")
+        first = Answer(_continue_label(model_name(last, demo=False)), use(last), "back")
     elif change.is_chosen:
         what = tr("{model} is chosen for this session, but isn't set up.", model=last)
     else:
@@ -198,7 +199,7 @@ def _model_notice(
         tr("Continue with the demo model")
         if now.demo
         else _continue_label(model_name(now.label, demo=False)),
-        lambda: use(""),
+        use(WORKSPACE_DEFAULT),
         "continue",
     )
     return Notice(_MODEL, what, why, answers=(first, go_on), level="warning", can_dismiss=False)
@@ -214,17 +215,14 @@ _KEY = "missing-key"
 class MissingKeys(QObject):
     def __init__(
         self,
-        window: MainWindow,
+        strip: ComposerStrip,
         session: Session,
-        enter_key: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
-        """`enter_key` opens the settings at the key of a provider."""
-        super().__init__(window)
-        self._session, self._services, self._enter_key = session, session.app, enter_key
-        self._strip = window.pages.chat.key_strip
+        super().__init__(strip)
+        self._session, self._services, self._strip = session, session.app, strip
         self._announced: tuple[str, ...] | None = None
         self._provider = ""
-        self._strip.button.clicked.connect(lambda: self._enter(self._provider))
+        strip.button.clicked.connect(lambda: session.perform(EnterKey(self._provider)))
         for changed in (session.changed, session.model_changed):
             changed.connect(lambda: self._session.start(self._refresh(), "missing keys"))
         session.on(AssistantSpoke, self._on_answer)
@@ -239,13 +237,6 @@ class MissingKeys(QObject):
         if provider in await self._services.missing_keys():
             await self._services.save_key(provider, "")
         await self._refresh()
-
-    def _enter(self, provider: str) -> None:
-        self._session.start(self._enter_key(provider), "enter a key")
-
-    def _enter_first(self) -> None:
-        if self._announced:
-            self._enter(self._announced[0])
 
     async def _refresh(self) -> None:
         missing = await self._services.missing_keys()
@@ -282,7 +273,13 @@ class MissingKeys(QObject):
                         providers=missing,
                     ),
                     tr("API keys that aren't in a keychain last only until Helix closes."),
-                    answers=(Answer(tr("Enter API key…"), self._enter_first, "enter"),),
+                    answers=(
+                        Answer(
+                            tr("Enter API key…"),
+                            partial(self._session.perform, EnterKey(missing[0])),
+                            "enter",
+                        ),
+                    ),
                 )
             )
         self._announced = missing

@@ -35,12 +35,13 @@ from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog, PlanView, done_text, files_changed
 from helix_desktop.ui.changes.rows import FileRow
 from helix_desktop.ui.changes.texts import revert_name
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -61,14 +62,14 @@ class RevertOutcome(msgspec.Struct, frozen=True):
 
 
 class RevertFlow:
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        self._window, self._session, self._lazy_changes = window, session, window.pages.changes
+    def __init__(self, session: Session, page: LazyPage[ChangesPage]) -> None:
+        self._session, self._page = session, page
         self._done: dict[tuple[str, str], RevertOutcome] = {}
-        window.intents.add(self)
+        session.handle(self)
 
     async def _refresh_page(self) -> None:
         """Show what was done on the page before it is reported."""
-        if (page := self._lazy_changes.find()) is not None:
+        if (page := self._page.find()) is not None:
             await page.refresh()
 
     async def carry_out(
@@ -155,7 +156,7 @@ class RevertFlow:
         )
 
     async def _ask(self, changes: WorkspaceChanges, plan: RevertPlan) -> ConfirmedPlan | None:
-        dialog = PlanDialog(self._window, plan)
+        dialog = PlanDialog(self._session.window, plan)
         self.connect_merging(changes, dialog.files)
         if await exec_async(dialog):
             return dialog.files.plan, dialog.files.choices
@@ -177,7 +178,7 @@ class RevertFlow:
                 await store.put(change_id, restore=restore)
         if change_ids:
             if not await store.unreported():
-                self._window.notices.end(UNDONE_CHANGES, workspace.id)
+                self._session.notices.end(UNDONE_CHANGES, workspace.id)
             count = len(change_ids)
             what = (
                 tr.plural(count, "%n file restored.", "%n files restored.")
@@ -187,7 +188,7 @@ class RevertFlow:
                 )
             )
             take_back = PutAutoRun(change_ids, restore=False)
-            undo = Answer(tr("Undo"), lambda: self._window.perform(take_back), ",".join(change_ids))
+            undo = Answer(tr("Undo"), lambda: self._session.perform(take_back), ",".join(change_ids))
             notice = Notice(
                 "auto_run",
                 what,
@@ -252,7 +253,7 @@ class RevertFlow:
         else:  # of no capture: what differs from the last commit
             patch = await self._session.app.git.changes(workspace.id).patch(selection.paths)
         QGuiApplication.clipboard().setText(patch)
-        if (page := self._lazy_changes.find()) is not None:
+        if (page := self._page.find()) is not None:
             page.detail.show_copied()
 
     @handles(OpenInEditor)
@@ -273,7 +274,7 @@ class RevertFlow:
     async def show_uncovered_places(self) -> None:
         """Show what can't be undone, and let the user cover more."""
         changes = self._session.workspace.changes
-        dialog = UncoveredPlacesDialog(self._window)
+        dialog = UncoveredPlacesDialog(self._session.window)
         dialog.show_coverage(changes.coverage)
         dialog.include_requested.connect(lambda *what: self._session.start(changes.include(*what), "include"))
         unsubscribe = changes.listen(lambda: dialog.show_coverage(changes.coverage))

@@ -49,7 +49,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.shell.commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
+from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard, card_title
 from helix_desktop.ui.timeline.from_events import build_cards

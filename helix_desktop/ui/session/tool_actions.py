@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.actions import (
     ShowRewriteOf,
     StopCall,
 )
+from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import (
@@ -36,17 +37,16 @@ from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.kit.intents import ChooseForm, OpenSession, Pin, ShowInTimeline, Unpin, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.attachments import stored_thumbnail
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 
 
 class ToolCardController(QObject):
-    def __init__(self, window: MainWindow, session: Session, chat: ChatPresenter) -> None:
-        super().__init__(window)
-        self._session, self._chat, self._page = session, chat, window.pages.chat
-        window.intents.add(self)
+    def __init__(self, page: ChatPage, session: Session, chat: ChatPresenter) -> None:
+        super().__init__(page)
+        self._session, self._chat, self._page = session, chat, page
+        session.handle(self)
 
     @handles(Pin, Unpin, StopCall, OpenSubagent, ShowRewriteOf)
     async def change(self, intent: Pin | Unpin | StopCall | OpenSubagent | ShowRewriteOf) -> None:

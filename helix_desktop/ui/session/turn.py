@@ -36,6 +36,7 @@ from helix_desktop.ui.chat.composer.queue_list import (
     SendQueued,
     SteerQueued,
 )
+from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
@@ -44,6 +45,7 @@ from helix_desktop.ui.kit.intents import (
     AskSideQuestion,
     NextMode,
     SetMode,
+    ShowPage,
     ShowWaiting,
     Steer,
     StopAgent,
@@ -52,14 +54,13 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.session.composer_controller import ComposerController, runs_demo_calls
-from helix_desktop.ui.shell.commands import (
+from helix_desktop.ui.kit.window_commands import (
     RUNNING_AGENT,
     SENDABLE_MESSAGE,
     WindowCommands,
     mode_menu,
 )
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.session.composer_controller import ComposerController, runs_demo_calls
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.saved_rules import SavedRules
 
@@ -82,10 +83,10 @@ _RULE_CHARS = 160
 
 
 class TurnController(QObject):
-    def __init__(self, window: MainWindow, session: Session, composer: ComposerController) -> None:
-        super().__init__(window)
-        self._window, self._session, self._composer = window, session, composer
-        self._chat, self._commands = window.pages.chat, window.commands
+    def __init__(self, page: ChatPage, session: Session, composer: ComposerController) -> None:
+        super().__init__(page)
+        self._chat, self._session, self._composer = page, session, composer
+        self._commands = session.commands
         self._sample_messages: Mapping[str, SamplePlace] = {}
         """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
         self._shows_demo_runs = False
@@ -94,8 +95,7 @@ class TurnController(QObject):
         self._commands.next_mode.changed.connect(self._show_mode)
         for command in (self._commands.allow_call, self._commands.deny_call):
             command.changed.connect(self._show_answer_keys)
-        window.intents.add(self)
-        window.stop_offered.connect(self._chat.composer.offer_stop)
+        session.handle(self)
         self._chat.next_messages.suggestion_accepted.connect(composer.send_proposal)
         for changed in (session.changed, session.model_changed):
             changed.connect(self._show_mode)
@@ -146,7 +146,7 @@ class TurnController(QObject):
 
     async def _ask(self, question: str) -> None:
         text = question or await dialogs.get_text(
-            self._window,
+            self._chat,
             tr("Ask a side question"),
             accept_label=tr("Ask"),
             why=tr("The model answers from the current context. Question and answer stay out of it."),
@@ -226,14 +226,14 @@ class TurnController(QObject):
     @handles(AnswerApproval)
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
-        if self._window.page() == "chat":
+        if self._session.page() == "chat":
             self._chat.view.answer_first_approval(answer)
         else:
-            self._window.show_page("chat")
+            self._session.perform(ShowPage("chat"))
 
     @handles(ShowWaiting)
     def show_waiting(self) -> None:
-        self._window.show_page("chat")
+        self._session.perform(ShowPage("chat"))
         self._chat.show_first_ask()
 
     @handles(AnswerQuestion)
@@ -241,7 +241,7 @@ class TurnController(QObject):
         self._chat.composer.editor.setFocus()
         is_answered = await self._session.conversation.answer_question(call_id, reply)
         if is_answered and isinstance(reply, ServerReply) and reply.url and reply.action == "accept":
-            self._window.perform(OpenLink(reply.url))
+            self._session.perform(OpenLink(reply.url))
 
     @handles(AllowAllOnce)
     def allow_all_once(self, call_ids: tuple[str, ...]) -> None:

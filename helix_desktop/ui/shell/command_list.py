@@ -14,7 +14,7 @@ from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
 from helix_desktop.ui.kit.commands import action_shortcut, action_words
-from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import matches_query
 from helix_desktop.words.translation import Translator, translate
 

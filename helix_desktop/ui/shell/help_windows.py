@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QMainWindow
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.shell.command_list import CommandList
-from helix_desktop.ui.shell.commands import WindowCommands
 from helix_desktop.ui.shell.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.words.translation import Translator, translate

@@ -19,7 +19,7 @@ from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.shell.commands import SessionCommands, WindowCommands
+from helix_desktop.ui.kit.window_commands import SessionCommands, WindowCommands
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")

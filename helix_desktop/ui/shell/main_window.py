@@ -59,7 +59,7 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.notices import NoticeArea
-from helix_desktop.ui.shell.commands import (
+from helix_desktop.ui.kit.window_commands import (
     OPEN_SESSION,
     OPEN_WORKSPACE,
     OTHER_PAGE,

@@ -41,7 +41,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import keep_tip
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
-from helix_desktop.ui.shell.commands import WindowCommands, more_menu
+from helix_desktop.ui.kit.window_commands import WindowCommands, more_menu
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText

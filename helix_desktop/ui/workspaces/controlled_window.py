@@ -89,9 +89,11 @@ class ControlledWindow:
             window.intents.add_lazy(kind, lazy_page.get)
         others = self.windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
-        self.composer = ComposerController(window, session, self.windows.drafts)
+        self.composer = ComposerController(pages.chat, session, self.windows.drafts)
+        self.composer.switched.connect(window.take_typed_text)
         add_completions(self.composer, session, window.commands)
-        self.turn = TurnController(window, session, self.composer)
+        self.turn = TurnController(pages.chat, session, self.composer)
+        window.stop_offered.connect(pages.chat.composer.offer_stop)
         InspectorPresenter(window, session, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
@@ -113,14 +115,14 @@ class ControlledWindow:
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, session)
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
-        self.recalls = RecallController(window, session, self.composer.attachments)
-        self._reverts = RevertFlow(window, session)
-        ToolCardController(window, session, self.chat)
+        self.recalls = RecallController(session, self.composer.attachments, window.pages.cache)
+        self._reverts = RevertFlow(session, window.pages.changes)
+        ToolCardController(window.pages.chat, session, self.chat)
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
         workspaces.on(ModeChanged, self.turn.follow_mode)
         workspaces.on(BackgroundProgress, self.jobs.follow)
-        PromptFileActions(window, session)
+        PromptFileActions(window.pages.chat.composer, session, window.help_windows.command_list.offer)
 
     def _add_workspace_actions(self, appearance: Appearance) -> None:
         window, session, windows = self.window, self.session, self.windows

@@ -21,9 +21,9 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
+from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column
 from helix_desktop.ui.shell.command_list import without_mnemonic
-from helix_desktop.ui.shell.commands import MENUS, WindowCommands
 from helix_desktop.ui.shell.key_bindings import (
     COMMANDS,
     DEFAULT_KEYS,

@@ -23,9 +23,9 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import OWN_PLACE
 from helix_desktop.ui.session.drafts.session_drafts import SessionDrafts
 from helix_desktop.ui.session.window_group import WindowGroup
-from helix_desktop.ui.shell.commands import OWN_PLACE
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.sessions import session_title

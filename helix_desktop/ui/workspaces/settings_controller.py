@@ -18,7 +18,15 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.kit.intents import ApplyRemedy, ChooseModel, Find, OpenSettings, ShowServer, handles
+from helix_desktop.ui.kit.intents import (
+    ApplyRemedy,
+    ChooseModel,
+    EnterKey,
+    Find,
+    OpenSettings,
+    ShowServer,
+    handles,
+)
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.session.model_menu import (
@@ -65,9 +73,9 @@ class SettingsController(QObject):
         self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
         self.preparation = ReplayPreparation(session, self.replays)
-        self._effort = EffortController(window, session, lambda: self._open("providers"))
-        follow_model_change(session, self._offer_models, self._use_in_session)
-        MissingKeys(window, session, self._enter_key)
+        self._effort = EffortController(window.pages.chat.composer, session)
+        follow_model_change(session)
+        MissingKeys(window.pages.chat.key_strip, session)
         composer = window.pages.chat.composer
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
         settings.follow("shortcuts", self._use_shortcuts)
@@ -166,13 +174,6 @@ class SettingsController(QObject):
         if self._view is not None:
             self._view.refresh()
 
-    def _offer_models(self) -> None:
-        """Offer models to a user who needs one: those that are set up, else the page that sets them up."""
-        if self._services.settings.providers:
-            self._choose_model()
-        else:
-            self._open("providers")
-
     def _choose_model(self) -> None:
         if not self._session.has_conversation:
             self._open("providers")
@@ -242,7 +243,7 @@ class SettingsController(QObject):
                     self._run_on_providers_page(lambda page: page.select(provider)), "settings"
                 )
             case "enter_key":
-                self._session.start(self._enter_key(self._session_provider()), "enter a key")
+                self._session.start(self.enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
                 self._open("policy")
             case "choose_model":
@@ -286,7 +287,8 @@ class SettingsController(QObject):
         await self.show("providers")
         do(self.view.providers)
 
-    async def _enter_key(self, provider: str) -> None:
+    @handles(EnterKey)
+    async def enter_key(self, provider: str) -> None:
         await self._run_on_providers_page(lambda page: page.enter_key(provider))
 
     @handles(ShowServer)

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.shell.help_windows import shortcuts
 from helix_desktop.ui.shell.key_bindings import (
     DEFAULT_KEYS,

@@ -27,7 +27,7 @@ from helix_desktop.ui.kit.intents import (
     SearchEverything,
     ShowWorkspace,
 )
-from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem

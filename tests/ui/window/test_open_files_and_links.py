@@ -16,7 +16,7 @@ from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.shell.commands import OPEN_WORKSPACE
+from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 

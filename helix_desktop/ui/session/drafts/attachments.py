@@ -19,6 +19,7 @@ from helix_desktop.domain.mcp_server import ServerResource
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.cache.preview.pane import Preview
+from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachEntries,
     AttachFiles,
@@ -34,11 +35,11 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, pick_open_files
+from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, handles
+from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, ShowPage, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.session.drafts.shared_drafts import SharedDrafts
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
@@ -299,15 +300,17 @@ _MAX_CONTENTS = 100
 
 
 class RecallController(QObject):
-    def __init__(self, window: MainWindow, session: Session, attachments: DraftAttachments) -> None:
-        super().__init__(window)
-        self._window, self._session, self._attachments = window, session, attachments
+    def __init__(
+        self, session: Session, attachments: DraftAttachments, cache: LazyPage[CacheBrowser]
+    ) -> None:
+        super().__init__(session)
+        self._session, self._attachments = session, attachments
         self._preview: Preview  # of the cache, once that is built
         self._matches: Attachment | None = None  # of find's words, counted last
         self._search: asyncio.Task[None] | None = None
-        window.intents.add(self)
+        session.handle(self)
         self._start = session.start
-        window.pages.cache.when_built(lambda cache: self._follow(cache.preview))
+        cache.when_built(lambda cache: self._follow(cache.preview))
 
     def _follow(self, preview: Preview) -> None:
         self._preview = preview
@@ -319,7 +322,7 @@ class RecallController(QObject):
     async def recall(self, digest: str, first: int, last: int) -> None:
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
         self._attachments.add(await self._session.workspace.contents.attach(digest, first, last))
-        self._window.show_page("chat")
+        self._session.perform(ShowPage("chat"))
 
     @handles(AttachEntries)
     async def recall_whole(self, digests: Sequence[str]) -> None:
@@ -346,10 +349,10 @@ class RecallController(QObject):
             )
             cost = f"{first} · {cost}"
         choices = (DialogChoice("", tr("Cancel")), DialogChoice("recall", tr("Recall"), "primary"))
-        answer = await ask(self._window, what, cost, choices)
+        answer = await ask(self._session.window, what, cost, choices)
         if answer and self._session.shows(workspace):
             self._attachments.add(*attachments)
-            self._window.show_page("chat")
+            self._session.perform(ShowPage("chat"))
 
     def _forget_matches(self, words: str) -> None:
         if not words:
@@ -381,4 +384,4 @@ class RecallController(QObject):
     def _recall_matches(self) -> None:
         if self._matches is not None:
             self._attachments.add(self._matches)
-            self._window.show_page("chat")
+            self._session.perform(ShowPage("chat"))

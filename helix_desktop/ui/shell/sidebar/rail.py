@@ -34,7 +34,7 @@ from helix_desktop.ui.kit.intents import (
     ToggleTheme,
     perform,
 )
-from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import (
     BADGE_COLOR_TOKENS,
     WorkspaceRow,

@@ -47,7 +47,7 @@ from helix_desktop.ui.kit.intents import (
     TrashSession,
     perform,
 )
-from helix_desktop.ui.shell.commands import SessionCommands
+from helix_desktop.ui.kit.window_commands import SessionCommands
 from helix_desktop.ui.shell.sidebar.session_rows import (
     FOLDED_ROLE,
     ITEM_ROLE,

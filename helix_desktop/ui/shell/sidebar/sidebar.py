@@ -25,7 +25,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
 from helix_desktop.ui.kit.intents import SearchEverything, perform
-from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.shell.sidebar.workspace_rows import message_query
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
