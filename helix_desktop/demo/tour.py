@@ -33,8 +33,8 @@ from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator

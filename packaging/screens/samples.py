@@ -28,8 +28,8 @@ from helix_desktop.ui.kit.intents import (
     ShowHandovers,
     UndoLast,
 )
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
-from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from screens.states import opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover

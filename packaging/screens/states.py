@@ -23,7 +23,7 @@ from helix_desktop.demo.tour import (
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 
 _KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
 _REFUSAL_HEAD = (

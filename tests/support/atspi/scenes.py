@@ -30,6 +30,7 @@ from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
+from helix_desktop.ui.chat.notices import spend_notice
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -44,14 +45,13 @@ from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.notices import spend_notice
 from helix_desktop.ui.settings.view import SettingsPage
-from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
-from helix_desktop.ui.shell.main_window import CenterPage
-from helix_desktop.ui.shell.search_panel import SearchPanel
-from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
-from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
+from helix_desktop.ui.window.main_window import CenterPage
+from helix_desktop.ui.window.search_panel import SearchPanel
+from helix_desktop.ui.window.tray import Tray
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents, server_question_rows
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state

@@ -8,8 +8,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.kit.intents import NewSession, OpenFolder
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
 from tests.support.galleries.providers_gallery import DETECTED_SERVERS
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window

@@ -25,7 +25,7 @@ from helix_desktop.ui.cache.filter_bar import state_option
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.workspaces.redaction import confirmation_word
+from helix_desktop.ui.window.redaction import confirmation_word
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

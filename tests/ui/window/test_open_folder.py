@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
-from helix_desktop.ui.workspaces.trust import TrustDialog
+from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until

@@ -27,8 +27,8 @@ from helix_desktop.ui.kit.intents import (
     RestoreSession,
     TrashSession,
 )
-from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
