@@ -33,8 +33,8 @@ from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
@@ -116,11 +116,11 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
     views = controllers.window.pages
     match page:
         case "cache":
-            return _are_rows_read(views.cache)
+            return _are_rows_read(views.cache.get())
         case "changes":
-            return views.changes.detail.has_diff
+            return views.changes.get().detail.has_diff
         case "timeline":
-            return not views.timeline.is_reading
+            return not views.timeline.get().is_reading
     return True
 
 
@@ -494,7 +494,7 @@ class DemoTour:
             key=lambda entry: entry.size,
         )
         window.perform(OpenCacheEntry(largest.digest))
-        table = self._controllers.window.pages.cache.table
+        table = self._controllers.window.pages.cache.get().table
         await self._screenshots.wait_until(
             lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
         )
@@ -510,7 +510,7 @@ class DemoTour:
             if seqs:
                 window.perform(ShowEvent(max(seqs)))
                 await self._screenshots.wait_until(
-                    lambda: not self._controllers.window.pages.timeline.is_revealing
+                    lambda: not self._controllers.window.pages.timeline.get().is_revealing
                 )
                 await self._screenshots.capture(name)
         await self.pause("first-pages")

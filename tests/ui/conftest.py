@@ -15,7 +15,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme, tint_all, use_theme
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 from tests.support.window.looks import ShowLook
 

@@ -230,8 +230,12 @@ class SetMode(Intent, frozen=True):  # by its name, as it was chosen or typed
 class NextMode(Intent, frozen=True): ...
 class ChooseEffort(Intent, frozen=True):  # nothing typed: offer the levels
     level: str = ""
+WORKSPACE_DEFAULT = "default"
+"""What is typed for the model of the workspace."""
 class ChooseModel(Intent, frozen=True):  # nothing typed: offer the models
     name: str = ""
+class EnterKey(Intent, frozen=True):  # of a provider, in the settings
+    provider: str
 class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
     amount: str = ""
 class StopAgent(Intent, frozen=True): ...

@@ -29,7 +29,6 @@ from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style.theme import LIGHT, Themed
@@ -38,12 +37,13 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.shell.help_windows import shortcuts
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
-from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.redaction import RedactDialog, confirmation_word
-from helix_desktop.ui.workspaces.trust import TrustDialog
+from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
+from helix_desktop.ui.window.trust import TrustDialog
+from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.default_settings import NothingOnScreen

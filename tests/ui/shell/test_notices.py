@@ -13,7 +13,7 @@ from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.kit.notices import Answer, ErrorNotices, Notice
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.buttons import find_button, press
 
 

@@ -27,12 +27,12 @@ from helix_desktop.ui.kit.intents import (
     SearchEverything,
     ShowWorkspace,
 )
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.rail import Rail
-from helix_desktop.ui.shell.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem
-from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
-from helix_desktop.ui.shell.sidebar.workspace_rows import (
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.rail import Rail
+from helix_desktop.ui.window.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem
+from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+from helix_desktop.ui.window.sidebar.workspace_rows import (
     WorkspaceRow,
 )
 from helix_desktop.words.git import git_text

@@ -70,7 +70,7 @@ async def work(rig: WindowRig, server: ChatServer) -> Path:
 
 
 def page(rig: WindowRig) -> ChangesPage:
-    return rig.views.changes
+    return rig.views.changes.get()
 
 
 def listed(rig: WindowRig) -> list[str]:

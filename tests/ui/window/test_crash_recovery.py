@@ -19,7 +19,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
+from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
 from tests.support.store.builders import make_summary
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until

@@ -25,7 +25,7 @@ from helix_desktop.ui.cache.filter_bar import state_option
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.workspaces.redaction import confirmation_word
+from helix_desktop.ui.window.redaction import confirmation_word
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -122,7 +122,7 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     await rig.open_folder("one")
     rig.window.perform(TrashSession(rig.conversation.session.id))
     await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
-    await until(rig.window.no_session.isVisible, "the empty page")
+    await until(rig.window.no_session.get().isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.transcript.messages.turns == 0
 
@@ -375,7 +375,7 @@ async def _check_a_key(rig: WindowRig, unreferenced_contents: list[Content]) -> 
     await rig.open_folder("key")
     await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents))
     rig.window.show_page("cache")
-    table = rig.views.cache.table
+    table = rig.views.cache.get().table
     await until(lambda: table.model().rowCount() == 3, "the entries")
     table.focus_table()
     await until(lambda: table.current_row() is not None, "what is known of it")
@@ -447,7 +447,7 @@ async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) 
         [content.digest for content in unreferenced_contents[:2]], grace_ms=-DAY_MS
     )
     rig.window.show_page("cache")
-    cache = rig.views.cache
+    cache = rig.views.cache.get()
 
     def listed() -> list[str]:
         return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
@@ -474,7 +474,7 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents:
     """An entry is pinned from its menu; it stays like one that a session needs, with the reason."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "pinned")
-        digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache
+        digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache.get()
         rig.window.show_page("cache")
         await until(lambda: cache.table.current_row() is not None, "the entry")
 

@@ -203,7 +203,7 @@ async def test_an_mcp_tool_has_one_name_wherever_it_is_read(qapp: QApplication, 
         attachment = await rig.workspace.contents.attach(output.digest)
         assert attachment.label == "box: big size: 60000"
         rig.window.show_page("cache")
-        model = rig.views.cache.table._model
+        model = rig.views.cache.get().table._model
         await until(lambda: model.rowCount() and model.entry(0), "the cache")
         row = model.entry(0)
         assert row is not None

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.several_windows import new_window

@@ -79,7 +79,7 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     (event,) = rig.events(ObservationsMade)
     rig.window.show_page("timeline")
     expected_cost = cost_text(event.spent, event.cost)
-    timeline = rig.views.timeline
+    timeline = rig.views.timeline.get()
     (seq,) = (entry.seq for entry in rig.conversation.session.log if entry.event is event)
     await until(lambda: find_card(timeline, seq), "its card")
     press_card(timeline, seq, "fold:details")

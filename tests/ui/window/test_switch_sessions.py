@@ -61,7 +61,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.is_running
         assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
-        assert find_card(rig.views.timeline, "running") is not None
+        assert find_card(rig.views.timeline.get(), "running") is not None
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
@@ -348,7 +348,7 @@ async def _check_separate_data(rig: WindowRig) -> None:
     assert entries.entries > 0
     await rig.open_folder("separate-second", {"other.txt": "words"})
     rig.window.show_page("cache")
-    await until(rig.views.cache.empty.isVisible, "an empty cache")
+    await until(rig.views.cache.get().empty.isVisible, "an empty cache")
     with pytest.raises(DigestUnknown):
         await rig.workspace.contents.attach(digest)
     assert await rig.workspace.store.find(digest[:12]) == []
@@ -375,7 +375,7 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
     """An older reading of the timeline never replaces a newer one."""
     await rig.open_folder("timeline", {"a.txt": "words"})
     await rig.run_turn("What is here?")
-    slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline
+    slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline.get()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rig.workspace, "sessions", slow.sessions)
         async with asyncio.TaskGroup() as group:
@@ -385,7 +385,7 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
             await timeline.refresh()
             slow.release.set()
     steps = read_steps(rig.conversation.session.log)
-    assert rig.views.timeline.chart.scrubber.steps == steps
+    assert rig.views.timeline.get().chart.scrubber.steps == steps
 
 
 async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:

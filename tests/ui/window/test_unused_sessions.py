@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.store import ListPlace
-from helix_desktop.ui.shell.switcher import ROW_ROLE, SessionRow
+from helix_desktop.ui.window.switcher import ROW_ROLE, SessionRow
 from tests.support.window.several_windows import new_window, row_of
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -359,8 +359,8 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
             kinds = {type(entry.event) for entry in session.log if entry.seq in group}
             assert HandoverMade in kinds or (FoldMade in kinds) == ("older steps compacted" in reasons)
-            await until(partial(find_card, rig.views.timeline, newest), "its card")
-            cards = [one for seq in group if (one := find_card(rig.views.timeline, seq)) is not None]
+            await until(partial(find_card, rig.views.timeline.get(), newest), "its card")
+            cards = [one for seq in group if (one := find_card(rig.views.timeline.get(), seq)) is not None]
             names = [one.accessible_name for one in cards]
             assert any(f"Context: {before} → " in name for name in names), names
             assert any(f" → {after}" in name for name in names), names

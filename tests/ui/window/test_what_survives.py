@@ -89,7 +89,7 @@ async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
     press(dialog, "import")
     await until(lambda: "1 session imported." in rig.banner_text(), "the notice")
     press(rig.window.notices, "show_survival")
-    page = rig.window.pages.survives
+    page = rig.window.pages.survives.get()
     await until(page.report.isVisible, "the report")
     return page
 
@@ -184,7 +184,7 @@ async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, t
     """It says what it needs, can be canceled, and never begins by itself again."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("own")
-        page = rig.window.pages.survives
+        page = rig.window.pages.survives.get()
         rig.window.commands.show_survival.trigger()
         assert rig.window.page() == "survives"
         await until(lambda: "Nothing to replay yet" in page.empty.sentence, "what it needs")
