@@ -45,7 +45,6 @@ from helix_desktop.providers.json_wire import (
     data_url,
     encode_json,
     get_object,
-    hash_id,
     is_json_object,
     reported_usage,
     unwrapped_arguments,
@@ -180,8 +179,8 @@ def _tool(tool: ToolSpec, variant: RequestVariant) -> dict[str, Any]:
 class _MessageEncoder:
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
         self._info, self._image_data, self._variant = info, image_data, variant
-        legal, make_id = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
-        self._ids = ToolCallIds(legal, make_id)
+        is_short = variant.uses_short_ids
+        self._ids = ToolCallIds(_NINE_CHARS, "{:.9}") if is_short else ToolCallIds(_FORTY_CHARS)
 
     def messages(self, request: ModelRequest) -> list[dict[str, Any]]:
         """Encode the messages; images of tool results follow the last result, as a user message."""
@@ -261,10 +260,6 @@ def _image_part(image: Image, image_data: Mapping[str, bytes]) -> dict[str, Any]
     if data is None:
         return _text(image.marker)
     return {"type": "image_url", "image_url": {"url": data_url(image, data)}}
-
-
-def _nine_char_id(call_id: str) -> str:
-    return hash_id(call_id)[:9]
 
 
 _FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
