@@ -395,7 +395,9 @@ def fold_card_text(card: FoldCard) -> str:
 
 
 def running_text(what: Attempt) -> str:
-    return tr("Compacting") if what == "handover" else tr("Writing down facts")
+    if what == "handover":
+        return tr("Compacting older messages")
+    return tr("Writing facts about older messages, so that they can be compacted later")
 
 
 def phase_text(phase: Phase) -> str:
