@@ -17,19 +17,19 @@ from helix_desktop.words.rewrites import (
 
 
 @pytest.mark.parametrize(
-    ("outputs", "steps", "image_messages", "text"),
+    ("outputs", "calls", "image_messages", "text"),
     [
         (1, 0, 0, "1 output cached"),
         (1_200, 0, 0, "1,200 outputs cached"),
-        (0, 1, 0, "Cached: arguments of 1 step"),
+        (0, 1, 0, "Cached: arguments of 1 call"),
         (1, 0, 2, "Cached: 1 output and images of 2 messages"),
-        (3, 2, 1, "Cached: 3 outputs, arguments of 2 steps and images of 1 message"),
+        (3, 2, 1, "Cached: 3 outputs, arguments of 2 calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
-    outputs: int, steps: int, image_messages: int, text: str
+    outputs: int, calls: int, image_messages: int, text: str
 ) -> None:
-    assert masked_contents_text(outputs, steps, image_messages) == text
+    assert masked_contents_text(outputs, calls, image_messages) == text
 
 
 def test_an_exclusion_says_what_was_left_out() -> None:
