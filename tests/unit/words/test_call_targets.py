@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.words.call_targets import failed_tests_text, recall_target
+from helix_desktop.words.call_targets import failed_tests_text, shown_target
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,20 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
     ],
 )
 def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
-    assert recall_target("recall_cached_content", target) == words
-    assert recall_target("read_file", target) == target
+    assert shown_target("recall_cached_content", target) == words
+    assert shown_target("read_file", target) == target
+
+
+@pytest.mark.parametrize(
+    ("tool", "target", "words"),
+    [
+        ("list_directory", ".", "the workspace"),
+        ("list_directory", "", "the workspace"),
+        ("list_directory", "src", "src"),
+        ("search_text", "def run in .", "def run in the workspace"),
+        ("search_text", "def run in src", "def run in src"),
+        ("run_command", "", ""),
+    ],
+)
+def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, target: str, words: str) -> None:
+    assert shown_target(tool, target) == words
