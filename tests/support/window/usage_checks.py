@@ -13,7 +13,6 @@ from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.inspector.inspector_data import WindowRow
-from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.window.sidebar.session_rows import SessionItem
 from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until
@@ -72,8 +71,7 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
 
 
 def inspector_rows(rig: WindowRig) -> list[WindowRow]:
-    entries = rig.views.inspector.requests.entries
-    return [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
+    return [row for row in rig.views.inspector.requests.entries.rows if not row.is_heading]
 
 
 async def check_usage_displays(rig: WindowRig) -> None:
@@ -109,7 +107,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
     ]
     assert switched == size, "switcher"
     names = [value.accessibleName() for value in rig.views.inspector.findChildren(type(_entries_value(rig)))]
-    assert f"Workspace: {entries} · {size}" in names, "inspector"
+    assert f"In this workspace: {entries} · {size}" in names, "inspector"
     rig.window.show_page("cache")
     counter = rig.views.cache.get().filter_bar.counter
     await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")
