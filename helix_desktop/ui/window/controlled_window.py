@@ -10,7 +10,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
-from helix_desktop.ui.changes.reverts.flow import RevertFlow
+from helix_desktop.ui.changes.reverts.flow import REVERTED, RevertFlow
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
@@ -117,6 +117,7 @@ class ControlledWindow:
         self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
         self.recalls = RecallController(session, self.composer.attachments, window.pages.cache)
         self._reverts = RevertFlow(session, window.pages.changes)
+        window.page_shown.connect(lambda _: window.notices.end(REVERTED))
         ToolCardController(window.pages.chat, session, self.chat)
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)

@@ -126,6 +126,9 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         await until(lambda: contents(folder) == after, "the turn redone")
         await until(lambda: counter.text == "3 files · +2 \N{MINUS SIGN}2", "the lines again")
         await until(lambda: "Revert undone: 3 files" in rig.banner_text(), "the banner")
+        rig.window.show_page("timeline")
+        assert rig.banner_text() == "", "it goes with the page whose controls it covers"
+        rig.window.show_page("changes")
 
         (folder / "notes.txt").write_text(NOTES.replace("two", "2").replace("six", "6"))
         await revert_turn(rig)

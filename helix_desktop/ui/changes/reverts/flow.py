@@ -61,6 +61,9 @@ class RevertOutcome(msgspec.Struct, frozen=True):
     capture_id: str = ""
 
 
+REVERTED = "files-reverted"
+
+
 class RevertFlow:
     def __init__(self, session: Session, page: LazyPage[ChangesPage]) -> None:
         self._session, self._page = session, page
@@ -120,7 +123,7 @@ class RevertFlow:
             why = tr("Changes lists it as “{name}”, and can undo it later.", name=name)
         self._session.notify(
             Notice(
-                "files-reverted",
+                REVERTED,
                 what,
                 why,
                 answers=(Answer(tr("Undo"), undo, "undo", ends=True),) if done.capture_id else (),

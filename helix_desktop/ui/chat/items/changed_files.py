@@ -191,6 +191,7 @@ class ChangedFiles:
         self, row: ToolRow, changes: ChangesRecorded, call: str, expanded: Set[RowSection], tools: ItemTools
     ) -> None:
         self._changes, self._content = changes, row.changed_files
+        self._is_of_command = row.command is not None
         is_open, words = "changes" in expanded, self._words()
         verb = tr("Show changes of {call}", call=call)
         if is_open:
@@ -261,5 +262,6 @@ class ChangedFiles:
         figures = [(text, color) for text, count, color in counts if count]
         if changes.files > 1 or not figures:
             words = changed_lines_text(0, 0, changes.binary, changes.files) if changes.files == 1 else ""
-            figures.insert(0, (words or changed_files_text(changes.files, ""), "muted"))
+            path = changes.first_path.rpartition("/")[2] if self._is_of_command else ""  # perhaps a folder
+            figures.insert(0, (words or changed_files_text(changes.files, path), "muted"))
         return figures

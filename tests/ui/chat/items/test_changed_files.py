@@ -12,10 +12,12 @@ from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
+from helix_desktop.ui.kit.boxes import Text
 from helix_desktop.ui.kit.intents import Intent
 from tests.support.intents import take_intents
 from tests.support.window.chat_geometry import row_key
@@ -60,6 +62,17 @@ def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) ->
     view.chat_viewport.model.replace(CARD.key, replace(CARD, changed_files=CONTENT))
     assert words(view).startswith("- x = 1\n+ x = 2   # \\xff\n  keep\n+ line 0\n")
     assert "output" not in words(view)
+
+
+def test_one_path_without_lines_is_named(view: ChatView) -> None:
+    """It may be a folder, which is no file."""
+    changes = ChangesRecorded("c1", "", "command", created=1, first_path="out/.benchmarks")
+    view.chat_viewport.model.reset([replace(CARD, command=ShellCommand("make"), changes=changes)])
+    tool = card(view)
+    assert isinstance(tool, ToolCard)
+    assert tool.bar._changes is not None
+    words = [part.words for part in tool.bar._changes.content.parts() if isinstance(part, Text)]
+    assert words == [".benchmarks"]
 
 
 def test_a_line_says_that_the_file_ends_without_a_newline(view: ChatView) -> None:
