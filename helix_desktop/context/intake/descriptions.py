@@ -229,10 +229,11 @@ _NOT_INFORMATIVE = re.compile(
 _BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
-    r"|Shell cwd was reset to "
+    r"|Shell cwd was reset to |(?:\d+[:\t→-] ?)?(?:if|elif|raise|assert|def|class) [\w(]"
 )
 """Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
-the command that a runner of tasks prints before it runs it."""
+the command that a runner of tasks prints before it runs it; and of source, one that raises an error or asks
+for it."""
 _INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
     r"|files?)\b"
