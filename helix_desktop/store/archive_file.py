@@ -23,6 +23,7 @@ import re
 import tarfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, BinaryIO, TypeVar
 
@@ -296,6 +297,8 @@ class ArchivedLog:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._count = 0
+        self.digests: set[str] = set()
+        """The contents that the events name."""
         self._changes: list[Callable[[RecordedEvent], RecordedEvent]] = []
 
     def __len__(self) -> int:
@@ -314,6 +317,7 @@ class ArchivedLog:
         packed = zstandard.compress(lines, _LOG_LEVEL)
         self._parts.append(bytes(memoryview(packed)))  # a copy: it has the room of the worst case
         self._count += len(events)
+        self.digests.update(chain.from_iterable(digests_in(recorded.event) for recorded in events))
         return events
 
     def changed(self, change: Callable[[RecordedEvent], RecordedEvent]) -> ArchivedLog:
@@ -391,9 +395,10 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
         sessions += 1
         log = _read_session(tar, sessions, last_seqs)
         events += len(log.events)
-        names = {digest for recorded in log.events for digest in digests_in(recorded.event)}
         missing |= {
-            digest for digest in names if not is_digest(digest) or bytes.fromhex(digest) not in stored_digests
+            digest
+            for digest in log.events.digests
+            if not is_digest(digest) or bytes.fromhex(digest) not in stored_digests
         }
         yield log
     end = _read_note(tar, END, ArchiveTotals)
