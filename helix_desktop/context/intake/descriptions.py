@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -357,6 +358,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
             return _json_keys(text) or _names(text) or _columns(text) or _first_informative_line(text)
 
 
+@lru_cache(maxsize=1)  # the next question is about the same text
 def _head_lines(text: str) -> list[str]:
     return _LINE_NUMBER.sub("", text[:_READ_CHARS]).split("\n")[:_MAX_LINES]
 
