@@ -37,7 +37,7 @@ from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ToolCall, TurnOutcome
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
-from helix_desktop.domain.store import Commit, Content, PartialOutput, SessionSummary, is_no_use
+from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput, SessionSummary, is_no_use
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 from helix_desktop.system.clock import ClockMs, WaitSeconds
@@ -608,13 +608,9 @@ class Session:
         await self.end_turn(ended)
         return True
 
-    async def partial_answer(self) -> RecordedEvent | None:
-        """Return what was saved of an answer, if anything is, with the event it follows. Raise StoreError."""
-        return (await self._store.draft(self.id)).partial_answer
-
-    async def partial_outputs(self) -> tuple[PartialOutput, ...]:
-        """Return what was saved of the outputs of running calls. Raise StoreError."""
-        return (await self._store.draft(self.id)).partial_outputs
+    async def draft(self) -> Draft:
+        """Return what was saved for the session beside its log. Raise StoreError."""
+        return await self._store.draft(self.id)
 
     async def save_partial_outputs(self, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError."""

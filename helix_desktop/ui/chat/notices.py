@@ -64,7 +64,7 @@ def _show_wait(session: Session) -> None:
     """Say that the next step waits for the summary that makes room for it."""
     session.notices.end(_WAIT)
     conversation = session.conversation
-    if conversation.is_summary_awaited:
+    if conversation.summary_wait.is_active:
         session.notices.notify_here(
             Notice(
                 _WAIT,
@@ -72,7 +72,11 @@ def _show_wait(session: Session) -> None:
                 tr("The next step starts when older messages are compacted, in five minutes at the latest."),
                 tr("Without a model, the handover is a list of files, commands and quotes."),
                 (
-                    Answer(tr("Continue without a model"), conversation.continue_without_model, "continue"),
+                    Answer(
+                        tr("Continue without a model"),
+                        conversation.summary_wait.continue_without_model,
+                        "continue",
+                    ),
                     Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
                 ),
                 can_dismiss=False,

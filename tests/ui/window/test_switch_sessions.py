@@ -48,7 +48,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         conversation = rig.conversation
         rig.window.show_page("timeline")
         await rig.open_folder("second")
@@ -443,7 +443,7 @@ async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
         await rig.open_folder("project")
         await rig.use_server(server)
         rig.type_message("Go")
-        await until(lambda: rig.conversation.partial == "Half", "a part of the answer")
+        await until(lambda: rig.conversation.response.text == "Half", "a part of the answer")
     async with (
         ChatServer(replies_in_order(text_reply("Whole"))) as server,
         open_window(qapp, tmp_path) as rig,
