@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.run import open_places
 from tests.support.window.several_windows import new_window, restart
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -48,29 +48,3 @@ async def _check_a_folder_that_no_window_has(app: QApplication, folder: Path, co
         assert rig.wiring.services.registry.get(rig.workspace.id).name == "new"
         assert len(open_places(rig.wiring.windows).places) == count
         await until(rig.window.isActiveWindow, "the first window in front")
-
-
-async def test_the_keyboard_is_on_the_page_of_each_window_after_a_restart(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    pages = ("timeline", "timeline", "cache", "changes")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Say hello.")
-        for _ in pages[1:]:
-            await new_window(rig)
-        for opened, page in zip(rig.wiring.windows.windows, pages, strict=True):
-            opened.window.show_page(page)
-    async with open_window(qapp, tmp_path) as rig:
-        await restart(qapp, rig)
-        assert _pages_with_keyboard(rig) == [(page, True) for page in pages]
-
-
-def _pages_with_keyboard(rig: WindowRig) -> list[tuple[str, bool]]:
-    found = []
-    for opened in rig.wiring.windows.windows:
-        page, focused = opened.window.session_pages.currentWidget(), opened.window.focusWidget()
-        assert page is not None
-        assert focused is not None
-        found.append((opened.window.page(), page is focused or page.isAncestorOf(focused)))
-    return found
