@@ -187,7 +187,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
-    `ui.shell.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed commands
+    `ui.window.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed commands
     see of the home folder. `reading_commands`: whether commands that only read run without asking;
     `reading_added` and `reading_removed` change their list: see `domain.permissions.reading_programs`.
     """

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from html import unescape
 from typing import Protocol
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
@@ -160,7 +160,8 @@ class _Reader:
             case "a":
                 self._link = _attribute("href", attributes)
             case "img":
-                self._image(_attribute("alt", attributes).strip())
+                if alt_text := _attribute("alt", attributes).strip():
+                    self._write(f"[image: {alt_text}]")
 
     def close_tag(self, tag: str) -> None:
         self._in_title = False
@@ -187,10 +188,6 @@ class _Reader:
         if self._link.startswith(("http://", "https://", "/")) and len(self._link) <= _MAX_LINK:
             self._write(f" ({self._link})")
         self._link = ""
-
-    def _image(self, alt_text: str) -> None:
-        if alt_text:
-            self._write(f"[image: {alt_text}]")
 
     def _item(self) -> None:
         indent = "  " * min(max(0, len(self._lists) - 1), _MAX_DEPTH)
@@ -251,20 +248,11 @@ def parse_url(url: str) -> CheckedUrl:
     if parts.username or parts.password:
         raise ToolError("The address was refused: it holds a user name or password.", fix=_FIX)
     return CheckedUrl(
-        _without_fragment(parts),
+        parts._replace(fragment="").geturl(),
         parts.scheme,
         _ascii(parts.hostname or "", url),
         port or _PORTS[parts.scheme],
     )
-
-
-def resolve_redirect(base: CheckedUrl, location: str) -> CheckedUrl:
-    """Return the target of a redirect. Raises ToolError."""
-    return parse_url(urljoin(base.url, location))
-
-
-def _without_fragment(parts: SplitResult) -> str:
-    return parts._replace(fragment="").geturl()
 
 
 def _ascii(host: str, url: str) -> str:
@@ -406,7 +394,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
 
 def _checked_redirect(url: CheckedUrl, location: str) -> CheckedUrl:
     """Return the target of a redirect that may be followed without approval. Raises ToolError."""
-    target = resolve_redirect(url, location)
+    target = parse_url(urljoin(url.url, location))
     if target.host != url.host or target.port not in (url.port, 443):
         raise ToolError(
             f"{url.url} redirects to {target.url}, on another host.",

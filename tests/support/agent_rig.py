@@ -216,14 +216,11 @@ class GatedStore(MemoryStore):
 
 
 class ConfiguredByLabel(dict[str, ScriptedModel]):
-    """The models that are set up, by label."""
-
     def is_configured(self, label: str) -> bool:
         """Return True if a model is set up."""
         return label in self
 
     async def roles(self, label: str) -> ModelRoles:
-        """Return a model in the main role."""
         if label not in self:
             raise HelixError(verbatim(f"There is no model {label}."))
         return ModelRoles(self[label])

@@ -78,7 +78,6 @@ class SentRequest(msgspec.Struct, frozen=True):
 
     @property
     def request(self) -> ModelRequest:
-        """Return the request that would have been sent."""
         return self.window.request
 
 
@@ -91,7 +90,6 @@ class _TokenCounter:
     """The exact count, for the agent's estimates."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text."""
         return [count_tokens(text) for text in texts]
 
 
@@ -118,7 +116,6 @@ class _MemorySession(Session):
         recalls: Sequence[str] = (),
         ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
-        """Make events facts."""
         return await self.record_decided(lambda: events, contents, recalls)
 
     async def record_decided(
@@ -200,7 +197,6 @@ class SessionSimulator:
         return new_events
 
     def store_content(self, text: str) -> str:
-        """Store a content; return its digest."""
         data = text.encode("utf-8", "surrogatepass")
         digest = digest_of(data)
         self.contents[digest] = data
@@ -214,7 +210,6 @@ class SessionSimulator:
         )
 
     def window(self) -> Window:
-        """Return the current window."""
         return project(self.transcript, self.policy, self.frame)
 
     def send_message(self, text: str, attached: str = "", image: Image | None = None) -> None:
@@ -374,7 +369,6 @@ class SessionSimulator:
         self.reload()
 
     def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
-        """Record a sweep that the planner decided."""
         if plan is not None:
             items = (self.transcript.messages.item(seq) for seq in plan.masked)
             outputs = [item.seq for item in items if item and isinstance(item.event, ToolAnswered)]
@@ -473,7 +467,6 @@ def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCal
 
 
 def output_in_form(text: str, digest: str, form: Form) -> str:
-    """A stored output in one of its forms."""
     match form:
         case "full":
             return text

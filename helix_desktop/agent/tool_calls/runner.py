@@ -26,7 +26,6 @@ from helix_desktop.agent.tool_calls.approvals import (
     ApprovalService,
     AutoRunDecisions,
     UserAsk,
-    denial_reason,
     named_changes,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
@@ -38,7 +37,14 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
 from helix_desktop.domain.own_tools import ToolKind
-from helix_desktop.domain.question import AskUser, Question, ServerQuestion, ServerReply, reply_text
+from helix_desktop.domain.question import (
+    AskUser,
+    Question,
+    ServerQuestion,
+    ServerReply,
+    denial_reason,
+    reply_text,
+)
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput
 from helix_desktop.domain.text_format import ellipsize, one_line

@@ -221,11 +221,12 @@ _PLACE = re.compile(
 )
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _NOT_INFORMATIVE = re.compile(
-    r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
-    r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
-    r"|-\*-|^Information about$",
+    r"(?:import|from|package|using|use|#include|require|@)\b"
+    r"|(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|#!|--- Observation ---|exit code \d+ \("
+    r"|Information about$",
     re.IGNORECASE,
 )
+_BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
     r"|Shell cwd was reset to "
@@ -238,6 +239,7 @@ _INFORMATIVE_END = re.compile(
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
+_TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: ")
 _COMMIT = re.compile(
     r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|(?!\d+ )[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S"
 )
@@ -368,7 +370,7 @@ def _names(text: str, *, with_inner: bool = False) -> str:
     found = [match for part in parts if (match := _DEFINITION.match(part)) is not None]
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
-        found = [match for line in lines if (match := _HEADING.match(line)) is not None]
+        found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
         headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
     return _join(names) if names and len(lines) > len(names) else ""
@@ -488,14 +490,21 @@ def _listing(text: str) -> str:
 
 
 def _changed_files(text: str) -> str:
-    """Return which files the diff changes that an output ends with; empty if it ends with something else."""
-    if "diff --git a/" not in text:
+    """Return which files the diff changes that an output ends with; empty if it ends with something else.
+
+    What a command before it said of tests stands first.
+    """
+    before, is_diff, _ = text.partition("diff --git a/")
+    if not is_diff:
         return ""
     paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(text[: 4 * _READ_CHARS])))
     ending = text[-_READ_CHARS:].rsplit("\ndiff --git ", 1)[-1].split("\n")[1:][-_MAX_LINES:]
     if not paths or not all(_DIFF_LINE.match(line) for line in ending if line.strip()):
         return ""
-    return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
+    lines = (line.strip(_RULE_CHARS) for line in reversed(before[-_READ_CHARS:].splitlines()))
+    result = next((line for line in lines if _TEST_RESULT.search(line)), "")
+    head = f'"{ellipsize(result, _QUOTED_CAP // 2)}", ' if result else ""
+    return _with_paths(f"{head}diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
 
 
 def _is_group(line: str) -> bool:
@@ -514,7 +523,10 @@ def _with_paths(head: str, paths: list[str], cap: int) -> str:
 
 
 def _is_informative(line: str) -> bool:
-    return _ALPHANUMERIC.search(line) is not None and _NOT_INFORMATIVE.search(line) is None
+    if _ALPHANUMERIC.search(line) is None or _NOT_INFORMATIVE.match(line) is not None:
+        return False
+    folded = line.casefold()
+    return not any(words in folded for words in _BOILERPLATE)
 
 
 def _first_informative_line(text: str) -> str:

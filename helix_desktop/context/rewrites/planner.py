@@ -137,11 +137,10 @@ NO_COMPACTION = CompactionOutlook("off")
 class RewriteStatus(msgspec.Struct, frozen=True):
     """What waits for a rewrite now, in tokens by our count.
 
-    `cachable` can leave the context, `unobserved` counts toward observations; `failed_observations` is how
-    many tries failed in a row. Nothing is said of later requests: what they hold is not known.
+    `unobserved` counts toward observations; `failed_observations` is how many tries failed in a row. Nothing
+    is said of later requests: what they hold is not known.
     """
 
-    cachable: int = 0
     unobserved: int = 0
     failed_observations: int = 0
     outlook: CompactionOutlook = NO_COMPACTION
@@ -154,13 +153,8 @@ def rewrite_status(
     outlook = compaction_outlook(transcript, policy, gauge, now_ms)
     if not (policy.enabled and transcript.messages.items) or transcript.on_hold:
         return RewriteStatus(outlook=outlook)
-    ready = sweep.sweep_with_rewrite(transcript, policy, gauge)
-    return RewriteStatus(
-        ready.saved if ready is not None else 0,
-        observation.unobserved_tokens(transcript),
-        transcript.observation_failures,
-        outlook,
-    )
+    unobserved = observation.unobserved_tokens(transcript)
+    return RewriteStatus(unobserved, transcript.observation_failures, outlook)
 
 
 def sweep_due(

@@ -180,7 +180,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
     be); `excluded` is the event by which the user excluded it. `tool` is what an output is of, `is_denied`
-    says that it didn't run.
+    says that it didn't run. An answer that only calls tools has no words.
     """
 
     seq: int
@@ -198,6 +198,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     excluded: int = 0
     tool: str = ""
     is_denied: bool = False
+    has_words: bool = True
 
 
 def break_down_window(
@@ -417,7 +418,8 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
                 "Calls {tools}", tools=tuple(call.name for call in response.calls)
             )
             state: WindowItemState = "arguments_cached" if masked else "full"
-            return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item, transcript))
+            why, has_words = _step_text(item, transcript), bool(response.text.strip())
+            return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
         case ToolAnswered() as output:
             row = _output_item(item, output, tokens, masked, transcript)
             return msgspec.structs.replace(row, changed_since=transcript.stale_digests.get(output.digest, 0))

@@ -614,6 +614,8 @@ def _describe(change: FileWrite, places: list[_Place]) -> str:
 
 def _describe_place(place: _Place, line_of: Mapping[int, int]) -> str:
     lines = list(dict.fromkeys(line_of[offset] for offset in place.offsets))
-    more = place.count - len(place.offsets)
-    where = f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
-    return f"{pluralize(place.count, 'replacement')} at {where}{f' and {more:,} more' if more else ''}"
+    where = f"at {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
+    count = pluralize(place.count, "replacement")
+    if place.count > len(place.offsets):
+        return f"{count}, the first {len(place.offsets)} {where}"
+    return f"{count} {where}"

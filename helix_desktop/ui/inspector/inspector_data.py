@@ -49,7 +49,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
     tokens are by Helix's count. `excluded` is the event that excluded it.
-    `tool` is what an output is of, `is_denied` says that it didn't run.
+    `tool` is what an output is of, `is_denied` says that it didn't run. An answer that only calls tools has
+    no words.
     """
 
     seq: int
@@ -67,6 +68,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     resent: int = 0
     tool: str = ""
     is_denied: bool = False
+    has_words: bool = True
 
     @property
     def label(self) -> str:
@@ -78,7 +80,7 @@ class WindowRow(msgspec.Struct, frozen=True):
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
             case "assistant" | "arguments":
-                return tr("Answer")
+                return tr("Answer") if self.has_words else tr("Tool calls")
             case "observations":
                 return tr("Facts")
             case "handover" | "fold":
@@ -205,18 +207,10 @@ def _explain_state(state: WindowItemState | None) -> str:
     return "" if state is None or is_usual else translate(_words(state).tooltip)
 
 
-class Saving(msgspec.Struct, frozen=True):
-    """Tokens that one rewrite saved, by the kind of rows that it made; `excluded` made none."""
-
-    kind: RowKind | Literal["excluded"]
-    tokens: int
-
-
 class CacheStats(msgspec.Struct, frozen=True):
     """The cache in numbers; sizes in bytes.
 
-    `saved` are the tokens that the next request would hold without any rewrite, less those it holds;
-    `savings` what each rewrite that holds saved when it was made.
+    `saved` are the tokens that the next request would hold without any rewrite, less those it holds.
     """
 
     entries: int = 0
@@ -224,7 +218,6 @@ class CacheStats(msgspec.Struct, frozen=True):
     stored_size: int = 0
     markers: int = 0
     saved: int = 0
-    savings: tuple[Saving, ...] = ()
 
 
 class ProviderCacheRow(msgspec.Struct, frozen=True):
@@ -266,20 +259,12 @@ class RequestTexts(msgspec.Struct, frozen=True):
     curl: str
 
 
-class StatusPart(msgspec.Struct, frozen=True):
-    """What waits for one kind of rewrite: its figures as name and value, and a sentence below them."""
-
-    title: str
-    figures: tuple[tuple[str, str], ...] = ()
-    note: str = ""
-
-
 class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
     `own_count` says what the rows add up to where the total is another, `pending_text` what is prepared, not
-    yet in place, `waiting` what waits for a rewrite now. `cost_text` says what the request costs.
+    yet in place, `facts_text` when facts are written next. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
@@ -297,7 +282,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     compaction_text: str = ""
     own_count: str = ""
     pending_text: str = ""
-    waiting: tuple[StatusPart, ...] = ()
+    facts_text: str = ""
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

@@ -44,8 +44,8 @@ from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.design.style.theme import LIGHT, Themed, current_theme
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import (
     RequestGroup,
@@ -253,21 +253,21 @@ class RequestDelegate(QStyledItemDelegate):
         start = self._entries.start_of(index.row())
         indent = [Space(_INDENT_PX)] if start < index.row() and self._entries.row(start).seq else []
         content = Row([*indent, kind_dot(row.kind), name, *button, *self._end(index.row())], 8)
-        paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), self.theme, content)
+        paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), current_theme(), content)
         painter.restore()
 
     def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         color = ""
         if state & QStyle.StateFlag.State_Selected:
-            color = self.theme.selection
+            color = current_theme().selection
         elif state & QStyle.StateFlag.State_MouseOver:
-            color = self.theme.row_hover
+            color = current_theme().row_hover
         if color:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(color))
             painter.drawRoundedRect(QRectF(rect).adjusted(1, 1, -1, -1), 7, 7)
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange:
-            painter.setPen(QPen(QColor(self.theme.accent), 2))
+            painter.setPen(QPen(QColor(current_theme().accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(rect).adjusted(2, 2, -2, -2), 7, 7)
 
@@ -333,6 +333,7 @@ class RequestList(Themed, QListView):
         self.selectionModel().currentChanged.connect(self._show_current)
         self.clicked.connect(self._click)
         self.doubleClicked.connect(self._show_text)
+        self.tint()
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows; the current one stays current where it is now.
@@ -385,9 +386,7 @@ class RequestList(Themed, QListView):
         else:
             self._trigger(("show",), index.data(ROW_ROLE))
 
-    def tint(self, theme: Theme) -> None:
-        self._delegate.theme = theme
-        retint(self.button, theme)
+    def tint(self) -> None:
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self._hide_rows()
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 if TYPE_CHECKING:
     from helix_desktop.domain.choices import Remedy
     from helix_desktop.domain.events.rewrite import Form
+    from helix_desktop.domain.events.summary import HandoverMade
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -169,10 +170,14 @@ class CopyLink(Intent, frozen=True):  # to a workspace, or to a session of the o
     session_id: str = ""
 class NewSession(Intent, frozen=True):  # in a workspace by its id; none: the one on screen
     workspace_id: str = ""
-class GoToSession(Intent, frozen=True):  # of any workspace, in the window that shows it; at an event
+# of any workspace, in the window that shows it: at an event, with a text marked, or at an output of its cache
+class GoToSession(Intent, frozen=True):
     workspace_id: str
     session_id: str
     seq: int = 0
+    mark: str = ""
+    digest: str = ""
+class RefreshLists(Intent, frozen=True): ...  # of workspaces and sessions, in all windows
 class NewWindow(Intent, frozen=True): ...
 class OpenSwitcher(Intent, frozen=True): ...
 class SearchEverything(Intent, frozen=True):  # messages, outputs, handovers, file names of all workspaces
@@ -225,8 +230,12 @@ class SetMode(Intent, frozen=True):  # by its name, as it was chosen or typed
 class NextMode(Intent, frozen=True): ...
 class ChooseEffort(Intent, frozen=True):  # nothing typed: offer the levels
     level: str = ""
+WORKSPACE_DEFAULT = "default"
+"""What is typed for the model of the workspace."""
 class ChooseModel(Intent, frozen=True):  # nothing typed: offer the models
     name: str = ""
+class EnterKey(Intent, frozen=True):  # of a provider, in the settings
+    provider: str
 class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
     amount: str = ""
 class StopAgent(Intent, frozen=True): ...
@@ -264,6 +273,7 @@ class RestoreSession(Intent, frozen=True): ...  # the one that was moved to the 
 class OpenListedSession(Intent, frozen=True):
     session_id: str
     seq: int = 0
+    mark: str = ""
 class OpenInNewWindow(Intent, frozen=True):
     session_id: str
 class ShowCommands(Intent, frozen=True): ...
@@ -291,13 +301,16 @@ class RunHandoverAgain(Intent, frozen=True):  # with a focus or another range
     seq: int
 class ExportHandover(Intent, frozen=True):  # as a document for others
     seq: int
-# in a new one, from a handover; 0: from the one as it would be now
+# in a new one, from a handover by its event; 0: from the one as it would be now, or from `handover`
 class ContinueSession(Intent, frozen=True):
     handover_seq: int
+    handover: HandoverMade | None = None
 class OpenSession(Intent, frozen=True):  # another one that this one is linked with
     session_id: str
-class ShowEvent(Intent, frozen=True):  # where it stands in the chat; what has a card, in the timeline
+# where it stands in the chat, with a text marked; what has a card, in the timeline
+class ShowEvent(Intent, frozen=True):
     seq: int
+    mark: str = ""
 class ShowInTimeline(Intent, frozen=True):  # the card of a rewrite
     seq: int
     is_handover: bool = False

@@ -32,7 +32,8 @@ from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_tex
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.intents import ImportSessions, NewSession, OpenFolder, perform
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
@@ -43,7 +44,7 @@ text = TextContext("Welcome")
 _MAX_NAMED_MODELS = 3  # models that are named
 
 
-class FoundServerList(Themed, QWidget):
+class FoundServerList(QWidget):
     """Nothing until somebody looks; then a line, or a card for each server."""
 
     add_requested = Signal(object)  # LocalServer
@@ -71,7 +72,6 @@ class FoundServerList(Themed, QWidget):
         self._show_text("" if servers else nothing)
         for server in servers:
             self._cards.addWidget(self._card(server, server.base_url in added_urls))
-        retint(self, self._theme)
         self._set_next_step(any(server.models and server.base_url not in added_urls for server in servers))
 
     def text(self) -> str:

@@ -32,7 +32,6 @@ _TURNS, _CALLS, _REVERTS = 5, 4, 12
 
 @asynccontextmanager
 async def open_changes(folder: Path) -> AsyncIterator[tuple[HistoryRig, Session, WorkspaceChanges]]:
-    """A workspace with its history, and a session in a real store."""
     (folder / "work").mkdir()
     make_tree(folder / "work", START)
     store = await LevelDbStore.open(folder / "store", WORKSPACE)

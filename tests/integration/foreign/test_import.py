@@ -67,7 +67,6 @@ class Rig:
         return self.write(f".claude/projects/-home-ann-shop/{SESSION}.jsonl", lines, tail)
 
     async def run(self, found: Sequence[FoundSession] | None = None) -> ForeignImport:
-        """Import what is found."""
         return await self.foreign.import_into("w", found or await self.foreign.find())
 
     async def events(self, session_id: str, *kinds: type[Any]) -> list[Any]:
@@ -106,7 +105,6 @@ def record(uuid: str, parent: str | None, kind: str, message: Line, **more: Any)
 
 
 def answer(uuid: str, parent: str, *blocks: Line, message: str = "") -> Line:
-    """An answer, or a part of one."""
     content = {
         "id": message or f"m-{uuid}",
         "role": "assistant",
@@ -117,7 +115,6 @@ def answer(uuid: str, parent: str, *blocks: Line, message: str = "") -> Line:
 
 
 def said(text: str) -> Line:
-    """A block of text."""
     return {"type": "text", "text": text}
 
 
@@ -127,7 +124,6 @@ def called(call_id: str, name: str = "Read", **arguments: Any) -> Line:
 
 
 def output(uuid: str, parent: str, call_id: str, text: str, **more: Any) -> Line:
-    """The output of a call."""
     result = {"type": "tool_result", "tool_use_id": call_id, "content": text}
     return record(uuid, parent, "user", {"role": "user", "content": [result]}, **more)
 

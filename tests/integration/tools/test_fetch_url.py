@@ -42,7 +42,6 @@ class FetchRig:
         )
 
     async def fetch(self, url: str, **more: object) -> ToolResult:
-        """Fetch a page."""
         return await self.box.run(make_call("fetch_url", url=url, **more))
 
 

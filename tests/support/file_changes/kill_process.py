@@ -156,7 +156,6 @@ async def check_contents(history: Any, change: FileChange) -> None:
 
 
 def run_killed(folder: Path, seed: int, step: int) -> int:
-    """Run one process to its step; return its exit status."""
     sys.stdout.flush()
     child = os.fork()
     if child:

@@ -38,7 +38,6 @@ Dialog = TypeVar("Dialog", bound=QWidget)
 
 
 async def opened(parent: QWidget, kind: type[Dialog]) -> Dialog:
-    """The dialog of a kind, as soon as it is on screen."""
     while True:
         for child in parent.findChildren(kind):
             if child.isVisible():
@@ -48,7 +47,6 @@ async def opened(parent: QWidget, kind: type[Dialog]) -> Dialog:
 
 @pytest.fixture
 def parent(qtbot: QtBot) -> QWidget:
-    """A window as parent of dialogs."""
     widget = QWidget()
     qtbot.addWidget(widget)
     with qtbot.waitExposed(widget):

@@ -17,6 +17,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import paint_usage_bar
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import gauge_compaction_text
+from tests.support.window.looks import ShowLook
 
 
 def test_a_reported_number_is_not_called_an_estimate() -> None:
@@ -67,10 +68,10 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, theme: Theme) -> None:
+def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowLook, theme: Theme) -> None:
     gauge = ContextGauge()
     qtbot.addWidget(gauge)
-    gauge.tint(theme)
+    show_look(theme)
     colors, widths = [], set()
     for used in (690, 700, 849, 1_000):
         gauge.show_state(GaugeState(used, 1_000, False, "reported"))

@@ -13,13 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
-    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
@@ -47,7 +45,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Older messages are compacted at 85 %, 5.8k left."
+    assert pane.until.text() == "Older messages are compacted at 85 % at the latest, 5.8k left."
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.breakdown.source.text()) == (
         "≈ 20.9k",
@@ -89,8 +87,8 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 %"
-    assert "Older messages are compacted at 85 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 % at the latest"
+    assert "Older messages are compacted at 85 % at the latest" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
@@ -103,9 +101,8 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
         parts.source,
         parts.own_count,
         parts.pending,
-        parts.saved_bars,
         parts.provider_cache,
-        parts.waiting,
+        parts.facts,
     )
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
@@ -188,7 +185,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 %"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 % at the latest"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -290,15 +287,10 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     }
 
 
-def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
-    assert pane.breakdown.saved_bars.accessibleName().startswith(
-        "Tokens saved: Cached 1.2k · Note 2.9k · Handover 2.1k"
-    )
+def test_the_size_of_outputs_is_not_the_size_of_all_data(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
-    assert pane.breakdown.saved_bars.isHidden()
-    # What the outputs take is not what all data of the workspace takes.
-    names = [row.accessibleName() for row in pane.findChildren(KeyValue)]
-    assert "Outputs, on disk: 80 B" in names
+    names = [row.accessibleName() for row in pane.breakdown.findChildren(KeyValue)]
+    assert {"In this workspace: 3 entries · 100 B", "On disk: 80 B"} <= {*names}
 
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
@@ -417,26 +409,3 @@ def test_older_times_have_a_date() -> None:
     yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")
     assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
-
-
-def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
-    """Its lines are used again."""
-    long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
-    pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
-    pane.details.click()
-
-    def shown() -> tuple[list[str], list[str]]:
-        figures, notes = (
-            pane.breakdown.waiting.findChildren(KeyValue),
-            pane.breakdown.waiting.findChildren(SelectableText),
-        )
-        return (
-            [each.accessibleName() for each in figures if each.isVisible()],
-            [each.text() for each in notes if each.isVisible()],
-        )
-
-    assert shown() == (["Ready: 2k", "Kept: 1k", "Now: 9 %"], ["Once that pays."])
-    pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
-    assert shown() == (["Ready: 9k"], [])
-    pane.set_state(replace(inspector_state(), waiting=()))
-    assert not pane.breakdown.waiting.isVisible()

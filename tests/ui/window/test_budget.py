@@ -25,7 +25,7 @@ from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.shell.sidebar.session_rows import row_end
+from helix_desktop.ui.window.sidebar.session_rows import row_end
 from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
 from tests.support.model_servers.connect import connect_model
@@ -53,7 +53,6 @@ def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
 
 
 async def open_dialog(rig: WindowRig) -> BudgetDialog:
-    """Open the dialog for the budget."""
 
     def visible() -> list[BudgetDialog]:
         return [dialog for dialog in rig.window.findChildren(BudgetDialog) if dialog.isVisible()]
@@ -267,7 +266,6 @@ async def _check_past_end(rig: WindowRig) -> None:
 
 
 def _spent_places(rig: WindowRig) -> list[str]:
-    """Return what says that the budget is spent, of the list and the header."""
     (item,) = rig.window.sidebar.session_list.sessions()
     states = (row_end(item, "now")[0], rig.window.top_bar.status())
     return [text for text in states if text.startswith("Budget spent")]

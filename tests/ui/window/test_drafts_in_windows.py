@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, AttachText
 from helix_desktop.ui.kit.intents import OpenListedSession
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -22,7 +22,7 @@ async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
         await rig.open_folder("project")
         await rig.run_turn("Say hello.")
         workspace_id, session_id = rig.app_window.shown_session
-        await rig.wiring.workspace_controller.session_opener.new_session(rig.workspace)
+        await rig.wiring.workspace_controller.begin_session(rig.workspace)
         rig.window.commands.new_window.trigger()
         await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
         second = rig.wiring.windows.current
@@ -30,7 +30,7 @@ async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
         await until(lambda: second.shown_session[0] == workspace_id, "its session")
         await asyncio.gather(
             *(
-                controllers.workspace_controller.session_opener.show_session(rig.workspace, session_id)
+                controllers.workspace_controller.show_session(rig.workspace, session_id)
                 for controllers in (rig.wiring, second)
             )
         )

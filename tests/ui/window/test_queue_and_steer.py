@@ -62,12 +62,10 @@ def line(rig: WindowRig, text: str) -> QueueLine:
 
 
 def field(inside: QueueLine) -> Editor:
-    """Return the editor of a line."""
     return next(editor for editor in inside.findChildren(Editor) if not editor.isHidden())
 
 
 def user_messages(rig: WindowRig) -> list[tuple[str, bool]]:
-    """Return the user's messages in the chat, and whether each steered."""
     return [(row.text, row.steered) for row in rig.rows(UserRow)]
 
 

@@ -30,7 +30,7 @@ from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
-from helix_desktop.ui.shell.sidebar.session_rows import row_end
+from helix_desktop.ui.window.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.qt_loop
 
 async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        rig.window.welcome.sample_requested.emit()
+        rig.window.welcome.get().sample_requested.emit()
         await until(rig.next_message_lines, "a message is proposed")
         assert "Last round: run everything" in rig.next_message_lines()[0]
 
@@ -85,7 +85,6 @@ async def test_messages_are_sent_queued_and_stopped(qapp: QApplication, tmp_path
 
 
 async def _check_numbers_agree(rig: WindowRig) -> None:
-    """Numbers agree everywhere."""
     await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
     await rig.run_turn("What is here?")
     used = rig.conversation.window.measure()[1].used
@@ -192,7 +191,6 @@ def _shows_stop_hint(rig: WindowRig) -> bool:
 
 
 async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:
-    """Sending while scrolled up displays the answer."""
     lines = "\n\n".join(f"Line {number}" for number in range(60))
     async with ChatServer(replies_in_order(text_reply(lines))) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -357,7 +355,6 @@ async def _check_a_server_that_is_down(rig: WindowRig) -> None:
 
 
 async def _check_stop_while_waiting(rig: WindowRig) -> None:
-    """Stop ends the wait for a server."""
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
     async with ChatServer(replies_in_order(busy)) as server:
         await rig.wiring.workspace_controller.new_session()

@@ -27,8 +27,8 @@ from helix_desktop.ui.kit.intents import (
     RestoreSession,
     TrashSession,
 )
-from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -100,7 +100,6 @@ def _session_titled(rig: WindowRig, title: str) -> str:
 
 
 async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) -> None:
-    """The other window goes on with another session, or with none."""
     other = rig.wiring.windows.other_with(rig.window, *rig.wiring.windows.current.shown_session)
     assert other is not None
     deleted = other.shown_session[1]
@@ -122,7 +121,6 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
 
 
 async def _signal(signal: SignalInstance) -> None:
-    """Wait for a signal."""
     emitted: list[bool] = []
     signal.connect(lambda *_: emitted.append(True))
     await until(lambda: emitted, "the signal")
@@ -220,13 +218,12 @@ async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: Controll
 
 
 async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow) -> None:
-    """The other window lists a session that is deleted and restored as this one does."""
     session_id = rig.app_window.shown_session.session_id
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
     await act(lambda: rig.window.perform(TrashSession(session_id)))
     await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
-    assert rig.window.no_session.isVisible()
-    assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
+    assert rig.window.no_session.get().isVisible()
+    assert "No session open" in [label.text() for label in rig.window.no_session.get().findChildren(QLabel)]
     await act(lambda: rig.window.perform(RestoreSession()))
     await until(lambda: row_of(second, session_id), "the session back in both lists")
 
@@ -455,7 +452,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
         await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
-        await until(rig.window.no_session.isVisible, "no session")
+        await until(rig.window.no_session.get().isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
         places = [rig.app_window.shown_session, second.shown_session]
@@ -521,7 +518,6 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
 
 
 async def _show(app_window: ControlledWindow, session_id: str) -> None:
-    """Show a session in a window, and let the other window that has it go on with another one."""
     windows = app_window.windows
     other = windows.other_with(app_window.window, *app_window.shown_session[:1], session_id)
     if isinstance(other, ControlledWindow):

@@ -67,7 +67,6 @@ async def test_the_keyboard_is_on_the_page_of_each_window_after_a_restart(
 
 
 def _pages_with_keyboard(rig: WindowRig) -> list[tuple[str, bool]]:
-    """Return the page of each window, and True where the keyboard is on it or in it."""
     found = []
     for opened in rig.wiring.windows.windows:
         page, focused = opened.window.session_pages.currentWidget(), opened.window.focusWidget()

@@ -226,7 +226,6 @@ class WatchedStore(GatedStore):
         self.has_outputs = asyncio.Event()
 
     async def save_partial_outputs(self, session_id: str, outputs: Sequence[PartialOutput]) -> None:
-        """Save them."""
         await super().save_partial_outputs(session_id, outputs)
         self.has_outputs.set()
 
@@ -303,7 +302,6 @@ class LateStore(GatedStore):
         self.has_saved = asyncio.Event()
 
     async def save_partial_answer(self, session_id: str, answer: RecordedEvent | None) -> None:
-        """Save it; return only from deleting it."""
         await super().save_partial_answer(session_id, answer)
         if answer is not None:
             self.has_saved.set()

@@ -43,7 +43,6 @@ SMALL = ModelInfo("test", "scripted", window=3_000, reserve=200)
 
 
 def texts(request: ModelRequest) -> str:
-    """Return all text of a request."""
     return "\n".join(message.text for message in request.messages)
 
 

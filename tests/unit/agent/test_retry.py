@@ -39,7 +39,6 @@ BROKEN: ScriptedReply = [TextDelta("I was "), TextDelta("saying"), DOWN]
 
 
 def raw(request: ModelRequest) -> bytes:
-    """Return the bytes of a request."""
     return msgspec.json.encode(request)
 
 

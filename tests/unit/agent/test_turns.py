@@ -14,7 +14,7 @@ from helix_desktop.agent.session import (
     ResponseReset,
     TurnChanged,
 )
-from helix_desktop.agent.tool_calls.approvals import DENIED, FixedApprover
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
@@ -33,6 +33,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig

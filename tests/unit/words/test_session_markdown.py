@@ -13,7 +13,6 @@ TIME = format_date_and_time(START_MS)
 
 
 def document(*events: Event) -> str:
-    """The Markdown of a session with these events."""
     return session_markdown(
         "A title", [RecordedEvent(n, START_MS, event) for n, event in enumerate(events, 1)]
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.slash_command import is_command_name
-from helix_desktop.ui.shell.commands import WindowCommands
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
 
 

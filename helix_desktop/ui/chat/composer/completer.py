@@ -17,33 +17,32 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPoint,
     QRectF,
-    QSize,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QTextCursor
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QTextCursor
 from PySide6.QtWidgets import (
     QFrame,
     QGraphicsDropShadowEffect,
     QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QWidget,
 )
 from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import ChatPainter
-from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
+from helix_desktop.ui.chat.style import SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.mirror import mirror, turn_back
+from helix_desktop.ui.design.mirror import turn_back
+from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
 from helix_desktop.words.translation import Translator, translate
 
 _OPENING = ("Ps", "Pi")  # categories of brackets and quotes that open
@@ -195,36 +194,16 @@ class _Rows(QAbstractListModel):
         return None
 
 
-class _Delegate(QStyledItemDelegate):
-    def __init__(self, view: QListView) -> None:
-        super().__init__(view)
-        self.chat_style: ChatStyle | None = None
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, round(self.chat_style.px(_LINE_PX)) if self.chat_style else _LINE_PX)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        style, completion = self.chat_style, index.data(_COMPLETION_ROLE)
-        if style is None or not isinstance(completion, CompletionItem):
-            return
-        theme, box = style.theme, QRectF(option.rect).adjusted(0, 1, 0, -1)
-        painter.save()
-        mirror(painter, option.rect)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        row = ChatPainter(painter, style)
-        if option.state & QStyle.StateFlag.State_Selected:
-            row.box(box, theme.selection, radius=8)
-        elif option.state & QStyle.StateFlag.State_MouseOver:
-            row.box(box, theme.hover, radius=8)
-        row.icon(completion.icon, theme.muted, box.left() + style.px(9), box.center().y(), 15)
-        room = box.adjusted(style.px(9 + 15 + 9), 0, -style.px(9), 0)
-        used = _paint_marked(row, room, completion.title, completion.title_matches, UI, theme.text)
-        room.setLeft(room.left() + used + style.px(10))
-        if room.width() > style.px(30):
-            _paint_marked(row, room, completion.detail, completion.detail_matches, SMALL, theme.muted)
-        painter.restore()
+class _Delegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        completion = index.data(_COMPLETION_ROLE)
+        pen = Pen(painter, current_theme(), PaintState(box))
+        pen.write(Icon(completion.icon), box.left() + scaled(9), box)
+        room = box.adjusted(scaled(9 + 15 + 9), 0, -scaled(9), 0)
+        used = _write_marked(pen, room, completion.title, completion.title_matches, UI, "text")
+        room.setLeft(room.left() + used + scaled(10))
+        if room.width() > scaled(30):
+            _write_marked(pen, room, completion.detail, completion.detail_matches, SMALL, "muted")
 
 
 class CompletionPopup(QFrame):
@@ -247,8 +226,7 @@ class CompletionPopup(QFrame):
         self.list_view.setMouseTracking(True)
         self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._delegate = _Delegate(self.list_view)
-        self.list_view.setItemDelegate(self._delegate)
+        self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
         self._note = ElidedLabel()
         self._note.setObjectName("completion_note")
@@ -275,8 +253,7 @@ class CompletionPopup(QFrame):
         return self.list_view.currentIndex().row()
 
     def set_style(self, style: ChatStyle) -> None:
-        self._delegate.chat_style = style
-        self._spinner.tint(style.theme)
+        self._spinner.tint()
         self._note.setFont(style.font(SMALL))
         look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
         set_style_sheet(self._note, f"QLabel {{ {look} }}")
@@ -320,36 +297,30 @@ class CompletionPopup(QFrame):
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
 
     def _line_height(self) -> int:
-        return round(self._delegate.chat_style.px(_LINE_PX)) if self._delegate.chat_style else _LINE_PX
+        return scaled(_LINE_PX)
 
 
 def completion_text(completion: CompletionItem) -> str:
     return ", ".join(part for part in (completion.title, completion.detail) if part)
 
 
-def _paint_marked(
-    painter: ChatPainter, room: QRectF, text: str, matches: Sequence[int], size: float, color: str
-) -> float:
-    """Paint a line with its matched letters strong; return how wide it is, at most the room."""
-    style = painter.style
-    marked = set(matches)
-    parts: list[tuple[str, QFont, str, float]] = []
+def _write_marked(pen: Pen, room: QRectF, text: str, matches: Sequence[int], px: int, color: str) -> float:
+    """Write a line with its matched letters strong; return how wide it is, at most the room."""
+    marked, parts = set(matches), list[Text]()
     for is_match, group in groupby(range(len(text)), key=marked.__contains__):
-        part = "".join(text[at] for at in group)
-        font = style.font(size, SEMIBOLD if is_match else REGULAR)
-        parts.append((part, font, style.theme.accent_text if is_match else color, style.width(part, font)))
+        part, look = "".join(text[at] for at in group), ("accent_text", 600) if is_match else (color, 400)
+        parts.append(Text(part, px, *look))
     block = QRectF(room)
-    block.setWidth(min(room.width(), sum(width for *_, width in parts)))
-    painter.qt.save()
+    block.setWidth(min(room.width(), sum(part.width() - 1 for part in parts) + 1))
+    pen.qt.save()
     if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
-        turn_back(painter.qt, block)
+        turn_back(pen.qt, block)
     left = block.left()
-    for part, font, part_color, width in parts:
-        painter.line(QRectF(left, block.top(), block.right() - left, block.height()), part, font, part_color)
-        left += width
-        if left >= block.right():
+    for run in parts:
+        left = pen.write(run, left, block) - 1
+        if left >= block.right() - 1:
             break
-    painter.qt.restore()
+    pen.qt.restore()
     return block.width()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from helix_desktop.agent.session import did_not_run
-from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
+from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
+from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -341,4 +342,4 @@ def _denial_text(model_text: str) -> str:
 def _sent_text(row: ToolRow, tokens: str) -> str:
     if row.badge in ("", "in_window", "pinned", "recalled"):
         return tr("{tokens} in context", tokens=tokens)
-    return tr("{tokens} earlier", tokens=tokens)  # now a marker or a note stands for it
+    return tr("{tokens} while in context", tokens=tokens)  # now a marker or a note stands for it

@@ -14,7 +14,6 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.words.translation import Translator
 
@@ -27,7 +26,7 @@ TEXT_NAME = Qt.ItemDataRole.UserRole
 """What holds the name of a text in an item of the list."""
 
 
-class TextsDialog(Themed, SizedDialog):
+class TextsDialog(SizedDialog):
     """Names at the left, the text of the current one at the right; a single text has all of it."""
 
     def __init__(

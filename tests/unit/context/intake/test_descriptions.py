@@ -100,6 +100,10 @@ def test_a_diff_is_described_by_the_files_it_changes() -> None:
     ]
     diff = "\n".join(["On branch main", *parts])
     assert describe_output("run_command", diff, 0) == "exit 0, diff of 2 files: src/a.py, docs/b.md"
+    tested = f"== 1 failed, 47 passed in 0.31s ==\n{diff}"
+    assert describe_output("run_command", tested, 0) == (
+        'exit 0, "1 failed, 47 passed in 0.31s", diff of 2 files: src/a.py, docs/b.md'
+    )
     assert describe_output("run_command", f"{diff}\n2 passed in 3 s", 0) == 'exit 0, "2 passed in 3 s"'
     many = "".join(parts[0].replace("a.py", f"{'long/' * 9}part_{n}.py") for n in range(20))
     about = describe_output("run_command", many, 0)

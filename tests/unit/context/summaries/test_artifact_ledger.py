@@ -24,7 +24,6 @@ BASE = ToolAnswered("c", "read_file", "x", "ab" * 32, 1, 1, 1, target="a.py")
 
 
 def session_with(*answers: ToolAnswered) -> SessionSimulator:
-    """Return a session with these outputs."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
     for answer in answers:

@@ -48,7 +48,6 @@ def prepared(simulator: SessionSimulator, reflect: bool = False) -> int:
 
 
 def active_placements(transcript: Transcript) -> list[int]:
-    """Return the placements of the observations in the window."""
     return [cover.seq for cover in transcript.window.covers if isinstance(cover.event, ObservationsMade)]
 
 
@@ -358,7 +357,6 @@ def plain(text: str) -> str:
 
 
 def observations_with(facts: tuple[Observation, ...]) -> ObservationsMade:
-    """Return observations with these facts."""
     return ObservationsMade(1, 9, facts, (), "", "d" * 64, 2, 60, 400, 8, "m")
 
 

@@ -346,7 +346,6 @@ echo x >"$(echo .env)"
 
 
 def asking(commands: str) -> list[str]:
-    """Return the commands that mode auto asks about."""
     return [
         line
         for line in commands.strip().splitlines()

@@ -25,19 +25,16 @@ THIS_SESSION = CacheFilter(session_only=True)
 
 
 async def listed(rig: AgentRig, cache_filter: CacheFilter = THIS_SESSION) -> set[str]:
-    """Return the digests that a filter leaves in the list."""
     ids = await source_of(rig).ids(cache_filter)
     return {ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)}
 
 
 async def found_handovers(rig: AgentRig, cache_filter: CacheFilter) -> set[str]:
-    """Return the sessions of the handovers that a search leads to."""
     found = await source_of(rig).search(cache_filter)
     return {link.session_id for link in found.handovers}
 
 
 async def begin_with_handover(rig: AgentRig) -> str:
-    """Begin a session that is compacted once; return the index of its handover."""
     await rig.begin()
     for _ in range(2):
         await rig.conversation.run("Think.")

@@ -17,7 +17,6 @@ from tests.support.window.chat_geometry import action_names
 
 
 def cut_off(ending: str, partial: str = "I was saying") -> SessionSimulator:
-    """Return a session whose turn ended early."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
     simulator.end_turn(

@@ -20,7 +20,6 @@ LOG = [
 
 
 def summary(name: str, of: str = "", seq: int = 0, how: str = "edit", created: int = 0) -> SessionSummary:
-    """Return a session in the list."""
     made_for = how if of else ""
     return SessionSummary(
         name,
