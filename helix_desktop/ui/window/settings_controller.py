@@ -27,6 +27,7 @@ from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.intents import (
+    AddProvider,
     ApplyRemedy,
     ChooseModel,
     EnterKey,
@@ -85,7 +86,6 @@ class SettingsController(QObject):
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
         composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
-        window.pages.chat.model_requested.connect(self._add_provider)
         window.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
@@ -95,10 +95,6 @@ class SettingsController(QObject):
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._session.start, welcome.found_servers
         self._settings.follow("model", welcome.show_model)
-        welcome.provider_requested.connect(self._add_provider)
-        welcome.key_entered.connect(
-            lambda key: start(self._run_on_providers_page(lambda page: page.add_key(key)), "add a key")
-        )
         welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
         )
@@ -106,8 +102,9 @@ class SettingsController(QObject):
             lambda server: start(self._add_found_server(server), "add a local server")
         )
 
-    def _add_provider(self) -> None:
-        self._session.start(self._run_on_providers_page(ProvidersPage.add), "add a provider")
+    @handles(AddProvider)
+    async def add_provider(self, key: str) -> None:
+        await self._run_on_providers_page(lambda page: page.add_key(key) if key else page.add())
 
     def _offer_pages(self) -> None:
         """Offer each page in the command palette."""
@@ -211,7 +208,7 @@ class SettingsController(QObject):
 
     def _open_from_menu(self, page: str) -> None:
         if page == ADD_PROVIDER:
-            self._session.start(self._run_on_providers_page(ProvidersPage.add), "settings")
+            self._session.perform(AddProvider())
         else:
             self._open("roles" if page == "roles" else "providers")
 
