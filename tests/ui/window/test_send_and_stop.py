@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
+    ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
