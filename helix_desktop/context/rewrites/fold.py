@@ -277,8 +277,7 @@ def due_condensation(
     while count and kept_tokens + tokens[count - 1] <= policy.condense_keep * cap:
         count -= 1
         kept_tokens += tokens[count]
-    undone = transcript.rewrites.undone_by_user
-    stay = [fold for fold in undone if isinstance(fold, FoldMade) and fold.how == "condense"]
+    stay = transcript.rewrites.undone_covers
     old = {
         note.seq
         for note in notes[:count]
@@ -353,7 +352,7 @@ def _segments(
     return [segment for segment in segments if segment]
 
 
-def _is_inside(seq: int, ranges: Sequence[CoverRange | FoldMade]) -> bool:
+def _is_inside(seq: int, ranges: Sequence[CoverRange]) -> bool:
     return any(covered.after < seq <= covered.upto for covered in ranges)
 
 
