@@ -8,14 +8,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from helix_desktop.domain.permissions.reading_commands import (
+from helix_desktop.domain.tools import ANY
+from helix_desktop.permissions.reading_commands import (
     changes_folder_inside,
     reads_only_its_input,
     split_command,
 )
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES, find_programs
-from helix_desktop.domain.permissions.shell_tokens import OTHER_RUNNERS, SHELLS, WRAPPERS
-from helix_desktop.domain.tools import ANY
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
+from helix_desktop.permissions.shell_tokens import OTHER_RUNNERS, SHELLS, WRAPPERS
 
 Match = Literal["no", "maybe", "yes"]
 """`maybe`: a part that only the shell resolves, such as a variable, could be the command."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.permissions.rules import evaluate, rule_applies, rule_names, suggest_server_rules
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, RuleEffect
+from helix_desktop.permissions.rules import evaluate, rule_applies, rule_names, suggest_server_rules
 
 
 def test_a_changed_server_asks_again() -> None:

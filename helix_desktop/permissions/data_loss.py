@@ -19,8 +19,8 @@ import msgspec
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.names import is_secret_path
-from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
-from helix_desktop.domain.permissions.program import (
+from helix_desktop.permissions.git_loss import git_history_is_lost, git_paths, git_words
+from helix_desktop.permissions.program import (
     AWKS,
     Program,
     found_paths,
@@ -29,9 +29,9 @@ from helix_desktop.domain.permissions.program import (
     target_folder,
     written_by_options,
 )
-from helix_desktop.domain.permissions.shell_programs import read_command, read_script
-from helix_desktop.domain.permissions.shell_tokens import ReadingBudget, TooMuchToRead
-from helix_desktop.domain.permissions.shell_words import ANYTHING
+from helix_desktop.permissions.shell_programs import read_command, read_script
+from helix_desktop.permissions.shell_tokens import ReadingBudget, TooMuchToRead
+from helix_desktop.permissions.shell_words import ANYTHING
 
 _MADE_AGAIN = frozenset({
     "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".eggs",

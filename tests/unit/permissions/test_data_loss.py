@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
+from helix_desktop.permissions.data_loss import find_effects
+from helix_desktop.permissions.rules import evaluate
 
 COVERAGE = FileCoverage(
     files=3,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from itertools import dropwhile, pairwise, takewhile
 
-from helix_desktop.domain.permissions.shell_tokens import (
+from helix_desktop.permissions.shell_tokens import (
     BLOCK_ENDS,
     BLOCK_STARTS,
     KEYWORDS,

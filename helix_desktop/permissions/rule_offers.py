@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 
-from helix_desktop.domain.permissions.command_match import main_words, match_anywhere
-from helix_desktop.domain.permissions.git_loss import git_words, is_destroying_action
-from helix_desktop.domain.permissions.program import INTERPRETERS, Program
-from helix_desktop.domain.permissions.shell_programs import read_command
-from helix_desktop.domain.permissions.shell_tokens import (
+from helix_desktop.domain.tools import ANY, LastingRefusal, PermissionRule
+from helix_desktop.permissions.command_match import main_words, match_anywhere
+from helix_desktop.permissions.git_loss import git_words, is_destroying_action
+from helix_desktop.permissions.program import INTERPRETERS, Program
+from helix_desktop.permissions.shell_programs import read_command
+from helix_desktop.permissions.shell_tokens import (
     OTHER_RUNNERS,
     PACKAGE_RUNNERS,
     RUNNING_ACTIONS,
@@ -17,7 +18,6 @@ from helix_desktop.domain.permissions.shell_tokens import (
     WRAPPERS,
     ReadingBudget,
 )
-from helix_desktop.domain.tools import ANY, LastingRefusal, PermissionRule
 
 _LONGEST = 4_000  # characters of a command for which a pattern is offered
 _RUNNERS = SHELLS | WRAPPERS | OTHER_RUNNERS

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from helix_desktop.domain.files.names import holds_secrets
-from helix_desktop.domain.permissions.reading_programs import (
+from helix_desktop.permissions.reading_programs import (
     BUILTINS,
     SHELL_CHANGERS,
     Operand,

@@ -14,15 +14,15 @@ from typing import Literal, get_args
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.program import INTERPRETERS
-from helix_desktop.domain.permissions.shell_tokens import (
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.permissions.program import INTERPRETERS
+from helix_desktop.permissions.shell_tokens import (
     OTHER_RUNNERS,
     PACKAGE_RUNNERS,
     RUN_BY_FIND,
     SHELLS,
     WRAPPERS,
 )
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Tools")
 

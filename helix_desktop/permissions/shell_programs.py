@@ -9,7 +9,7 @@ from itertools import dropwhile, islice, takewhile
 
 import msgspec
 
-from helix_desktop.domain.permissions.program import (
+from helix_desktop.permissions.program import (
     DECODERS,
     INTERPRETERS,
     PRINTERS,
@@ -34,7 +34,7 @@ from helix_desktop.domain.permissions.program import (
     texts_to_run,
     with_input,
 )
-from helix_desktop.domain.permissions.shell_tokens import (
+from helix_desktop.permissions.shell_tokens import (
     BEHIND_OPERAND,
     BLOCK_ENDS,
     BLOCK_STARTS,
@@ -56,7 +56,7 @@ from helix_desktop.domain.permissions.shell_tokens import (
     find_tokens,
     plain_text,
 )
-from helix_desktop.domain.permissions.shell_words import (
+from helix_desktop.permissions.shell_words import (
     ANYTHING,
     ASSIGNMENT,
     EXPORTERS,

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.reading_commands import (
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.reading_commands import (
     SimpleCommand,
     asked_part,
     prints_only,
     reading_use,
     split_command,
 )
-from helix_desktop.domain.permissions.reading_programs import (
+from helix_desktop.permissions.reading_programs import (
     BUILTINS,
     DEFAULT_LINES,
     find_programs,
@@ -25,8 +26,7 @@ from helix_desktop.domain.permissions.reading_programs import (
     reading_changes,
     reading_lines,
 )
-from helix_desktop.domain.permissions.rules import evaluate
-from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate
 
 PROGRAMS = find_programs(DEFAULT_LINES)
 USUAL = [

@@ -10,9 +10,9 @@ from itertools import dropwhile, islice, pairwise, takewhile
 
 import msgspec
 
-from helix_desktop.domain.permissions.git_loss import git_words
-from helix_desktop.domain.permissions.shell_tokens import RUN_BY_FD, RUN_BY_FIND, SHELLS
-from helix_desktop.domain.permissions.shell_words import ANYTHING, MAX_VALUES, OUTSIDE
+from helix_desktop.permissions.git_loss import git_words
+from helix_desktop.permissions.shell_tokens import RUN_BY_FD, RUN_BY_FIND, SHELLS
+from helix_desktop.permissions.shell_words import ANYTHING, MAX_VALUES, OUTSIDE
 
 INTERPRETERS = re.compile(
     r"(?:(?:python|lua)[\d.]*|node|perl|ruby|bun|deno|php|luajit|Rscript|julia|tclsh|elixir|groovy)"

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate
 
 COVERAGE = FileCoverage(
     places=(

@@ -12,26 +12,6 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.auto_run import auto_run_kind
-from helix_desktop.domain.permissions.command_match import (
-    certainly_matches,
-    parse_simple_command,
-    possibly_matches,
-)
-from helix_desktop.domain.permissions.rule_offers import (
-    runs_project_code,
-    suggest_command_rules,
-    suggest_pattern,
-)
-from helix_desktop.domain.permissions.rules import (
-    allowed_but_for,
-    evaluate,
-    parse_rule,
-    rule_applies,
-    rule_names,
-    suggest_edit_rules,
-    suggest_fetch_rules,
-)
 from helix_desktop.domain.tools import (
     ANY,
     ApprovalKind,
@@ -39,6 +19,26 @@ from helix_desktop.domain.tools import (
     PermissionRule,
     RuleEffect,
     RuleKind,
+)
+from helix_desktop.permissions.auto_run import auto_run_kind
+from helix_desktop.permissions.command_match import (
+    certainly_matches,
+    parse_simple_command,
+    possibly_matches,
+)
+from helix_desktop.permissions.rule_offers import (
+    runs_project_code,
+    suggest_command_rules,
+    suggest_pattern,
+)
+from helix_desktop.permissions.rules import (
+    allowed_but_for,
+    evaluate,
+    parse_rule,
+    rule_applies,
+    rule_names,
+    suggest_edit_rules,
+    suggest_fetch_rules,
 )
 
 TOKENS = ["git", "log", "push", "make", "test", "*", "-x", "src/a.py", "a b"]

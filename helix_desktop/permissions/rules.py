@@ -14,14 +14,6 @@ import msgspec
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import UncoveredPlace
-from helix_desktop.domain.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
-from helix_desktop.domain.permissions.command_match import (
-    Match,
-    certainly_matches,
-    possibly_matches,
-    without_settings,
-)
-from helix_desktop.domain.permissions.data_loss import find_effects
 from helix_desktop.domain.tools import (
     ANY,
     ApprovalRequest,
@@ -31,6 +23,14 @@ from helix_desktop.domain.tools import (
     RuleKind,
 )
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
+from helix_desktop.permissions.command_match import (
+    Match,
+    certainly_matches,
+    possibly_matches,
+    without_settings,
+)
+from helix_desktop.permissions.data_loss import find_effects
 
 _text = TextContext("Tools")
 
