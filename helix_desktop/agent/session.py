@@ -31,6 +31,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.foreign import ForeignRecords
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ToolCall, TurnOutcome
@@ -590,10 +591,13 @@ class Session:
         await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
+        is_imported = isinstance(self.log[-1].event, ForeignRecords)  # the records end there
         await self.close_calls("interrupted")
         later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
         began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
-        interruption: Literal["unsaved", "crash"] = "unsaved" if began_here else "crash"
+        interruption: Literal["", "unsaved", "crash"] = (
+            "unsaved" if began_here else "" if is_imported else "crash"
+        )
         ended = TurnEnded(
             "interrupted",
             interruption=interruption,

@@ -121,7 +121,6 @@ def runs_project_code(command: str, root: str) -> bool:
 def suggest_command_rules(
     command: str,
     confined: bool,
-    tool: str = "run_command",
     exact: str = "",
     root: str = "",
     asked_part: str = "",
@@ -130,6 +129,8 @@ def suggest_command_rules(
 
     `asked_part` is the part of the command that may do more than read, if it is only one.
     """
-    rule = PermissionRule(tool, exact or command, confined=confined)
+    rule = PermissionRule("run_command", exact or command, confined=confined)
     pattern = suggest_pattern(asked_part or command, root) if confined else ""
-    return (rule, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (rule,)
+    if not pattern:
+        return (rule,)
+    return rule, PermissionRule("run_command", pattern, kind="pattern", confined=True)

@@ -16,8 +16,8 @@ class TooMuchToRead(Exception):
 class ReadingBudget:
     """The steps that are left of reading one command."""
 
-    def __init__(self, steps: int = STEPS) -> None:
-        self._left = steps
+    def __init__(self) -> None:
+        self._left = STEPS
 
     def spend(self, steps: int = 1) -> None:
         """Count steps. Raises TooMuchToRead if none are left."""

@@ -112,15 +112,10 @@ class ShellWords:
     `scattered` are the variables of which it is not known which of the words holds that they are set to.
     """
 
-    def __init__(
-        self,
-        budget: ReadingBudget,
-        values: Mapping[str, list[str]],
-        scattered: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
+    def __init__(self, budget: ReadingBudget, values: Mapping[str, list[str]]) -> None:
         self._budget = budget
         self._values = dict(values)
-        self.scattered = scattered or {}
+        self.scattered: Mapping[str, Sequence[str]] = {}
         self._all: dict[str, list[str]] = {}  # what scattered variables may be now
         self._open: set[str] = set()
 

@@ -135,6 +135,8 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
                 tool=row.tool,
                 is_denied=row.is_denied,
                 has_words=row.has_words,
+                question=row.question,
+                question_name=translate(row.question_name),
             )
         )
     return tuple(rows)

@@ -455,7 +455,9 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     for at in range(count - len(head)):
         kind, name, state, why = _WINDOW_ROWS[at % len(_WINDOW_ROWS)]
         tool = name.partition(" ")[0] if kind in ("output", "recalled", "pinned") else ""
-        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why, tool=tool))
+        question = 220 + at - at % len(_WINDOW_ROWS)
+        tokens = 45 + (at * 7_919) % 900
+        rest.append(WindowRow(220 + at, kind, name, tokens, state, why, tool=tool, question=question))
     return head + tuple(rest)
 
 

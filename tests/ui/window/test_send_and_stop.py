@@ -28,7 +28,7 @@ from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from helix_desktop.ui.kit.intents import RewindTo
+from helix_desktop.ui.kit.intents import OpenSample, RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.window.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.qt_loop
 
 async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        rig.window.welcome.get().sample_requested.emit()
+        rig.perform(OpenSample())
         await until(rig.next_message_lines, "a message is proposed")
         assert "Last round: run everything" in rig.next_message_lines()[0]
 

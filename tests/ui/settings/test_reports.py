@@ -1,15 +1,40 @@
-"""The dialog of a diagnostics bundle alone: what is on screen is what is saved."""
+"""What Settings > About and the diagnostics say."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QTreeWidget, QWidget
+from PySide6.QtWidgets import QLabel, QTreeWidget, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.build_info import Build
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.settings.about_page import DiagnosticsDialog
+from helix_desktop.ui.settings.about_page import AboutPage, DiagnosticsDialog
 from tests.support.default_settings import NothingOnScreen
+from tests.support.window.buttons import press
+
+
+def test_it_displays_build_and_folder(qtbot: QtBot) -> None:
+    session = NothingOnScreen(Path("/data/helix"))
+    session.app.build_info.build = Build(version="0.1.0", target="deb")
+    about = AboutPage(session)
+    qtbot.addWidget(about)
+    about.show_about((("Qt", "6.11.3"),))
+    about.show()
+
+    text = "\n".join(label.text() for label in about.findChildren(QLabel))
+    for part in (
+        "Helix Desktop 0.1.0 (deb)",
+        "Qt 6.11.3",
+        str(Path("/data/helix")),
+        "has no update source",
+    ):
+        assert part in text, part
+    press(about, "copy")
+    assert QGuiApplication.clipboard().text() == "Helix Desktop 0.1.0 (deb)\nQt: 6.11.3"
 
 
 def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot) -> None:
