@@ -23,6 +23,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.domain.request_extras import merge_fields
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.providers.answers import (
     ThinkingTags,
     empty_answer_error,
@@ -57,6 +58,7 @@ class RequestVariant(msgspec.Struct, frozen=True):
     `asks_usage`: with the field that requests usage. `sends_server_fields`: with the extra fields of the
     server's own messages. `fills_reasoning`: with empty reasoning where there is none. `signs_calls`: with a
     signature for calls that have none. `uses_short_ids`: with call ids of nine characters.
+    `cuts_descriptions`: with at most 1,024 characters of a tool's description.
     """
 
     asks_usage: bool = True
@@ -64,6 +66,7 @@ class RequestVariant(msgspec.Struct, frozen=True):
     fills_reasoning: bool = False
     signs_calls: bool = False
     uses_short_ids: bool = False
+    cuts_descriptions: bool = False
 
 
 DEFAULT_VARIANT = RequestVariant()
@@ -106,6 +109,11 @@ _REMEDIES: tuple[tuple[Callable[[str], bool], Callable[[RequestVariant], Request
         # Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
         lambda low: "tool call id" in low and "length of 9" in low,
         lambda form: msgspec.structs.replace(form, uses_short_ids=True),
+    ),
+    (
+        # Azure: "Invalid 'tools[5].function.description': string too long. […] maximum length 1024".
+        lambda low: "description" in low and "1024" in low,
+        lambda form: msgspec.structs.replace(form, cuts_descriptions=True),
     ),
     (
         # Gemini: "Function call is missing a thought_signature in functionCall parts."
@@ -154,7 +162,7 @@ def request_body(
     if variant.asks_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [_tool(tool, variant) for tool in request.tools]
     if cache is not None:
         body |= cache.body_fields()
     if effort:
@@ -162,8 +170,9 @@ def request_body(
     return encode_json(merge_fields(body, info.extras.body))
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+def _tool(tool: ToolSpec, variant: RequestVariant) -> dict[str, Any]:
+    description = ellipsize(tool.description, 1_024) if variant.cuts_descriptions else tool.description
+    function = {"name": tool.name, "description": description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 

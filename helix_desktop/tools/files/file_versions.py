@@ -57,7 +57,6 @@ class JailedFileVersionChecker:
         self._touched: dict[FileVersion, FileStamp] = {}  # stamps of files whose bytes proved to be the same
 
     async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
-        """Return the versions of these files now, without those that are no files of the workspace."""
         return await asyncio.to_thread(self._versions, tuple(paths))
 
     def _versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
@@ -68,7 +67,6 @@ class JailedFileVersionChecker:
         return tuple(versions)
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
-        """Return which of these files changed; reads them in a thread."""
         return await asyncio.to_thread(self._check, tuple(versions))
 
     def _check(self, versions: Sequence[FileVersion]) -> ChangeReport:

@@ -63,7 +63,6 @@ def test_a_write_missing_from_a_log_is_counted(data: st.DataObject, writes: list
 
 
 def written_log(payloads: list[bytes]) -> bytes:
-    """Return a log as LevelDB writes it."""
     log = bytearray()
     for payload in payloads:
         remaining, first = payload, True
