@@ -161,9 +161,7 @@ async def check_session(store: Store, conversation: Conversation) -> list[DemoCh
         await _check_outputs(store, outputs),
         await _check_arguments(store, transcript),
         DemoCheck(
-            tr("recalled by the agent"),
-            bool(recalled),
-            tr.plural(len(recalled), "%n time", "%n times"),
+            tr("recalled by the agent"), bool(recalled), tr.plural(len(recalled), "%n time", "%n times")
         ),
         _check_window(conversation),
     ]

@@ -78,7 +78,6 @@ async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
 
 
 def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
-    """The events of one kind, in order."""
     return [entry.event for entry in log if isinstance(entry.event, kind)]
 
 

@@ -104,7 +104,6 @@ FACTS = [
 
 
 def _text(page: str) -> str:
-    """Return a page of the guide with its lines joined."""
     return " ".join((GUIDE / f"{page}.md").read_text(encoding="utf-8").split())
 
 

@@ -66,7 +66,6 @@ def _light() -> Iterator[None]:
 
 @pytest.fixture
 def right_to_left(qapp: QGuiApplication) -> Iterator[None]:
-    """Have the application read from right to left."""
     qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     yield
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)

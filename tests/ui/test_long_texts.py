@@ -41,7 +41,6 @@ _GROUPS = (
 
 @pytest.fixture
 def _styled(qapp: QApplication) -> Iterator[None]:
-    """Fonts and style sheet as the application has them."""
     before = qapp.font()
     stylesheet.apply(qapp, LIGHT)
     yield

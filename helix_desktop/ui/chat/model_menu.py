@@ -188,7 +188,7 @@ class ModelMenu(QObject):
         Without levels the model can't think.
         """
         conversation, start = self._session.conversation, self._session.start
-        info, sent = conversation.model, effort_name(conversation.effort)
+        info, sent = conversation.model, effort_name(conversation.session.effort)
         menu = QMenu(
             tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent
         )

@@ -93,7 +93,10 @@ _MOVES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A button of a notice: its words, what it does, and what finds it; `ends`: the notice goes with it."""
+    """A button of a notice: its words, what it does, and what finds it.
+
+    With `ends` the notice goes when it is pressed, else it folds.
+    """
 
     words: str
     action: Callable[[], object]
@@ -320,8 +323,11 @@ class NoticeArea(QWidget):
             self.withdraw(notice)
 
     def answer(self, notice: Notice, answer: Answer) -> None:
+        """Do it, with the notice away or folded: it may not cover what its own button opens."""
         if answer.ends:
             self.withdraw(notice)
+        else:
+            self.fold(notice)
         answer.action()
 
     def dismiss(self, notice: Notice) -> None:

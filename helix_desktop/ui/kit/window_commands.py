@@ -85,8 +85,9 @@ class WindowCommands(WindowCommandTable):
         text("Import…"), intents.ImportFile(), menu=FILE, group=3, also=_also("restore backup"),
     )
     import_sessions = Command(
-        text("Import sessions…"), intents.ImportSessions(), menu=FILE, group=3, needs=(OPEN_WORKSPACE,),
-        slash="import", also=_also("other agents claude code codex opencode cline roo pi move history"),
+        text("Import sessions of other agents…"), intents.ImportSessions(), menu=FILE, group=3,
+        needs=(OPEN_WORKSPACE,), slash="import",
+        also=_also("other agents claude code codex opencode cline roo pi move history"),
     )
     settings = Command(
         text("Settings…"), intents.OpenSettings(), "Ctrl+,", menu=FILE, group=4, slash="settings",
@@ -162,8 +163,8 @@ class WindowCommands(WindowCommandTable):
         needs=_SESSION, slash="context", also=_also("tokens usage right panel x-ray"),
     )
     show_request = Command(
-        text("Show request"), intents.ShowRequest(), "Ctrl+Shift+I", menu=VIEW, group=2, needs=_SESSION,
-        also=_also("prompt json raw"),
+        text("Show text of the next request"), intents.ShowRequest(), "Ctrl+Shift+I", menu=VIEW, group=2,
+        needs=_SESSION, also=_also("prompt json raw"),
     )
     next_pane = Command(text("Next pane"), intents.FocusPane(1), "F6", menu=VIEW, group=2)
     previous_pane = Command(text("Previous pane"), intents.FocusPane(-1), "Shift+F6", menu=VIEW, group=2)
@@ -196,11 +197,11 @@ class WindowCommands(WindowCommandTable):
     )
     steer = Command(
         text("Send during this turn"), intents.Steer(), menu=SESSION, group=1, needs=(RUNNING_AGENT,),
-        fixed_key="Ctrl+Shift+Enter",
+        fixed_key="Ctrl+Shift+Enter", is_in_menu=False,
     )
     stop_and_send = Command(
         text("Stop command and send queued message"), intents.StopAndSend(), menu=SESSION, group=1,
-        needs=(SENDABLE_MESSAGE,),
+        needs=(SENDABLE_MESSAGE,), is_in_menu=False,
     )
     side_question = Command(
         text("Ask a side question…"), intents.AskSideQuestion(), "Ctrl+Shift+A", menu=SESSION, group=1,
@@ -208,27 +209,27 @@ class WindowCommands(WindowCommandTable):
     )
     allow_call = Command(
         text("Allow call once"), intents.AnswerApproval("once"), "Ctrl+Shift+Y", menu=SESSION, group=2,
-        needs=(WAITING_APPROVAL,), also=_also("approve accept yes"),
+        needs=(WAITING_APPROVAL,), also=_also("approve accept yes"), is_in_menu=False,
     )
     deny_call = Command(
         text("Deny call"), intents.AnswerApproval("deny"), "Ctrl+Shift+N", menu=SESSION, group=2,
-        needs=(WAITING_APPROVAL,), also=_also("reject no"),
+        needs=(WAITING_APPROVAL,), also=_also("reject no"), is_in_menu=False,
     )
     mode_ask = Command(
         text("Ask before every change"), intents.SetMode("ask"), menu=SESSION, group=3, one_of="mode",
-        needs=_SESSION, also=_also("approval permissions"),
+        needs=_SESSION, also=_also("approval permissions"), is_in_menu=False,
     )
     mode_plan = Command(
         text("Plan only (read-only)"), intents.SetMode("plan"), menu=SESSION, group=3, one_of="mode",
-        needs=_SESSION, also=_also("approval permissions read only"),
+        needs=_SESSION, also=_also("approval permissions read only"), is_in_menu=False,
     )
     mode_auto = Command(
         text("Auto: edit files and run sandboxed commands"), intents.SetMode("auto"), menu=SESSION, group=3,
-        one_of="mode", needs=_SESSION, also=_also("approval permissions sandbox"),
+        one_of="mode", needs=_SESSION, also=_also("approval permissions sandbox"), is_in_menu=False,
     )
     next_mode = Command(
         text("Switch mode"), intents.NextMode(), "Ctrl+.", menu=SESSION, group=3, needs=_SESSION,
-        slash="mode", with_arguments=intents.SetMode,
+        slash="mode", with_arguments=intents.SetMode, is_in_menu=False,
     )
     choose_model = Command(
         text("Choose model…"), intents.ChooseModel(), menu=SESSION, group=4, needs=_SESSION, slash="model",
@@ -237,10 +238,12 @@ class WindowCommands(WindowCommandTable):
     choose_effort = Command(
         text("Reasoning effort…"), intents.ChooseEffort(), "Ctrl+Shift+E", menu=SESSION, group=4,
         needs=_SESSION, slash="effort", with_arguments=intents.ChooseEffort, also=_also("thinking"),
+        is_in_menu=False,
     )
     set_budget = Command(
         text("Set session budget…"), intents.SetBudget(), menu=SESSION, group=4, needs=_SESSION,
         slash="budget", with_arguments=intents.SetBudget, also=_also("cost limit money tokens"),
+        is_in_menu=False,
     )
     change_policy = Command(
         text("Change policy…"), intents.OpenSettings("policy"), menu=SESSION, group=4, needs=_SESSION,
@@ -253,7 +256,7 @@ class WindowCommands(WindowCommandTable):
     )
     observe_now = Command(
         text("Write down facts about older messages"), intents.Observe(), menu=SESSION, group=5,
-        needs=_SESSION, slash="observe", also=_also("facts summarize"),
+        needs=_SESSION, slash="observe", also=_also("facts summarize"), is_in_menu=False,
     )
     undo_compaction = Command(
         text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", menu=SESSION, group=5,

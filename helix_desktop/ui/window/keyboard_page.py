@@ -149,10 +149,10 @@ def _names(keys: Sequence[str]) -> str:
 def _command_groups(commands: WindowCommands) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the title of each menu of a window, and of each page, with name and title of its commands."""
     for menu in MENUS:
-        actions = (action for group in commands.menu_groups(menu) for action in group)
+        names = [name for name, own in commands.commands.items() if own.menu is menu]
         yield (
             without_mnemonic(translate(menu)),
-            [(action.objectName(), action_words(action)) for action in actions],
+            [(name, action_words(commands.action(name))) for name in names],
         )
     for page in PAGES:
         title = tr("In {page}", page=translate(page.title))

@@ -442,7 +442,6 @@ async def _handover(rig: WindowRig) -> AsyncIterator[QWidget]:
 async def _dialog(
     rig: WindowRig, question: Callable[[WindowRig], Coroutine[Any, Any, object]]
 ) -> AsyncIterator[QWidget]:
-    """Open a dialog that a coroutine awaits."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(question(rig))
         dialog = await _wait_for_dialog("the dialog")
@@ -459,7 +458,6 @@ async def _model_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _entry_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
-    """The menu of an entry of the cache."""
     async with _page(rig, "cache"):
         table = rig.views.cache.get().table
         table.setFocus()

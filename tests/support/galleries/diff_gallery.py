@@ -86,7 +86,6 @@ ODD_AFTER = b"name,draft\nAurora\t,\xfe4.5\nlong " + b"0123456789 " * 59 + "x\nl
 
 
 def sample_diff() -> FileDiff:
-    """Return the diff of a module."""
     return diff_contents(BEFORE.encode(), AFTER.encode())
 
 

@@ -66,7 +66,6 @@ _OWN: tuple[tuple[int, int], ...] = ((0, 0),)
 _LEAST: tuple[tuple[int, int], ...] = ((0, 0), (1, 1))
 """That size, and the smallest that it allows."""
 _SETTINGS_SIZES = ((1180, 760), (1, 1))
-_DAY_MS = 86_400_000
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers", "roles", "appearance", "keyboard", "instructions", "policy", "permissions", "mcp", "data",
     "about",
@@ -93,7 +92,6 @@ def _closable_window() -> MainWindow:
 
 
 def window_screens() -> Iterator[Screen]:
-    """Yield the window in every state."""
     for name, show in shell_gallery.STATES.items():
         window = _closable_window()
         show(window)
@@ -209,7 +207,6 @@ def _completion_popup(window: QWidget) -> CompletionPopup:
 
 
 def provider_screens() -> Iterator[Screen]:
-    """Yield the editor of providers in every state."""
     window = _closable_window()
     view = shell_gallery.make_settings(window)
     for name, show in providers_gallery.SCENES.items():
@@ -228,7 +225,6 @@ _OFFERED = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1,
 
 
 def settings_screens() -> Iterator[Screen]:
-    """Yield every page of the settings, filled."""
     window = _closable_window()
     view = shell_gallery.make_settings(window)
     _fill_settings(view)
@@ -330,7 +326,6 @@ _PLAN = CleanupPlan(
 
 
 def dialog_screens() -> Iterator[Screen]:
-    """Yield the dialogs, each in its stages."""
     window = _closable_window()
     guide = GuideDialog(window, shortcuts(window.key_bindings))
     for topic in guide_pages():

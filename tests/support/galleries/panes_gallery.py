@@ -299,7 +299,6 @@ async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 def make_inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
-    """Return an inspector on screen."""
     pane = Inspector()
     pane.set_state(state)
     pane.resize(width, height)
@@ -308,7 +307,6 @@ def make_inspector(theme: Theme, state: InspectorState | None, width: int, heigh
 
 
 def make_timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
-    """Return a timeline on screen."""
     pane = Timeline(lambda: NOW_MS)
     pane.set_state(state)
     pane.resize(width, height)

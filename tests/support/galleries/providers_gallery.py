@@ -133,7 +133,6 @@ DETECTED_SERVERS = (
 
 
 def show_settings(window: MainWindow) -> SettingsView:
-    """The settings of a window, on screen, with three providers."""
     values, session = default_settings(), NothingOnScreen()
     session.app.build_info.build = Build(
         version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest"

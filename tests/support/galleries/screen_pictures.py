@@ -84,7 +84,6 @@ class PictureWriter:
         self.saved += 1
 
     async def save_all(self) -> None:
-        """Save every screen of the galleries."""
         for screens in _GROUPS:
             widgets = []
             for screen in screens():

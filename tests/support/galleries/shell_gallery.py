@@ -129,7 +129,6 @@ def make_window() -> MainWindow:
 
 
 def show_running_session(window: MainWindow) -> None:
-    """A workspace with a running session."""
     window.show_workspaces(workspaces())
     window.sidebar.show_sessions(sessions(), NOW)
     window.top_bar.show_session(

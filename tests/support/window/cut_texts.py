@@ -77,7 +77,6 @@ def _path(widget: QWidget, root: QWidget) -> str:
 
 
 def _problems(widget: QWidget, root: QWidget) -> Iterator[str]:
-    """Yield what is wrong with a widget's own text."""
     match widget:
         case ElidedLabel() | DisclosureHead():
             yield from _shortened(widget, widget.full_text(), widget.full_width())
@@ -143,7 +142,6 @@ def _cut_sections(header: QHeaderView) -> Iterator[str]:
 
 
 def _cut_cells(view: QTableView | QListWidget | QTreeWidget) -> Iterator[str]:
-    """Yield texts of cells that are cut, and whose tooltip does not have them."""
     model, role = view.model(), Qt.ItemDataRole
     columns = 1 if isinstance(view, QListWidget) else model.columnCount()
     for row in range(min(model.rowCount(), _ROWS)):
@@ -175,7 +173,6 @@ def _text(widget: QWidget) -> str:
 
 
 def _size_of_text(widget: QWidget, text: str) -> tuple[QSize, QSize]:
-    """Return the size that a widget needs for its text, and the size it has."""
     match widget:
         case QLineEdit():
             return _placeholder_size(widget, text)

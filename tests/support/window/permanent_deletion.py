@@ -42,7 +42,6 @@ def _has_items(dialog: TrashDialog, count: int) -> bool:
 
 
 async def answer_question(dialog: TrashDialog, choice: str, button: str = "delete_permanently") -> str:
-    """Press a button, answer the question, and return its words."""
     press(dialog, button)
     await until(lambda: any(box.isVisible() for box in dialog.findChildren(QuestionDialog)), "the question")
     question = dialog.findChildren(QuestionDialog)[-1]

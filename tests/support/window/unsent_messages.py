@@ -10,7 +10,6 @@ from tests.support.window.window_rig import WindowRig
 
 
 def note_of(text: str) -> Attachment:
-    """Return an attached note."""
     return Attachment("0" * 64, "notes.txt", text, 5, len(text))
 
 

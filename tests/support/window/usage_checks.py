@@ -34,7 +34,6 @@ def sidebar_item(rig: WindowRig, session_id: str = "") -> SessionItem:
 
 
 async def count_message_tokens(rig: WindowRig, messages: list[dict[str, Any]]) -> int:
-    """The tokens of messages on the wire, by the vocabulary that everything is counted with."""
     total = 0
     for message in messages:
         calls = message.get("tool_calls") or ()
@@ -73,7 +72,6 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
 
 
 def inspector_rows(rig: WindowRig) -> list[WindowRow]:
-    """The rows of the inspector."""
     entries = rig.views.inspector.requests.entries
     return [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
 

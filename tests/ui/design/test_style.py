@@ -244,7 +244,6 @@ def test_what_is_hidden_takes_the_new_colors_a_moment_later(qtbot: QtBot, qapp: 
 
 
 def words_color(label: QLabel) -> str:
-    """Return the color that a label writes in."""
     return label.palette().color(QPalette.ColorRole.WindowText).name()
 
 

@@ -43,7 +43,6 @@ class CountedButton(QPushButton):
     looks = 0
 
     def isVisible(self) -> bool:
-        """Count."""
         CountedButton.looks += 1
         return super().isVisible()
 

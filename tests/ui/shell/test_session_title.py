@@ -21,7 +21,6 @@ HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=
 
 @pytest.fixture(autouse=True)
 def _session(window: MainWindow) -> None:
-    """Open a session."""
     window.sidebar.show_sessions(
         [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
     )

@@ -69,7 +69,6 @@ SESSIONS = (
 
 @pytest.fixture
 def commands(qtbot: QtBot) -> Iterator[WindowCommands]:
-    """The commands of a window."""
     owner = QWidget()
     yield WindowCommands(owner)
     owner.deleteLater()
@@ -90,7 +89,6 @@ def sidebar(qtbot: QtBot, commands: WindowCommands) -> Sidebar:
 
 
 def visible_texts(sidebar: Sidebar) -> list[str]:
-    """Return the visible texts of the list, headings too."""
     model = sidebar.session_list.model()
     return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
 

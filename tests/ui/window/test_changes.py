@@ -70,7 +70,6 @@ async def work(rig: WindowRig, server: ChatServer) -> Path:
 
 
 def page(rig: WindowRig) -> ChangesPage:
-    """The page of changes."""
     return rig.views.changes.get()
 
 
@@ -90,7 +89,6 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 async def dialog_of(rig: WindowRig, kind: type[QDialog]) -> QDialog:
-    """Wait for a dialog of a kind."""
     await until(lambda: any(dialog.isVisible() for dialog in rig.window.findChildren(kind)), kind.__name__)
     return next(dialog for dialog in rig.window.findChildren(kind) if dialog.isVisible())
 

@@ -36,7 +36,6 @@ def script(request: dict[str, Any]) -> Reply:
 
 
 async def _open_handovers(rig: WindowRig) -> HandoverWindow:
-    """Open the window from the timeline, with the handover as it would be now."""
     rig.window.show_page("timeline")
     button = rig.views.timeline.get().handovers_button
     await until(button.isVisible, "the timeline")

@@ -39,7 +39,6 @@ class TwoTaskModel:
         self.tool_names: list[list[str]] = []  # the tools that each request names
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Delegate, or do a task."""
         self.tool_names.append([tool["function"]["name"] for tool in request["tools"]])
         messages = request["messages"]
         first = next(message["content"] for message in messages if message["role"] == "user")
@@ -58,12 +57,10 @@ class TwoTaskModel:
 
 
 def cards(rig: WindowRig) -> list[ToolRow]:
-    """Return the cards of delegated tasks."""
     return [row for row in rig.rows(ToolRow) if row.tool == "delegate"]
 
 
 def listed(rig: WindowRig) -> list[SessionItem]:
-    """Return the visible session list."""
     return rig.window.sidebar.session_list.sessions()
 
 

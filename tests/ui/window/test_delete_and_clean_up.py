@@ -119,7 +119,6 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
 
 
 async def _check_the_only_session(rig: WindowRig) -> None:
-    """The only session can be deleted too."""
     await rig.open_folder("one")
     rig.window.perform(TrashSession(rig.conversation.session.id))
     await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
@@ -129,7 +128,6 @@ async def _check_the_only_session(rig: WindowRig) -> None:
 
 
 async def _check_failed_redactions(rig: WindowRig) -> None:
-    """Failed redactions are reported in the dialog."""
     await rig.open_folder("nothing")
     rig.window.commands.forget.trigger()
     dialog = await forget_dialog(rig)
@@ -152,7 +150,6 @@ async def _check_failed_redactions(rig: WindowRig) -> None:
 
 
 async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
-    """An output is forgotten from the cache browser."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
@@ -235,7 +232,6 @@ def _files_with_the_secret(rig: WindowRig) -> list[Path]:
 
 @pytest.fixture
 def unreferenced_contents() -> list[Content]:
-    """Return unreferenced contents."""
     return [
         Content(digest_of(data), data, "run_command", f"make {number}")
         for number, data in enumerate([b"one", b"two" * 500, b"three"])
@@ -250,7 +246,6 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
 
 
 def history_of_a_deleted_session(rig: WindowRig) -> FileHistoryDatabase:
-    """Return the file history of the workspace, with a capture of a session that is not there."""
     folder = rig.wiring.services.registry.data_folder(rig.workspace.id)
     database = FileHistoryDatabase(folder / FILE_NAME, lambda: 1)
     database.captures.add(Capture("1", "deleted", "tool", database.contents.put(b"a list"), 1))

@@ -69,7 +69,6 @@ def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[Notific
 
 
 async def another_in_front(rig: WindowRig) -> QWidget:
-    """Another window in front of ours."""
     other = QWidget()
     other.show()
     other.activateWindow()
@@ -86,7 +85,6 @@ async def test_approvals_long_turns_errors_and_jobs_notify(qapp: QApplication, t
 
 
 async def _check_an_approval(rig: WindowRig) -> None:
-    """An approval notifies and a click opens it."""
     async with ChatServer(asking_model) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -118,7 +116,6 @@ async def _check_an_approval(rig: WindowRig) -> None:
 
 
 async def _check_errors_and_jobs(rig: WindowRig) -> None:
-    """Errors and long jobs notify each as chosen."""
     async with ChatServer(lambda _: api_error(400, "No.")) as server:
         await rig.open_folder("errors")
         await rig.use_server(server)
@@ -154,7 +151,6 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
 
 
 async def _check_a_long_turn(rig: WindowRig) -> None:
-    """A long turn notifies at its end and a short one does not."""
     async with ChatServer(lambda _: text_reply("Done.")) as server:
         await rig.open_folder("turns")
         await rig.use_server(server)

@@ -215,7 +215,6 @@ async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(
 
 
 async def _check_a_scan_without_servers(rig: WindowRig) -> None:
-    """A scan without servers is reported."""
     rig.wiring.services.models.local_ports = (1,)
     await rig.wiring.workspace_controller.restore_last()
     press(rig.window.welcome.get(), "find_servers")

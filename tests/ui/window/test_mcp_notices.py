@@ -36,7 +36,6 @@ def use_mcp_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
 
 
 def tool_names(rig: WindowRig) -> list[str]:
-    """Return the names of the tools in the next request."""
     return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
@@ -51,7 +50,6 @@ async def restart_server(rig: WindowRig, name: str) -> None:
 async def window_with_calls(
     qapp: QApplication, folder: Path, entry: McpServerConfig, *calls: StreamedReply
 ) -> AsyncIterator[WindowRig]:
-    """A window with a running MCP server, and a model that makes these calls, each in a turn of its own."""
     replies = [reply for call in calls for reply in (call, text_reply("Done."))]
     async with ChatServer(replies_in_order(*replies)) as server, open_window(qapp, folder) as rig:
         await rig.open_folder("project")

@@ -30,7 +30,6 @@ def request_target(rig: WindowRig, target: str, fresh: bool = False) -> asyncio.
 
 
 async def question(rig: WindowRig) -> QuestionDialog:
-    """Wait for the question and return it."""
     await until(
         lambda: [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()],
         "a question",
@@ -40,7 +39,6 @@ async def question(rig: WindowRig) -> QuestionDialog:
 
 
 def dialog_text(dialog: QuestionDialog) -> str:
-    """Return all text of a question."""
     return "\n".join(label.text() for label in dialog.findChildren(QLabel))
 
 
@@ -54,7 +52,6 @@ async def exported(rig: WindowRig, name: str = "Fern & Söhne.helix") -> Path:
 
 
 def entry(menu: QMenu, name: str) -> None:
-    """Choose an entry of a menu."""
     trigger(menu, name)
     menu.deleteLater()
 
@@ -176,7 +173,6 @@ async def _check_broken_links(rig: WindowRig) -> None:
 
 
 async def _check_copied_links(rig: WindowRig) -> None:
-    """Links are copied and lead back."""
     clipboard = QGuiApplication.clipboard()
     garden = await rig.open_folder("garden", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.qt_loop
 
 
 def trust_question(rig: WindowRig) -> list[TrustDialog]:
-    """Return the open question whether a folder is trusted."""
     return [dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()]
 
 

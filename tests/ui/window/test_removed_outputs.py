@@ -50,7 +50,6 @@ async def test_the_card_of_a_removed_output_says_when_and_leads_nowhere(
 
 
 async def _remove(rig: WindowRig, digest: str) -> None:
-    """Remove an output, or all that holds the secret."""
     if digest:
         rig.perform(RemoveSecret(digest))
     else:

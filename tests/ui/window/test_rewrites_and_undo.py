@@ -141,7 +141,6 @@ async def _check_a_pin(rig: WindowRig) -> None:
 
 
 async def _check_a_handover(rig: WindowRig) -> None:
-    """A manual handover, its undo and its sources."""
     async with reads_all() as server:
         await rig.begin("handover", FILES, server, **BY_HAND)
         await rig.run_turn("Read everything")

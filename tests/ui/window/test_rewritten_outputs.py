@@ -40,7 +40,6 @@ NO_FOLDS = FOLDS | {
 
 
 def card(rig: WindowRig, target: str) -> ToolRow:
-    """The card of a call by its target."""
     return next(row for row in rig.rows(ToolRow) if row.target == target)
 
 
@@ -131,7 +130,6 @@ async def _check_arguments(rig: WindowRig) -> None:
 
 
 async def _check_an_original(rig: WindowRig) -> None:
-    """A partial output opens its original."""
     async with reads_all(COUNT) as server:
         previews = {"intake_above": 300, "intake_ask": False, "preview_tokens": 120}
         await rig.begin("originals", FILES, server, **(NO_FOLDS | previews))

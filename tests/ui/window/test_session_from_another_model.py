@@ -21,7 +21,6 @@ LABEL = "server/qwen3"
 
 
 async def _answered(rig: WindowRig, server: ChatServer, folder: str, label: str = LABEL) -> None:
-    """Open a session that was answered by a model known only to this run."""
     await rig.open_folder(folder)
     services = rig.wiring.services
     await services.save_settings(replace(services.settings, titles=False))  # each would take an answer

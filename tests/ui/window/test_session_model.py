@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
-from helix_desktop.agent.session_runtime import ModelChange
+from helix_desktop.agent.session import ModelChange
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.events.session import ModelChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow

@@ -23,7 +23,6 @@ def _click(rig: WindowRig, session_id: str) -> None:
 
 
 async def _check_typing(rig: WindowRig, session_id: str) -> None:
-    """What is typed right after the click is a draft of the session that was clicked."""
     sessions = rig.window.sidebar.session_list
     await until(lambda: sessions.index_of(session_id).isValid(), "the list")
     before = rig.conversation.session.id

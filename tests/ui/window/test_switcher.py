@@ -29,7 +29,6 @@ def lines(switcher: Switcher) -> list[str]:
 
 
 def marked_words(switcher: Switcher) -> list[str]:
-    """Return what is marked in the messages that are listed."""
     items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
     rows = [row for row in items if isinstance(row, MessageRow)]
     return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
@@ -56,7 +55,6 @@ def chosen(switcher: Switcher) -> str:
 def press(
     switcher: Switcher, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 ) -> None:
-    """Press a key in the search field."""
     QTest.keyClick(switcher.search, key, modifier)
 
 

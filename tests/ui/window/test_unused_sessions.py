@@ -16,7 +16,6 @@ pytestmark = pytest.mark.qt_loop
 
 
 def listed(rig: WindowRig) -> list[str]:
-    """Return the sessions of the list, by id."""
     return [session.id for session in rig.window.sidebar.session_list.sessions()]
 
 
@@ -28,7 +27,6 @@ def found(rig: WindowRig) -> list[str]:
 
 
 async def _begin(rig: WindowRig) -> str:
-    """Begin a session, and return its id."""
     before = rig.conversation.session.id
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.id != before

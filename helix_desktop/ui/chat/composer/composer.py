@@ -18,7 +18,6 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
-from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.focus import mark_pane_stop
@@ -28,6 +27,7 @@ from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.translation import Translator
 
@@ -133,9 +133,8 @@ class ComposerFrame(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.chat_style is None:
             return
-        theme = self.chat_style.theme
-        edge = theme.accent if self.has_keyboard else theme.border_strong
-        ChatPainter.of_widget(self, self.chat_style).box(QRectF(self.rect()), theme.surface, edge, 14)
+        edge = "accent" if self.has_keyboard else "border_strong"
+        Pen.of_widget(self, self.chat_style.theme).box(QRectF(self.rect()), "surface", edge, 14)
 
 
 class Composer(Themed, QWidget):
