@@ -46,6 +46,12 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 for _leading_out in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     os.environ.pop(_leading_out, None)
     os.environ.pop(_leading_out.upper(), None)
+# Where other agents keep what the app offers to import.
+for _place in (
+    "CLAUDE_CONFIG_DIR", "CLINE_DATA_DIR", "CLINE_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+):  # fmt: skip
+    os.environ.pop(_place, None)
 
 # A version manager's script named python3 takes ten times as long to start as the interpreter behind it.
 os.environ["PATH"] = os.pathsep.join(
@@ -235,6 +241,15 @@ def _signals_reach_children() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the skills, servers and sessions that the user of this machine has out of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        name = "USERPROFILE" if os.name == "nt" else "HOME"
+        patch.setenv(name, str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(autouse=True)

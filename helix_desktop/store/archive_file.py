@@ -23,6 +23,7 @@ import re
 import tarfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, BinaryIO, TypeVar
 
@@ -142,6 +143,12 @@ _FEED_BYTES = 2048  # bytes that are decompressed at a time: they cannot become 
 _ALWAYS_ALLOWED_BYTES = 1024 * 1024 * 1024  # bytes
 
 
+_private = tarfile.TarInfo()
+_private.mode = 0o600
+_EMPTY_HEADER = bytearray(_private.tobuf(tarfile.USTAR_FORMAT))
+_EMPTY_HEADER[148:156] = bytes(8)  # of its checksum
+
+
 class TarStreamWriter:
     """Append members to a file; `close` completes it."""
 
@@ -151,15 +158,22 @@ class TarStreamWriter:
         )
 
     def add(self, name: str, data: bytes) -> None:
-        member = tarfile.TarInfo(name)
-        member.size, member.mode = len(data), 0o600
-        self._packed.write(member.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict"))
+        self._packed.write(_header(name.encode(), len(data)))
         self._packed.write(data)
         self._packed.write(bytes(-len(data) % _BLOCK_BYTES))
 
     def close(self) -> None:
         self._packed.write(bytes(2 * _BLOCK_BYTES))
         self._packed.flush(zstandard.FLUSH_FRAME)
+
+
+def _header(name: bytes, size: int) -> bytes:
+    """Return what `tarfile` writes above a member, ten times faster. A name has at most 100 bytes."""
+    block = bytearray(_EMPTY_HEADER)
+    block[: len(name)] = name
+    block[124:136] = b"%011o\0" % size
+    block[148:156] = b"%06o\0 " % (sum(block) + 8 * ord(" "))
+    return bytes(block)
 
 
 class TarStreamReader:
@@ -283,6 +297,8 @@ class ArchivedLog:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._count = 0
+        self.digests: set[str] = set()
+        """The contents that the events name."""
         self._changes: list[Callable[[RecordedEvent], RecordedEvent]] = []
 
     def __len__(self) -> int:
@@ -301,6 +317,7 @@ class ArchivedLog:
         packed = zstandard.compress(lines, _LOG_LEVEL)
         self._parts.append(bytes(memoryview(packed)))  # a copy: it has the room of the worst case
         self._count += len(events)
+        self.digests.update(chain.from_iterable(digests_in(recorded.event) for recorded in events))
         return events
 
     def changed(self, change: Callable[[RecordedEvent], RecordedEvent]) -> ArchivedLog:
@@ -378,9 +395,10 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
         sessions += 1
         log = _read_session(tar, sessions, last_seqs)
         events += len(log.events)
-        names = {digest for recorded in log.events for digest in digests_in(recorded.event)}
         missing |= {
-            digest for digest in names if not is_digest(digest) or bytes.fromhex(digest) not in stored_digests
+            digest
+            for digest in log.events.digests
+            if not is_digest(digest) or bytes.fromhex(digest) not in stored_digests
         }
         yield log
     end = _read_note(tar, END, ArchiveTotals)

@@ -53,7 +53,6 @@ class MillionRows:
         return []
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """One row per digest."""
         return [
             CacheRow(digest, "cached", "read_file", f"src/{digest[:9]}.py", "import os", int(digest[:5], 16),
                      int(digest[:4], 16), 900, 1, 2, _NOW - int(digest[:7], 16), _NOW)

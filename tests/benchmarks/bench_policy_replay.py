@@ -48,7 +48,6 @@ def main() -> list[tuple[str, float, str]]:
 
 
 def _recorded(session: Sequence[dict[str, Any]]) -> list[RecordedEvent]:
-    """Return the log of a session."""
     with closing(Replayer("off", window=1 << 40)) as replayer:
         for message, is_turn_end in with_turn_ends(session):
             replayer.feed(message)

@@ -102,7 +102,6 @@ async def pages(store: LevelDbStore, count: int) -> list[Figure]:
 
 
 async def measure(folder: Path, count: int) -> list[Figure]:
-    """All figures."""
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock(), index_after_s=None)
     try:
         some = await fill(store, count)

@@ -104,7 +104,6 @@ async def reading(folder: Path, others: list[ReferenceDatabase]) -> list[Figure]
 
 
 async def measure(folder: Path) -> list[Figure]:
-    """All figures on the disk as it is."""
     store, others = await LevelDbStore.open(folder / "ours", WORKSPACE), open_reference_databases(folder)
     try:
         figures = await durable_puts(store, others)
@@ -149,7 +148,6 @@ ELSEWHERE: dict[str, Callable[[Path], Coroutine[object, object, list[Figure]]]] 
 
 
 def elsewhere(name: str, folder: Path, added: dict[str, str]) -> list[Figure]:
-    """The figures of a process with this added to its environment."""
     answer = folder / "answer.json"
     line = [sys.executable, __file__, name, str(folder), str(answer)]
     subprocess.run(line, env=os.environ | added, check=True)

@@ -145,7 +145,6 @@ async def compare_with_peers(
 
 
 async def scale(folder: Path, entries: int) -> list[Figure]:
-    """All figures of one number of entries."""
     others = open_reference_databases(folder)
     try:
         peer, outputs = await build(folder, entries, others)

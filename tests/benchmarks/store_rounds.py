@@ -51,7 +51,6 @@ def some(source: Iterator[bytes], count: int = PER_ROUND) -> list[Content]:
 
 
 async def seconds(work: Work) -> float:
-    """Return the duration in seconds."""
     start = time.perf_counter()
     await work()
     return time.perf_counter() - start
@@ -209,7 +208,6 @@ async def _minimal(
 async def repeated_puts(
     store: LevelDbStore, minimal: ReferenceDatabase, outputs: list[Content], size: int = 16
 ) -> list[Figure]:
-    """Measure repeated puts."""
     await commits(store, outputs, size)
     base, awaited = partial(hashes, outputs), AwaitedPeer(minimal)
     try:

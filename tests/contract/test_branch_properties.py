@@ -67,7 +67,6 @@ class Tree:
     branches: int = 0
 
     def name(self, number: int) -> str:
-        """Return the session of a number."""
         return sorted(self.logs)[number % len(self.logs)]
 
 

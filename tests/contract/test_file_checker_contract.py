@@ -17,68 +17,48 @@ from tests.support.memory_files import MemoryFiles
 
 
 class Files(Protocol):
-    """Files that can be written, and a checker of them."""
+    def write(self, path: str, data: bytes) -> None: ...
 
-    def write(self, path: str, data: bytes) -> None:
-        """Write a file."""
-        ...
+    def remove(self, path: str) -> None: ...
 
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        ...
+    def version(self, path: str) -> FileVersion: ...
 
-    def version(self, path: str) -> FileVersion:
-        """Return a file's version now."""
-        ...
+    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]: ...
 
-    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
-        """Return the versions of these files now."""
-        ...
-
-    async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
-        """Return which of these files changed or are gone."""
-        ...
+    async def check(self, versions: Sequence[FileVersion]) -> ChangeReport: ...
 
 
 class WorkspaceFiles(JailedFileVersionChecker):
-    """Files of a folder."""
-
     def __init__(self, root: Path) -> None:
         self.root, self.jail = root, open_jail(root)
         super().__init__(self.jail)
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file in place of what is there, as editors do."""
         new = self.root / "new"
         new.write_bytes(data)
         os.replace(new, self.root / path)
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
         (self.root / path).unlink()
 
     def version(self, path: str) -> FileVersion:
-        """Return a file's version now."""
         with self.jail.open_file(path) as opened:
             return version_of(opened)
 
 
 @pytest.fixture(params=["workspace", "memory"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    """Files of each kind."""
     return WorkspaceFiles(tmp_path) if request.param == "workspace" else MemoryFiles()
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> WorkspaceFiles:
-    """Files of a workspace beside a file that lies outside."""
     (tmp_path / "outside.txt").write_text("outside")
     (tmp_path / "root").mkdir()
     return WorkspaceFiles(tmp_path / "root")
 
 
 def fingerprint(data: bytes) -> str:
-    """Return the fingerprint of bytes."""
     return digest_of(data)[:32]
 
 

@@ -19,15 +19,9 @@ from tests.support.memory_files import MemoryFiles
 
 
 class Files(Protocol):
-    """The files of a workspace."""
+    def write(self, path: str, data: bytes) -> None: ...
 
-    def write(self, path: str, data: bytes) -> None:
-        """Write a file."""
-        ...
-
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        ...
+    def remove(self, path: str) -> None: ...
 
     def read(self, path: str) -> bytes | None:
         """Return a file's content; None: there is none."""
@@ -35,17 +29,13 @@ class Files(Protocol):
 
 
 class FolderFiles:
-    """The files of a folder."""
-
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file in place."""
         (self._root / path).write_bytes(data)
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
         (self._root / path).unlink()
 
     def read(self, path: str) -> bytes | None:
@@ -56,7 +46,6 @@ class FolderFiles:
 
 @pytest.fixture(params=["memory", "folder"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    """Two files."""
     root = tmp_path / "project"
     root.mkdir()
     files = MemoryFiles() if request.param == "memory" else FolderFiles(root)
@@ -67,7 +56,6 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
 
 @pytest.fixture
 async def history(files: Files, tmp_path: Path) -> AsyncIterator[FileHistory]:
-    """A history that has seen both files."""
     history: FileHistory
     if isinstance(files, MemoryFiles):
         history = MemoryFileHistory(files)

@@ -64,7 +64,6 @@ class App:
         return json.loads(line)
 
     def reference(self, number: int | str) -> NodeReference:
-        """A node of the app by Qt's number."""
         (bus_name, root) = self.desktop.apps()[-1]
         return bus_name, f"{root.rpartition('/')[0]}/{number}"
 
@@ -181,7 +180,6 @@ def faults_in(app: App, scene: str) -> list[str]:
 
 
 def by_id(nodes: list[Node], last_id: str) -> Node:
-    """Return the visible node with this id."""
     return next(node for node in nodes if node.last_id == last_id and "showing" in node.states)
 
 

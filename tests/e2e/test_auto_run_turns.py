@@ -84,7 +84,6 @@ class TurnRig:
             self._scope.start(self.conversation.stop(), "stop the turn")
 
     async def turn(self, mode: PermissionMode = "auto") -> ToolAnswered:
-        """Run a turn with the command; return what it answered."""
         self.conversation = await self.workspace.open_session("one")
         await self.conversation.set_mode(mode)
         await asyncio.wait([self._scope.start(self.conversation.run("Plant it"), "turn")])

@@ -53,7 +53,6 @@ async def cli(tmp_path: Path) -> Cli:
 
 
 async def changes(cli: Cli, *args: str) -> CommandResult:
-    """Run one of the commands."""
     return await cli("changes", args[0], "--workspace", "ws", *args[1:])
 
 

@@ -69,7 +69,6 @@ def located(place: Path) -> DataDir:
 
 
 def files_in(root: Path) -> dict[str, bytes]:
-    """Every file that is data, by its relative path."""
     paths = (Path(folder) / name for folder, _, names in os.walk(root) for name in names)
     return {
         str(path.relative_to(root)): path.read_bytes()

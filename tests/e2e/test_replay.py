@@ -25,7 +25,6 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture
 def figures(recordings: list[str], capsys: pytest.CaptureFixture[str]) -> Callable[..., Document]:
-    """Replay both recordings in this process; the JSON document."""
 
     def run(*words: str) -> Document:
         assert main(["replay", *recordings, "--window", "16000", "--json", *words]) == 0

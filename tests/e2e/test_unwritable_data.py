@@ -33,7 +33,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 async def write_session(cli: Cli) -> None:
-    """Run a session that writes a file."""
     write = StreamedReply(Call("write_file", '{"path": "made.txt", "content": "made\\n"}'))
     async with ChatServer(replies_in_order(write, text_reply("It is written."))) as server:
         result = await cli.run_with_server(server.base_url, "Write it", "--yes")
@@ -41,7 +40,6 @@ async def write_session(cli: Cli) -> None:
 
 
 def state(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of all files."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

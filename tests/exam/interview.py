@@ -54,7 +54,6 @@ class ExamAnswer(msgspec.Struct, frozen=True):
 
 
 def request_tokens(request: ModelRequest, counter: MessageTokenCounter) -> int:
-    """Return the tokens of a request by our count, with its tools."""
     schemas = sum(counter.text_tokens(msgspec.json.encode(tool).decode()) for tool in request.tools)
     return schemas + sum(map(counter.message_tokens, request.messages))
 

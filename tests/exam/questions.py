@@ -42,8 +42,6 @@ class KeyPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ExamQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A question with its key."""
-
     id: _NonEmpty
     kind: Kind
     question: _NonEmpty

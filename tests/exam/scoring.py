@@ -38,7 +38,6 @@ def _plain(char: str) -> str:
 
 
 def score(answer: str, point: KeyPoint) -> bool:
-    """Return True if an answer says a point of the key."""
     normalized_answer = normalize_answer(answer[:MAX_SCORED_CHARS])
     return any(_pattern(normalize_answer(form)).search(normalized_answer) for form in point.accept)
 

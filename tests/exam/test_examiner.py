@@ -67,7 +67,6 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> ExamPart:
 async def examine(
     part: ExamPart, script: Script, http: HttpClient, judge: Script | None = None
 ) -> tuple[list[QuestionResult], list[Any], list[Any]]:
-    """Return the results, and the requests to the model and to the judge."""
     async with ChatServer(script) as server, ChatServer(judge or script) as judge_server:
         info = ModelInfo("local", "scripted", WINDOW, reserve=1_000)
         model = connect_model("openai-chat", info, server.base_url, http=http)

@@ -38,7 +38,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """Return every file there."""
     return {path.name: path.read_bytes() for path in folder.rglob("*.toml*")}
 
 

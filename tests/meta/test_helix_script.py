@@ -165,7 +165,6 @@ def test_make_offers_the_same_commands_as_helix() -> None:
 
 
 def require_missing_library(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
-    """Require a library that no system has, and pretend another system."""
     names = (
         SystemPart("offscreen", "libnowhere-helix.so.1", "libnowhere1", "nowhere"),
         SystemPart("x11", "libnowhere-x.so.1", "x", "nowhere-x"),
@@ -268,7 +267,6 @@ def test_a_python_without_the_binding_is_reported(tmp_path: Path) -> None:
 
 
 def checkout(folder: Path) -> Environment:
-    """Make a folder that looks installed for tests."""
     (folder / "pyproject.toml").write_text("[project]", encoding="utf-8")
     (folder / LOCKS["run"]).write_text("idna==3.20\n", encoding="utf-8")
     (folder / LOCKS["test"]).write_text(f"-r {LOCKS['run']}\npytest==9.2.0\n", encoding="utf-8")

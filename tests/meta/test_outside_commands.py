@@ -213,7 +213,6 @@ class InProcessCli:
         return self.capture.readouterr().out
 
     def shape(self, *words: str, typed: str = "", alone: bool = False) -> dict[str, str]:
-        """Run a command; the shape of its document."""
         return document_shape(json.loads(self(*words, typed=typed, alone=alone)))
 
     @property

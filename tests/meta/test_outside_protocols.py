@@ -109,7 +109,6 @@ def test_errors_between_processes() -> None:
 
 
 def _name_on_the_wire(kind: type[HelixError]) -> str:
-    """Send an error of a kind, with any constructor."""
     parameters = inspect.signature(kind).parameters.values()
     needed = [verbatim("x") for each in parameters if each.default is each.empty]
     try:
@@ -154,7 +153,6 @@ class _ListedTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools in their order."""
         return cache_tool_specs(DESCRIPTIONS)
 
     async def run(self, call: ToolCall) -> ToolResult:

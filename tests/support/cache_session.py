@@ -33,7 +33,6 @@ class SessionRig:
 
     @classmethod
     async def create(cls, title: str = "Tides") -> SessionRig:
-        """Start the session."""
         transcript = Transcript()
         rig = cls(MemoryStore(lambda: AT + transcript.last_seq * 60_000), transcript)
         await rig.add(SessionStarted(title))
@@ -69,14 +68,11 @@ class SessionRig:
         return content.digest
 
     def tools(self, is_caller: bool = True) -> ToolRegistry:
-        """The cache's tools as this session calls them, or nobody."""
         return create_cache_tools(self.store, DESCRIPTIONS_DIR, estimate_tokens, self if is_caller else None)
 
     async def recall(self, handle: str, is_caller: bool = True, **arguments: Any) -> str:
-        """The text of a recall."""
         result = await self.recall_result(handle, is_caller, **arguments)
         return result.model_text or result.content.decode()
 
     async def recall_result(self, handle: str, is_caller: bool = True, **arguments: Any) -> ToolResult:
-        """The result of a recall."""
         return await self.tools(is_caller).run(make_call("recall_cached_content", hash=handle, **arguments))

@@ -59,5 +59,4 @@ class CallLog:
 
     @property
     def superseded(self) -> dict[int, int]:
-        """What is superseded now, by what."""
         return dict(self.transcript.superseded)

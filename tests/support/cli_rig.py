@@ -23,8 +23,6 @@ COMMAND_TIMEOUT_S = 300.0  # only a test that fails waits for it
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of one command."""
-
     code: int
     out: bytes
     err: str
@@ -68,7 +66,6 @@ class Cli:
 
     @property
     def store(self) -> Path:
-        """Return the store of the only workspace."""
         (store,) = (self.data / "workspaces").glob("*/store")
         return store
 

@@ -19,12 +19,10 @@ class ConversationRig:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation."""
         assert self._conversation is not None
         return self._conversation
 
     async def begin(self) -> Conversation:
-        """Begin the conversation."""
         self._conversation = await self.workspace.create_session()
         return self._conversation
 
@@ -37,7 +35,6 @@ class ConversationRig:
         return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]
 
     def updates_of(self, kind: type[Update]) -> list[Any]:
-        """The updates of one kind, in order."""
         return [update for update in self.updates if isinstance(update, kind)]
 
     def response_resets(self) -> list[ResponseReset]:

@@ -20,7 +20,6 @@ DENIED = "The user did not allow this call. Do not repeat it; ask what to do ins
 
 
 def copy_sample_project(name: str, folder: Path) -> Path:
-    """A copy of a sample project."""
     return Path(shutil.copytree(DEMO_DIR / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")))
 
 

@@ -34,8 +34,6 @@ STANDARD_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
 class ForkedProcess:
-    """A command that runs in a forked process, used as those of asyncio are."""
-
     def __init__(
         self, process: ForkServerProcess, stdout: asyncio.StreamReader | None, stderr: asyncio.StreamReader
     ) -> None:
@@ -50,7 +48,6 @@ class ForkedProcess:
         return self._process.exitcode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal."""
         os.kill(self.pid, number)
 
     def terminate(self) -> None:

@@ -25,7 +25,6 @@ def git(folder: Path, *args: str, check: bool = True) -> str:
 
 
 def make_checkout(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    """Make a checkout with one commit of these files."""
     folder.mkdir(parents=True, exist_ok=True)
     git(folder, "init", "-q")
     for name, content in files.items():

@@ -74,9 +74,7 @@ _FILE_SAMPLE = "def f():\n    return 'ab \\u00e9 cd'  # a line of a file\n"
 class Draw(Protocol):
     """The draw function of a hypothesis composite strategy."""
 
-    def __call__(self, strategy: st.SearchStrategy[T]) -> T:
-        """Draw a value."""
-        ...
+    def __call__(self, strategy: st.SearchStrategy[T]) -> T: ...
 
 
 _POOL_SIZE = 1 << 24
@@ -85,8 +83,6 @@ _BLOCKS = st.binary(min_size=40 * _POOL_BYTES, max_size=40 * _POOL_BYTES)  # eno
 
 
 class DrawnRandom:
-    """Makes the random decisions of a history."""
-
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
         self._block = b""
@@ -403,7 +399,6 @@ def histories(
     actions: tuple[str, ...] = DEFAULT_ACTIONS,
     policy: st.SearchStrategy[ContextPolicy] | None = None,
 ) -> SessionSimulator:
-    """A history of any of these actions, in any order that is legal, by the simulator that made it."""
     rng = DrawnRandom(draw)
     simulator = SessionSimulator(_policy(rng) if policy is None else draw(policy))
     if rng.number(1):

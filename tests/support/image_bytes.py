@@ -20,7 +20,6 @@ def png(width: int, height: int, seed: int = 0) -> bytes:
 
 
 def minimal_png(width: int, height: int, seed: int) -> bytes:
-    """Return the minimal bytes of a PNG of any size."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
         PNG_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"tEXt", b"Title\0%d" % seed) + _chunk(b"IEND", b"")
@@ -32,7 +31,6 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def gif(width: int, height: int) -> bytes:
-    """The header of a GIF."""
     return b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0;"
 
 
@@ -58,7 +56,6 @@ def webp(width: int, height: int, kind: str) -> bytes:
 
 
 def image_and_bytes(label: str, seed: int) -> tuple[Image, bytes]:
-    """Return a small image and its bytes."""
     data = png(2, 2, seed)
     image = identify_image(data, digest_of(data), label)
     assert image is not None

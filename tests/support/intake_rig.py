@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import Conversation, create_conversation
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
-from helix_desktop.agent.session import Session, Update
+from helix_desktop.agent.session import Update
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -45,7 +45,6 @@ class OutputTools(ScriptedTools):
         self.results: dict[str, ToolResult] = {}
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """The output of that name."""
         if call.name in self.results:
             self.executed_calls.append(call.id)
             return self.results[call.name]
@@ -67,7 +66,6 @@ class IntakeRig(AgentRig):
         self.scopes: list[TaskScope] = []
 
     def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """Return the current settings."""
         return (
             self.policy,
             PromptFrame(self.model.info, PROMPTS["system"], self.tools.specs, 5, 20),
@@ -75,21 +73,18 @@ class IntakeRig(AgentRig):
         )
 
     async def begin(self) -> Conversation:
-        """Begin the conversation."""
         conversation = await self.open(self.store)
         await conversation.session.record(SessionStarted("New session"))
         return conversation
 
     async def open(self, store: GatedStore) -> Conversation:
-        """Open the stored conversation, as after a restart."""
-        scope = TaskScope()
         log = await store.events("s")
-        session = Session("s", store, self.clock, scope, log, Transcript(log), self.settings)
-        session.on(Update, self.updates.append)
-        parts = SessionServices(
+        services = SessionServices(
             store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
         )
-        self._conversation = create_conversation(session, scope, parts, self.settings)
+        session = services.create_session("s", log, Transcript(log), self.settings)
+        session.on(Update, self.updates.append)
+        self._conversation = Conversation(session, services)
         await session.close_interrupted(Spending())
         return self._conversation
 
@@ -99,7 +94,6 @@ class IntakeRig(AgentRig):
         self.model.script = replies_in_order(tool_call_reply(*calls, text="I look."))
 
     def set_output(self, name: str, text: str, exit_code: int | None = None, target: str = "") -> bytes:
-        """Set the output of the tool of that name."""
         data = text.encode()
         self.output_tools.results[name] = ToolResult(data, exit_code in (None, 0), exit_code, target or name)
         return data
@@ -156,7 +150,6 @@ def three_large_outputs(choices: str, policy: ContextPolicy = POLICY) -> IntakeR
 
 
 def never_answer() -> ScriptedReply:
-    """An answer that never comes."""
     return [asyncio.Event()]
 
 

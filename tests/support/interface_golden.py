@@ -64,7 +64,6 @@ def assert_matches_golden(name: str, current: InterfaceRows, dependents: str) ->
 
 
 def to_json(value: object) -> str:
-    """Write a value as JSON."""
     return msgspec.json.encode(value, enc_hook=lambda _: NOT_SENT).decode()
 
 
@@ -92,7 +91,6 @@ def fields_of_type(kind: Any) -> Rows:
 
 
 def _describe(info: inspect.Type, path: str, rows: Rows, enclosing: tuple[object, ...]) -> str:
-    """Describe a type in words; add its inner types to the rows."""
 
     def inner(part: inspect.Type, place: str) -> str:
         return _describe(part, path + place, rows, enclosing)
@@ -140,7 +138,6 @@ def _bounds(info: inspect.Type) -> str:
 def _struct(
     info: inspect.StructType | inspect.DataclassType, path: str, rows: Rows, enclosing: tuple[object, ...]
 ) -> str:
-    """Describe a struct; each field is a row."""
     if info.cls in enclosing:
         return "the same again"
     in_order = isinstance(info, inspect.StructType) and info.array_like

@@ -21,7 +21,6 @@ MODEL, WINDOW = "box/small", 32_000
 
 
 def print_update(session_id: str, update: Update) -> None:
-    """Print a line for an update."""
     match update:
         case EventRecorded(recorded=recorded):
             print(session_id, msgspec.json.encode(recorded.event).decode(), flush=True)  # noqa: T201 - it is its voice

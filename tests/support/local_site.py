@@ -39,13 +39,11 @@ def http_response(
     status: str = "200 OK",
     extra_headers: str = "",
 ) -> bytes:
-    """Return a complete response."""
     sizes = f"Content-Length: {len(body)}\r\n{extra_headers}Connection: close\r\n\r\n"
     return f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{sizes}".encode() + body
 
 
 def redirect(location: str) -> bytes:
-    """A redirect."""
     return http_response(b"", status="302 Found", extra_headers=f"Location: {location}\r\n")
 
 
@@ -83,7 +81,6 @@ class LoopbackFetcher:
     addresses: list[str] = field(default_factory=list)
 
     async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
-        """Fetch from the site, whatever the address."""
         self.addresses.append(address)
         head, _, rest = url.partition("://")
         host, _, path = rest.partition("/")

@@ -255,7 +255,6 @@ class Worker:
     calls: int = 0  # so many ids were given
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Answer one request."""
         if is_observation_request(request) or is_summary_request(request):
             return text_reply("- (2) The constants of the modules are set one by one [e5]")
         messages = request["messages"]

@@ -96,7 +96,6 @@ class LoggedRequest:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Its messages."""
         messages: list[dict[str, Any]] = self.received.json["messages"]
         return messages
 
@@ -123,7 +122,6 @@ class LoopRig(ConversationRig):
     request_log_length: int = 0  # how long the log was when the newest chat request was made
 
     async def wait_until_idle_or(self, event: asyncio.Event) -> None:
-        """Wait until nothing runs and nothing waits to run, or until an event is set."""
         idle = asyncio.Event()
         unsubscribe = self.workspace.on(TurnChanged, lambda *_: idle.set())
         try:
@@ -140,7 +138,6 @@ class LoopRig(ConversationRig):
             unsubscribe()
 
     async def wait_for_update(self, kind: type[Update]) -> None:
-        """Wait for the next update of a kind."""
         came = asyncio.Event()
         unsubscribe = self.workspace.on(kind, lambda *_: came.set())
         try:
@@ -263,7 +260,6 @@ class LogLengthRecorder:
         return self._model.info
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Stream from the model."""
         if not request.messages[-1].text.startswith((SUMMARY_OPENING, *OBSERVATION_OPENINGS)):
             self._rig.request_log_length = len(self._rig.conversation.session.log)
         return self._model.stream(request)

@@ -64,7 +64,6 @@ class MemoryFileHistory:
         """Do nothing: all is covered."""
 
     async def begin_call(self, mark: CallMark) -> CapturedChanges | None:
-        """Note that a call begins."""
         outside = await self._scan(mark.session, mark.paths)
         others = {other.title for other, _, _ in self._running.values()}
         for _, _, titles in self._running.values():
@@ -73,7 +72,6 @@ class MemoryFileHistory:
         return outside
 
     async def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
-        """Note that a call ended."""
         if self.error is not None:
             raise self.error
         await self.gate.wait()
@@ -115,18 +113,15 @@ class MemoryFileHistory:
             self._unrecorded.pop(capture_id, None)
 
     async def change_list(self, digest: str) -> ChangeList:
-        """Return a list of changes."""
         return ChangeList.decode(await self.content(digest))
 
     async def content(self, digest: str) -> bytes:
-        """Return a content by its digest, or the beginning of it."""
         found = [key for key in self._contents if key.startswith(digest)]
         if len(found) != 1:
             raise DigestUnknown(verbatim("There is no such content."))
         return self._contents[found[0]]
 
     async def put_content(self, data: bytes) -> str:
-        """Store a content."""
         self._contents[digest_of(data)] = data
         return digest_of(data)
 
@@ -139,7 +134,6 @@ class MemoryFileHistory:
         return {path: self._present(path) for path in paths}
 
     async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
-        """Return the places of the coverage at these paths."""
         if self.error is not None:
             raise self.error
         return tuple(place for place in self.coverage.places if place.path in paths)

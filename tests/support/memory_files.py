@@ -18,12 +18,10 @@ class MemoryFiles:
         self.error: OSError | None = None  # raised by each check
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file."""
         self._writes += 1
         self._files[path] = data, self._writes
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
         del self._files[path]
 
     def read(self, path: str) -> bytes | None:
@@ -32,20 +30,16 @@ class MemoryFiles:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files there are, in order."""
         return tuple(sorted(self._files))
 
     def version(self, path: str) -> FileVersion:
-        """Return a file's version now."""
         data, write = self._files[path]
         return FileVersion(path, len(data), write, write, digest_of(data)[:FINGERPRINT_DIGITS])
 
     async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
-        """Return the versions of these files now, of those that exist."""
         return tuple(self.version(path) for path in paths if path in self._files)
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
-        """Return which of these files changed or are gone."""
         self.check_count += 1
         if self.error is not None:
             raise self.error

@@ -29,7 +29,6 @@ QUESTION = (Message("system", "You help."), Message("user", "What is in this pro
 
 
 async def collect_stream(model: Model, request: ModelRequest) -> list[StreamItem]:
-    """All that a model sends for a request."""
     return [arrival async for arrival in model.stream(request)]
 
 

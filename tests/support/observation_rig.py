@@ -32,7 +32,6 @@ def thinking_turn_script(word_count: int = 600) -> Script:
 
 
 def next_request_text(rig: AgentRig) -> str:
-    """Return all text of the next request."""
     return "\n".join(message.text for message in rig.conversation.window.measure()[0].request.messages)
 
 

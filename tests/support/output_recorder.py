@@ -15,7 +15,6 @@ class OutputRecorder:
         self._has_new_output = asyncio.Event()
 
     def __call__(self, text: str) -> None:
-        """Record a piece."""
         self.chunks.append(text)
         self._has_new_output.set()
 

@@ -19,7 +19,6 @@ def part_files(count: int = 8, lines: int = 120) -> dict[str, str]:
 
 
 def read_part(number: int) -> Call:
-    """Return the call that reads a file."""
     return Call("read_file", f'{{"path": "part{number}.txt"}}', id=f"c{number}")
 
 

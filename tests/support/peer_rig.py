@@ -33,8 +33,6 @@ ModelFactory = Callable[[HttpClient], Model]
 
 
 class RecordingModel:
-    """A model that records its requests and answers."""
-
     def __init__(self, model: Model) -> None:
         self.info = model.info
         self._model = model
@@ -45,7 +43,6 @@ class RecordingModel:
         self.request_count = 0
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Stream from the model."""
         self.request_count += 1
         if self.is_recording:
             self.requests.append(request)
@@ -71,7 +68,6 @@ class PeerRig(ConversationRig):
     updates: list[Update] = field(default_factory=list)
 
     async def run_turn(self, text: str) -> TurnEnded:
-        """Run one turn, and its background work, to their end."""
         ended = await self.conversation.run(text)
         await self.conversation.wait_for_background_work()
         return ended
@@ -137,5 +133,4 @@ def token_counter() -> TiktokenCounter:
 
 
 def small_model_info(name: str, window: int = 32_000) -> ModelInfo:
-    """A model with a small window."""
     return ModelInfo("peer", name, window, min(1_000, window // 8))

@@ -15,7 +15,6 @@ class CallingModel:
         self.calls = 0
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Call, or end."""
         messages = request["messages"]
         newest = max(n for n, message in enumerate(messages) if message["role"] == "user")
         done = sum(message["role"] == "tool" for message in messages[newest:])

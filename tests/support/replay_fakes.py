@@ -123,7 +123,6 @@ class FoldingReplay(MarkerReplay):
 
 
 def user_message(text: str) -> dict[str, Any]:
-    """Return a user message."""
     return {"role": "user", "content": text}
 
 
@@ -144,5 +143,4 @@ def tool_message(call_id: str, content: str, name: str = "read") -> dict[str, An
 
 
 def file_read_step(call_id: str, path: str, content: str) -> list[dict[str, Any]]:
-    """A step that reads a file."""
     return [tool_call_message((call_id, "read", f'{{"path": "{path}"}}')), tool_message(call_id, content)]

@@ -69,7 +69,6 @@ FOLDING = msgspec.structs.replace(
 
 
 def tool_output(name: str, lines: int = 3) -> str:
-    """Return a tool's output."""
     return "".join(f"{name}, line {number} of the output\n" for number in range(1, lines + 1))
 
 
@@ -208,7 +207,6 @@ def stored_event(recorded: RecordedEvent) -> dict[str, Any]:
 
 
 def file_text(document: dict[str, Any]) -> str:
-    """Return the text of a file: an event, a message or a request a line."""
     parts = []
     for name, part in document.items():
         if name in ("log", "messages"):

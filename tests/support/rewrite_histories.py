@@ -63,7 +63,6 @@ def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> Seq
 
 
 def fold(simulator: SessionSimulator, seq_range: SeqRange, kind: FoldKind = "fold") -> int:
-    """Record the fold of a stretch; its seq."""
     after, upto = seq_range
     text, entries = build_index_entry(simulator.transcript, after, upto)
     index, items = simulator.store_content(text), simulator.transcript.messages.between(after, upto)
@@ -101,7 +100,6 @@ def observe(simulator: SessionSimulator, seq_range: SeqRange, replaces: tuple[in
 
 
 def place_observations(simulator: SessionSimulator, observations_seq: int) -> int:
-    """Put prepared observations in place; the seq of that."""
     simulator.record(ObservationsPlaced(observations_seq, PlacementReason.THRESHOLD, 340))
     return simulator.transcript.last_seq
 
@@ -125,7 +123,6 @@ def write_large_file(simulator: SessionSimulator, text: str = "line of a file\n"
 
 
 def output_seqs(simulator: SessionSimulator) -> list[int]:
-    """The seqs of all outputs that have a content."""
     items = simulator.transcript.messages.items
     return [item.seq for item in items if isinstance(item.event, ToolAnswered) and item.event.digest]
 
@@ -145,7 +142,6 @@ class _Rewriter:
         self.simulator, self._draw = simulator, draw
 
     def act(self, action: str) -> None:
-        """One action."""
         getattr(self, action)()
 
     def fold(self) -> None:
@@ -154,7 +150,6 @@ class _Rewriter:
             fold(self.simulator, stretch, self._draw(st.sampled_from(("fold", "condense", "truncate"))))
 
     def observe(self) -> None:
-        """Observations are prepared."""
         if stretch := self._draw_range():
             observe(self.simulator, stretch)
 
@@ -164,7 +159,6 @@ class _Rewriter:
             place_observations(self.simulator, waiting[-1])
 
     def pin(self) -> None:
-        """Pin an output, or remove a pin."""
         if target := self._draw_output():
             pinned = target in self.simulator.transcript.rewrites.pinned
             self.simulator.record(Unpinned(target) if pinned else Pinned(target))
@@ -194,13 +188,11 @@ class _Rewriter:
         self.simulator.record(ObservationsFailed("No observations were made.", "The model said nothing."))
 
     def undo(self) -> None:
-        """Any rewrite is undone."""
         transcript = self.simulator.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
             self.simulator.record(Undone(undoable[self._draw_number() % len(undoable)]))
 
     def redo(self) -> None:
-        """Redo any undone rewrite."""
         if gone := sorted(self.simulator.transcript.rewrites.undone):
             self.simulator.record(Redone(gone[self._draw_number() % len(gone)]))
 

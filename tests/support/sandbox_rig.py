@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.tools import AllowedCall, ApprovalRequest, ToolResult
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
@@ -17,12 +17,13 @@ from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
 from tests.support.tool_rig import make_call, make_tools
 
+HOME = Path.home()  # the user's: a test has another one
 SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 
 
 def outside_tmp() -> Path:
     """A folder that can be written and does not lie in `/tmp`, as a home may that was made for one run."""
-    for folder in (Path.home(), Path(__file__).parents[3], Path("/opt"), Path("/srv")):
+    for folder in (HOME, Path(__file__).parents[3], Path("/opt"), Path("/srv")):
         real = Path(os.path.realpath(folder))
         if not real.is_relative_to("/tmp") and os.access(real, os.W_OK):
             return real
@@ -50,17 +51,14 @@ class SandboxRig:
         )
 
     async def run(self, command: str, **more: object) -> ToolResult:
-        """Run a command."""
         return await self.box.run(make_call("run_command", command=command, **more))
 
     async def asks(self, command: str, **more: object) -> ApprovalRequest:
-        """Return the request for a command."""
         request = await self.box.approval(make_call("run_command", command=command, **more))
         assert isinstance(request, ApprovalRequest)
         return request
 
     async def read(self, command: str, **more: object) -> ToolResult:
-        """Run a command as one that only reads."""
         call = make_call("run_command", command=command, **more)
         return await self.box.run(AllowedCall(call.id, call.name, call.arguments, is_reading=True))
 
@@ -70,7 +68,6 @@ class SandboxRig:
 
 
 def write_file(home: Path, name: str, text: str) -> Path:
-    """Write a file of a home, with its folders."""
     path = home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

@@ -79,7 +79,6 @@ class ScriptedModel:
         return self.requests, self.script
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Play the script for this request."""
         request_index, script = self._route(request)
         request_index.append(msgspec.structs.replace(request, report_state=None))
         try:
@@ -111,7 +110,6 @@ class WordCounter:
     """Counts words, and at least one token for every twelve characters, without a thread."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of words of each text."""
         await asyncio.sleep(0)
         return [max(len(text.split()), len(text) // 12) for text in texts]
 
@@ -151,7 +149,6 @@ def thinking_script(steps: int, word_count: int = 600) -> Script:
 
 
 def tool_result_texts(request: ModelRequest) -> list[str]:
-    """The texts of the tools' answers in a request, in order."""
     return [message.text for message in request.messages if message.role == "tool"]
 
 

@@ -15,7 +15,6 @@ from tests.support.session_simulator import SessionSimulator, count_tokens
 
 
 def add_image(simulator: SessionSimulator, width: int, height: int) -> Image:
-    """Store a new image."""
     number = len(simulator.contents)
     data = minimal_png(width, height, number)
     image = identify_image(data, digest_of(data), f"shot {number}.png")

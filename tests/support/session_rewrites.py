@@ -85,7 +85,6 @@ def prepare_observations(simulator: SessionSimulator) -> int:
 
 
 def build_observations(simulator: SessionSimulator, event_range: EventRange) -> ObservationsMade:
-    """Build the observations of a range as a terse observer would."""
     transcript = simulator.transcript
     items = transcript.window.without_excluded(
         transcript.messages.between(event_range.after, event_range.upto)
@@ -157,7 +156,6 @@ def sweep_images(simulator: SessionSimulator, newest: bool) -> None:
 
 
 def cached_outputs(simulator: SessionSimulator) -> list[LogItem]:
-    """The outputs that are cached, in order."""
     return [
         item
         for item in simulator.transcript.messages.items

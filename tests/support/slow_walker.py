@@ -12,7 +12,6 @@ States = dict[str, FileState]
 
 
 def walk(root: Path) -> States:
-    """Return the state of every path in a folder."""
     states: States = {}
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):

@@ -43,7 +43,6 @@ class DelegatingTools(ScriptedTools):
         self.model: Model | None = None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Delegate, or run a scripted tool."""
         if call.name != "delegate":
             return await super().run(call, on_output)
         assert self.conversation is not None
@@ -71,12 +70,10 @@ class SubagentRig(AgentRig):
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
     def next_play(self, request: ModelRequest) -> ScriptedReply:
-        """Return the next reply for the agent of this request."""
         script = self.scripts.get(first_user_text(request))
         return script(request) if script is not None else text_reply("Done.")
 
     async def begin(self) -> Conversation:
-        """Begin the parent's conversation."""
         self.delegating_tools.conversation = await super().begin()
         return self.delegating_tools.conversation
 
@@ -91,12 +88,10 @@ class SubagentRig(AgentRig):
         ]
 
     async def subagent_sessions(self) -> list[str]:
-        """The subagents' sessions by title."""
         listed = await self.workspace.sessions(self.conversation.session.id)
         return [session.id for session in sorted(listed, key=lambda session: session.title)]
 
     async def stored_log(self, session_id: str) -> list[RecordedEvent]:
-        """A session's log as the store has it."""
         return await self.store.events(session_id)
 
     async def assert_consistent(self) -> None:
@@ -124,12 +119,10 @@ class DelegateToolRig(SubagentRig):
 
 
 def first_user_text(request: ModelRequest) -> str:
-    """Return the first user message of a request."""
     return next(message.text for message in request.messages if message.role == "user")
 
 
 def requests_text(requests: list[ModelRequest]) -> str:
-    """Return the full text of requests."""
     return msgspec.json.encode(requests).decode()
 
 
@@ -146,7 +139,6 @@ def delegate_script(*tasks: str) -> Script:
 
 
 def waiting_script(text: str) -> Script:
-    """Return a subagent's script that waits for the gate, writes text and recalls some of it."""
     return replies_in_order(
         tool_call_reply(("wait", {"text": text}), id_prefix=f"{text}-"), text_reply(f"{text} found")
     )

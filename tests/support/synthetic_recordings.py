@@ -34,7 +34,6 @@ def make_session(seed: int, steps: int) -> list[dict[str, Any]]:
 
 
 def write_recordings(folder: Path, sessions: Sequence[Sequence[dict[str, Any]]]) -> list[Path]:
-    """Recordings of these sessions, packed, in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"session-{number:02}.jsonl.gz" for number in range(len(sessions))]
     for path, messages in zip(paths, sessions, strict=True):

@@ -46,11 +46,9 @@ class MemoryCache:
         return digest
 
     async def get(self, digest: str) -> bytes:
-        """The bytes of a digest."""
         return self._lookup(digest)[0]
 
     async def entry(self, digest: str) -> CacheEntry:
-        """Return the entry of a content."""
         return self._lookup(digest)[1]
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
@@ -95,7 +93,6 @@ class MemoryCache:
         return []
 
     async def totals(self) -> StoreTotals:
-        """Return the total sizes."""
         size = sum(entry.size for _, entry in self._contents.values())
         return StoreTotals(len(self._contents), size, size, 0)
 
@@ -117,5 +114,4 @@ def make_tools(root: Path, cache: ContentReader | None = None, **options: Any) -
 
 
 def make_call(name: str, **arguments: Any) -> ToolCall:
-    """A tool call as a model writes it."""
     return ToolCall(f"call-{name}", name, json.dumps(arguments))

@@ -31,7 +31,6 @@ def sampled_requests(
 
 
 def with_verbatim_messages(request: ModelRequest, dialect: DialectName, info: ModelInfo) -> ModelRequest:
-    """The request with verbatim messages: of this model, of another dialect, of another model, and none."""
     messages = []
     number = 0
     for message in request.messages:

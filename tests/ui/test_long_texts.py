@@ -17,7 +17,6 @@ from helix_desktop.ui.cache.table import PAD, CacheTable
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
 from tests.support.pseudo_languages import pseudo_language
@@ -42,7 +41,6 @@ _GROUPS = (
 
 @pytest.fixture
 def _styled(qapp: QApplication) -> Iterator[None]:
-    """Fonts and style sheet as the application has them."""
     before = qapp.font()
     stylesheet.apply(qapp, LIGHT)
     yield
@@ -61,7 +59,6 @@ def _close_later(qtbot: QtBot, widget: QWidget) -> None:
 async def _problems(screen: Screen) -> list[str]:
     """Return what does not fit, at each of a screen's sizes."""
     found = []
-    retint(screen.widget, LIGHT)  # which brings the icons
     screen.widget.setUpdatesEnabled(False)  # sizes are looked at, not pictures
     for size in screen.sizes:
         screen.widget.show()

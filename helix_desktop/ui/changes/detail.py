@@ -51,7 +51,7 @@ from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.direction import dotted
@@ -107,7 +107,6 @@ class ChangeDetail(Themed, QWidget):
         view.set_side_by_side(self._is_side_by_side)
         view.side_by_side_changed.connect(lambda on: self._save(_COLUMNS, b"two" if on else b"one"))
         self.body.addWidget(view)
-        retint(view, self._theme)
         self.diff_built.emit(view.text)
         return view
 

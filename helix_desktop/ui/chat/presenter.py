@@ -529,10 +529,10 @@ class ChatPresenter:
             self._show_ask(ask)
         self._show_missed_questions()
         self._on_side_question(conversation.side_questions.progress)
-        if conversation.partial:
-            self._arriving.add_text(conversation.partial, self._model_name())
-        if conversation.retry_state:
-            self._arriving.show_retry(conversation.retry_state, self._show_waiting)
+        if conversation.response.text:
+            self._arriving.add_text(conversation.response.text, self._model_name())
+        if conversation.response.retry_state:
+            self._arriving.show_retry(conversation.response.retry_state, self._show_waiting)
         else:
             self._show_waiting()
 
@@ -626,7 +626,7 @@ class ChatPresenter:
         if self._is_past:
             return
         conversation = self._session.conversation
-        since_ms, retry = conversation.waiting_since_ms, conversation.retry_state
+        since_ms, retry = conversation.response.waiting_since_ms, conversation.response.retry_state
         if since_ms and (retry is None or not retry.wait_s):  # until the countdown ends nothing is asked
             self._arriving.show_waiting(since_ms, self._model_name())
 

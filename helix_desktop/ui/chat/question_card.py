@@ -31,7 +31,7 @@ from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.themed import retint, set_style_sheet
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.boxes import (
     Box,
     Column,
@@ -195,7 +195,6 @@ class QuestionFrame(QWidget):
         self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
         self._asker.setVisible(bool(asker))
         set_style_sheet(self, _style(style))
-        retint(self, style.theme)
 
     def event(self, event: QEvent) -> bool:
         """Ask for another height where the parts need one: fields learn theirs when they are first shown."""

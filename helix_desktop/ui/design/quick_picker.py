@@ -27,8 +27,7 @@ from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -63,7 +62,6 @@ class LineDelegate(QStyledItemDelegate):
         """`line_px` is the height of a line at 100 %."""
         super().__init__(view)
         self.view, self.line_px = view, line_px
-        self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
@@ -80,10 +78,10 @@ class LineDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
         mirror(painter, box)
-        is_selected = option.state & QStyle.StateFlag.State_Selected
+        theme, is_selected = current_theme(), option.state & QStyle.StateFlag.State_Selected
         if is_selected or option.state & QStyle.StateFlag.State_MouseOver:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self.theme.selection if is_selected else self.theme.hover))
+            painter.setBrush(QColor(theme.selection if is_selected else theme.hover))
             painter.drawRoundedRect(box, 9, 9)
         if index.data(_HEADING_ROLE):
             self.paint_heading(painter, box, index)
@@ -95,7 +93,7 @@ class LineDelegate(QStyledItemDelegate):
         self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
-        painter.setPen(QColor(self.theme.muted))
+        painter.setPen(QColor(current_theme().muted))
         draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
@@ -146,7 +144,7 @@ def cast_shadow(popup: QWidget, blur: int, below: int, opacity: int) -> None:
     popup.setGraphicsEffect(shadow)
 
 
-class QuickPicker(Themed, QFrame):
+class QuickPicker(QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
     wide_px = 560
@@ -206,10 +204,6 @@ class QuickPicker(Themed, QFrame):
     def set_delegate(self, delegate: LineDelegate) -> None:
         self._delegate = delegate
         self.list_view.setItemDelegate(delegate)
-
-    def tint(self, theme: Theme) -> None:
-        self._delegate.theme = theme
-        self.list_view.viewport().update()
 
     @property
     def empty_text(self) -> str:

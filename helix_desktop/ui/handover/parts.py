@@ -21,7 +21,7 @@ from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.handover.comparison import Comparison
 from helix_desktop.ui.handover.fields import RangeBox, VersionList
 from helix_desktop.ui.kit.notices import error_level
@@ -38,7 +38,7 @@ _COMPARISON_PX, _COMPARISON_SHARE = 308, 0.32
 _PAUSE_MS = 250  # without a key before what was typed is checked
 
 
-class WindowParts(Themed, SizedDialog):
+class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -137,7 +137,6 @@ class WindowParts(Themed, SizedDialog):
         clear_layout(layout)
         for part in parts:
             layout.addWidget(part)
-            retint(part, self._theme)
             part.show()  # at once, so that it can take the keyboard
 
     def show_error(self, error: HelixError) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from PySide6.QtCore import Qt
@@ -102,8 +102,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
 
-StartSession: TypeAlias = Callable[[HandoverMade], Coroutine[Any, Any, None]]
-"""Starts a session with a handover and shows it."""
 Place: TypeAlias = Literal["text", "changes"]
 
 _SENT_CHARS = 60_000  # of what the model gets that are shown
@@ -131,11 +129,9 @@ class AddRule(Intent, frozen=True):  # that the text does not say
 class HandoverWindow(WindowParts):
     """While it runs, the handovers of one conversation. What was typed stays for another look."""
 
-    def __init__(
-        self, parent: QWidget, conversation: Conversation, actions: AsyncActions, start_session: StartSession
-    ) -> None:
+    def __init__(self, parent: QWidget, conversation: Conversation, actions: AsyncActions) -> None:
         super().__init__(parent)
-        self._conversation, self._actions, self._start_session = conversation, actions, start_session
+        self._conversation, self._actions = conversation, actions
         self._intents = IntentHandlers()
         self._intents.async_actions = AsyncActions(
             actions.scope,
@@ -699,7 +695,7 @@ class HandoverWindow(WindowParts):
         try:
             if draft.scope.is_whole:
                 edited = await writer.apply_edits(draft.draft, text)
-                self._actions.start(self._start_session(edited), "new session")
+                perform(self.parent(), ContinueSession(0, edited))
             else:
                 await writer.commit(draft.draft, text)
         except HelixError:

@@ -31,7 +31,6 @@ class Timing(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_seconds(cls, seconds: Sequence[float]) -> Timing:
-        """Return the timing of measured times in seconds; zeros for none."""
         times = seconds or [0.0]
         return cls(percentile(times, 0.5) * 1e3, percentile(times, 0.95) * 1e3, sum(times) / len(times) * 1e3)
 

@@ -153,7 +153,6 @@ class HandleContext(NamedTuple):
 
 
 def handle_contexts(request: Sequence[Message]) -> list[HandleContext]:
-    """Return the handles in a request, the newest first."""
     arguments = {call.id: argument_text(call.arguments) for message in request for call in message.calls}
     contexts: list[HandleContext] = []
     for message in request:
@@ -187,7 +186,6 @@ class LookupCounter:
         self.tokens: list[int] = []  # of each answer that had the identifier
 
     def look_up(self, name: str, request: Sequence[Message]) -> None:
-        """Look up an identifier that is not in the request."""
         handle = best_handle(name, handle_contexts(request))
         if handle:
             answer = self._call(name, RECALL_TOOL, {"hash": handle, "pattern": re.escape(name)})
@@ -219,7 +217,6 @@ def median_tokens(tokens: Sequence[int]) -> float:
 
 
 def _without_question(answer: str, questions: Iterable[str]) -> str:
-    """Return an answer without what its first line quotes of the question."""
     first, line_end, rest = answer.partition("\n")
     for question in questions:
         for quoted in (repr(question), f'"{question}"', f"“{question}”", f"`{question}`"):
@@ -264,7 +261,6 @@ class RecallModel:
     def steps_before(
         self, answer: Message, request: Sequence[Message], originals: OriginalOutputs
     ) -> list[RecallStep]:
-        """Return the recalls to insert between a request and the recorded answer to it."""
         self._model_calls += 1
         missing = self._missing_outputs(request, originals)
         call_ids = [*self._rereads(answer), *self._random_recalls(answer, missing)]
@@ -307,7 +303,6 @@ class RecallModel:
         request: Sequence[Message],
         originals: OriginalOutputs,
     ) -> list[RecallStep]:
-        """Return the steps that recall some outputs (with the call of each)."""
         paths: dict[bytes, tuple[str, ...]] = {}
         for path, content in follow_handles(request, originals, self._replay.recall):
             if content in outputs:
@@ -360,7 +355,6 @@ def _pattern(answer: Message, content: bytes, own_arguments: Sequence[bytes]) ->
 
 
 def _read_path(call: ToolCall) -> str:
-    """Return the path that a call reads; empty if it reads none."""
     if not call.name.lower().startswith(_READ_TOOLS):
         return ""
     args = parse_arguments(call.arguments)

@@ -19,8 +19,6 @@ SESSIONS = [make_session(seed, steps) for seed, steps in enumerate((3, 12, 5))]
 
 
 class KillsProcess:
-    """Kills the process that is to make a replay, as soon as it gets there."""
-
     def __reduce__(self) -> tuple[Callable[[int], object], tuple[int]]:
         return os._exit, (9,)
 

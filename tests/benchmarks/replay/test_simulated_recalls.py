@@ -138,8 +138,6 @@ def test_nothing_is_recalled_where_everything_is_sent(tmp_path: Path) -> None:
 
 def test_a_page_still_in_the_window_is_not_recalled_again(tmp_path: Path) -> None:
     class FirstOutputMarked(MarkerReplay):
-        """Markers for the first output alone."""
-
         def request(self) -> list[dict[str, Any]]:
             return [
                 message | {"content": self.marker(message["content"])}

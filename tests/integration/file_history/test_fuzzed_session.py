@@ -133,7 +133,6 @@ async def check_merges(rig: HistoryRig, turn: list[CapturedChanges]) -> list[Cap
 
 
 def lines_of(entry: Entry | None) -> set[bytes]:
-    """Return the lines of a file, none of anything else."""
     return set(entry.data.splitlines()) if isinstance(entry, File) else set()
 
 

@@ -28,7 +28,6 @@ _MANY = 1_000  # files: each of them is synced several times
 
 
 def ways() -> Iterator[object]:
-    """Yield each kind of change, by each way to make it."""
     for case in (*FILE_CASES, *TREE_CASES, *UNCOVERED_CASES):
         if case.command:
             command = (("run_command", {"command": case.command}),)
@@ -176,5 +175,4 @@ async def check_hunks(
 
 
 def joined(captures: list[CapturedChanges]) -> list[FileChange]:
-    """Return what several captures changed together."""
     return join_changes(captured.list.changes for captured in captures)

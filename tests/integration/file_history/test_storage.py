@@ -30,7 +30,6 @@ def storage_of(folder: Path) -> FileHistoryStorage:
 
 
 async def change_sources(rig: HistoryRig) -> tuple[list[CapturedChanges], set[bytes], int]:
-    """Change real source files in rounds; return the captures, all distinct contents, and bytes changed."""
     contents = {entry.data for entry in rig.walk().values() if isinstance(entry, File)}
     captures, changed = [], 0
     for number in range(1, _ROUNDS + 1):

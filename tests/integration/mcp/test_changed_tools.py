@@ -37,7 +37,6 @@ async def restart_reworded(rig: McpRig) -> None:
 
 
 async def open_request(agent: AgentRig, description: str) -> ApprovalRequest:
-    """Return the open approval request, once it has this description."""
 
     def requests() -> list[ApprovalRequest]:
         return [ask for ask in agent.conversation.asks if isinstance(ask, ApprovalRequest)]

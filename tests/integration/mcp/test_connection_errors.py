@@ -23,7 +23,6 @@ NO_SESSION = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message
 
 @pytest.fixture
 async def server() -> AsyncIterator[RawHttpServer]:
-    """A server at a URL."""
     server = RawHttpServer()
     await server.start()
     yield server

@@ -75,13 +75,11 @@ class App:
         return (await self.status()).state
 
     async def status(self) -> McpServerStatus:
-        """Return the server's status."""
         (status,) = await self.services.mcp_servers.statuses(self.id)
         return status
 
     @property
     def config(self) -> McpServerConfig:
-        """The server as the record has it."""
         (config,) = self.services.mcp_servers.configs(self.id)
         return config
 
@@ -90,7 +88,6 @@ class App:
         await self.services.mcp_servers.consent(self.id, "box", self.config.fingerprint)
 
     async def agent_does(self, tool: str, **arguments: str) -> None:
-        """Have the agent call a tool."""
         workspace = self.services.open_workspaces[self.id]
         conversation = await workspace.create_session()
         await conversation.run(f"{tool} {json.dumps(arguments)}")

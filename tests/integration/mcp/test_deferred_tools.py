@@ -32,7 +32,6 @@ MANY, RAW_TOOLS = "many=50", 6  # it has six others
 
 
 def via_call_tool(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
-    """Return the call of a tool as the model writes it."""
     return CALL_TOOL, {"name": name, "arguments": arguments}
 
 

@@ -83,7 +83,6 @@ async def server() -> AsyncIterator[GuardedServer]:
 
 @asynccontextmanager
 async def run_app(folder: Path, server: GuardedServer, keychain: MemoryKeychain | None) -> AsyncIterator[App]:
-    """Run the app on the same data folder and keychain as before."""
     data = DataDir(folder / "data")
     data.ensure()
     services = AppServices(data, dict(os.environ), FixedApprover("once"))

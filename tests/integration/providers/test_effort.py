@@ -30,7 +30,6 @@ REFUSALS = {
 
 
 def asking(effort: SentEffort) -> ModelRequest:
-    """Return the question with this effort."""
     return msgspec.structs.replace(QUESTION, effort=effort)
 
 

@@ -23,7 +23,6 @@ from tests.support.model_servers.local_servers import (
 
 
 async def server_of(http: HttpClient, routes: Routes) -> LocalServer:
-    """The server of these routes, identified."""
     async with run_server(routes) as server:
         identified = await identify(http, server.root_url)
         assert identified is not None

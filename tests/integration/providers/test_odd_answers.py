@@ -42,17 +42,14 @@ def stream(*chunks: Chunk, separator: str = "\n\n", named: bool = False, done: s
 
 
 def chat(delta: Chunk | None = None, finish: str | None = None, **others: Any) -> Chunk:
-    """Return a chunk of Chat Completions."""
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **others}
 
 
 def chat_calls(*calls: Chunk) -> Chunk:
-    """Return a chunk with these deltas of calls."""
     return chat({"tool_calls": list(calls)})
 
 
 def call(index: Any, name: str = "", arguments: Any = "") -> Chunk:
-    """Return the delta of a call."""
     ids = {"id": f"id-{name}"} if name else {}
     return {"index": index, **ids, "function": {**({"name": name} if name else {}), "arguments": arguments}}
 
@@ -75,7 +72,6 @@ def block(index: Any, **content: Any) -> Chunk:
 
 
 def delta(index: Any, kind: str, field: str, part: Any) -> Chunk:
-    """Return a delta of Messages."""
     return {"type": "content_block_delta", "index": index, "delta": {"type": kind, field: part}}
 
 
@@ -85,7 +81,6 @@ def said(text: str) -> tuple[Chunk, ...]:
 
 
 def event(kind: str, **fields: Any) -> Chunk:
-    """Return an event of Responses."""
     return {"type": f"response.{kind}", **fields}
 
 
@@ -202,7 +197,6 @@ class RepliesHttp(CannedHttp):
         self._replies = iter(replies)
 
     def next_reply(self) -> list[bytes]:
-        """Return the next one."""
         return [next(self._replies)]
 
 

@@ -68,7 +68,6 @@ def model(server: ChatServer, http: HttpClient, name: str = "gpt-x") -> Streamed
 
 
 def after(answer: ModelResponse) -> ModelRequest:
-    """The request that follows an answer with calls."""
     reply = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (
         Message("tool", f"{n}", call_id=call.id, name=call.name) for n, call in enumerate(answer.calls)

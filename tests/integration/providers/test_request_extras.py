@@ -30,7 +30,6 @@ EXTRAS = RequestExtras(
 async def ask(
     server: ChatServer, dialect: DialectCase, http: HttpClient, extras: RequestExtras, secret: str = SECRET
 ) -> None:
-    """Ask a model whose requests have these extras."""
     secrets = dict.fromkeys(extras.secret_headers, secret)
     endpoint = Endpoint(
         *("local", server.base_url, "the-key", http, dialect.name),

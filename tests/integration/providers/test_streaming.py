@@ -84,7 +84,6 @@ class Rig:
         return ChatServer(replies_in_order(*replies), wire_format=self.dialect.wire_format)
 
     def model(self, server: ChatServer, *, stall_s: float = 60.0) -> StreamedModel:
-        """A model behind it."""
         return self.dialect.model(server, self.http, self.sleeps.retry_policy, INFO, key=KEY, stall_s=stall_s)
 
     async def failure_of(self, *replies: Reply) -> ModelError:
@@ -366,8 +365,6 @@ class TestNonsense:
 
 
 class _LoopRounds:
-    """Counts the rounds of the event loop."""
-
     def __init__(self) -> None:
         self.count, self._is_running = 0, True
         asyncio.get_running_loop().call_soon(self._tick)
@@ -390,7 +387,6 @@ class _EndlessSleeps(SleepRecorder):
         self.begun = asyncio.Event()
 
     async def pause(self, seconds: float, skip: asyncio.Event) -> None:
-        """Sleep for ever."""
         self.begun.set()
         await asyncio.Event().wait()
 

@@ -117,7 +117,6 @@ async def state(store: LevelDbStore, sessions: list[str] = SESSIONS) -> dict[str
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 

@@ -33,7 +33,6 @@ SECRET = "Zk7qPw29xLm4Rt8v"
 
 
 def conversation_with_checkpoints(*sentences: str) -> SessionSimulator:
-    """A short conversation, and a checkpoint for each sentence."""
     simulator = conversation_with(3)
     for sentence in sentences:
         session_rewrites.write_checkpoint(simulator, sentence)
@@ -49,7 +48,6 @@ async def store_with(folder: Path, simulator: SessionSimulator) -> LevelDbStore:
 
 
 async def seqs_found(store: LevelDbStore | RemoteStore, words: str) -> list[int]:
-    """Return the events of the handovers and checkpoints with these words."""
     return [hit.seq for hit in await store.search_handovers(words)]
 
 

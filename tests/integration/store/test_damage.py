@@ -251,7 +251,6 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
 
 
 def quarantined_lines(report: RepairReport) -> list[RecordedEvent]:
-    """Return the quarantined events."""
     (path,) = Path(report.aside).glob("*.jsonl")
     return [msgspec.json.decode(line, type=RecordedEvent) for line in path.read_bytes().splitlines()]
 

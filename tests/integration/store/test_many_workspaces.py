@@ -27,7 +27,6 @@ COUNT = 20
 
 
 def open_files(folder: Path) -> list[str]:
-    """Return the files under a folder that this process has open."""
     here = Path("/proc/self/fd")
     targets = [os.readlink(path) for path in here.iterdir() if path.exists()] if here.exists() else []
     return [target for target in targets if target.startswith(str(folder))]

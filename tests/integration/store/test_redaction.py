@@ -249,7 +249,6 @@ async def test_an_unreadable_description_is_reported(tmp_path: Path) -> None:
 
 
 async def _stored(folder: Path, content: Content) -> None:
-    """A closed store with one content."""
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     await store.commit(Commit("s", contents=[content]))
     await store.close()

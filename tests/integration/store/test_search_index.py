@@ -40,7 +40,6 @@ PAGE = 4096  # bytes of the index file that are damaged at once
 
 
 async def answers(store: LevelDbStore) -> list[list[str]]:
-    """Return a store's search results in every way in which its index answers."""
     listed = [
         [entry.digest for entry in await collect_entries(store, 50, order, entry_filter)]
         for order in (EntrySort("size"), EntrySort("tool", True), EntrySort("recalls"))

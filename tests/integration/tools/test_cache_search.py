@@ -73,14 +73,12 @@ def handle(data: bytes) -> str:
 
 
 async def search(store: ContentReader, query: str, bounds: SearchLimits = WIDE, **more: object) -> str:
-    """The answer to a query."""
     tool = SearchCachedContent(store, estimate_tokens, bounds)
     arguments = msgspec.convert({"query": query, **more}, SearchCacheArguments)
     return (await tool.run("c", arguments)).content.decode()
 
 
 def hits(text: str) -> list[str]:
-    """The digests of the hits."""
     return [digest for digest, _ in HIT.findall(text)]
 
 
@@ -329,7 +327,6 @@ class WatchedStore(MemoryStore):
         self.reads = 0
 
     async def get(self, digest: str) -> bytes:
-        """The watched bytes."""
         self.reads += 1
         return WatchedBytes(b"level\n" * 1_000_000)
 

@@ -99,7 +99,6 @@ class Recorder:
         self.commands: list[RecordedCommand] = []
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call."""
         result = await self._tools.run(call, on_output)
         if call.name != "run_command":
             return result

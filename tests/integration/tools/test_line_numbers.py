@@ -119,7 +119,6 @@ PRINTED = "seq 1 3000 | sed 's/^/row /'"
 
 
 async def run_printing(root: Path, command: str = PRINTED) -> ToolResult:
-    """Run a command that prints numbered rows."""
     return await make_tools(root).run(make_call("run_command", command=command))
 
 

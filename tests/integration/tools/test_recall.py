@@ -23,7 +23,6 @@ LOG = "".join(
 
 @pytest.fixture
 def cache() -> MemoryCache:
-    """A cache to fill."""
     return MemoryCache()
 
 

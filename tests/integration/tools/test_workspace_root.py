@@ -23,7 +23,6 @@ DRIVES = (Path("/dev/shm"), Path(tempfile.gettempdir()))  # the tests lie in one
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A workspace with one file."""
     root = tmp_path / "work"
     root.mkdir()
     (root / "a.py").write_text("one\n")

@@ -68,7 +68,6 @@ class Assistant:
     prompts: list[str] = field(default_factory=list)  # of handovers
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Answer one request."""
         messages = request["messages"]
         if is_intake_request(request):
             return text_reply("1: preview")
@@ -121,7 +120,6 @@ async def run_turns(rig: LoopRig, turns: int) -> None:
 
 
 def handovers(log: list[RecordedEvent]) -> Iterator[tuple[RecordedEvent, HandoverMade]]:
-    """Yield the handovers of a log, each with its place there."""
     return ((recorded, recorded.event) for recorded in log if isinstance(recorded.event, HandoverMade))
 
 

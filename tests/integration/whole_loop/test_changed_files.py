@@ -23,12 +23,10 @@ async def ask(rig: LoopRig, *calls: tuple[str, dict[str, Any]]) -> list[FilesCha
 
 
 def read(path: str, **lines: int) -> tuple[str, dict[str, Any]]:
-    """Return a call that reads a file, or lines of it."""
     return "read_file", {"path": path, **lines}
 
 
 def run(command: str) -> tuple[str, dict[str, Any]]:
-    """Return a call that runs a command."""
     return "run_command", {"command": command}
 
 

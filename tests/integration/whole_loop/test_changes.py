@@ -49,7 +49,6 @@ def by_turn(changes: SessionChanges) -> list[tuple[int, str, str, dict[str, str]
 
 
 async def plan_turn(rig: LoopRig, turn: int) -> RevertPlan:
-    """Plan to take back a turn."""
     session_id = rig.conversation.session.id
     rows = (await rig.workspace.changes.of_session(session_id)).captures
     selection = RevertSelection(tuple(row.capture_id for row in rows if row.turn == turn), scope="turn")

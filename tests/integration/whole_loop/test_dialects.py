@@ -57,15 +57,12 @@ class Worker:
 
 
 class DialectConversation:
-    """A conversation in any dialect; each has its own server."""
-
     def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: HttpClient) -> None:
         self._rig, self._stack, self._http = rig, stack, http
         self.servers: dict[str, ChatServer] = {}
         self.bound = SignedThinkingScript(Worker(STEPS))
 
     async def use(self, dialect: DialectCase, steps: int = STEPS) -> None:
-        """Go on in this dialect."""
         if dialect.name not in self.servers:
             self.bound = SignedThinkingScript(Worker(steps)) if dialect.name == "anthropic" else self.bound
             script = self.bound if dialect.name == "anthropic" else Worker(steps)
@@ -77,7 +74,6 @@ class DialectConversation:
         await self._rig.workspace.set_models(model)
 
     def problems(self) -> list[str]:
-        """Return the problems of any request."""
         return [
             problem
             for name, server in self.servers.items()

@@ -157,7 +157,6 @@ def is_rule_in(messages: Sequence[dict[str, Any]]) -> bool:
 
 
 def looked_up(rig: LoopRig) -> Counter[tuple[str, str]]:
-    """Return the calls for each fact that a step had to look up."""
     found = (LOOKING.match(response.text) for response in rig.events(AssistantSpoke))
     return Counter((match[1], match[2]) for match in found if match)
 

@@ -56,7 +56,6 @@ def project(tmp_path: Path) -> Path:
 async def opened(
     project: Path, server: ChatServer, run: RunInstructions = ALL_INSTRUCTIONS
 ) -> AsyncIterator[tuple[AppServices, OpenWorkspace]]:
-    """Yield the services on the data directory beside the project, and its workspace."""
     data = DataDir(project.parent / "data")
     data.ensure()
     services = AppServices(data, dict(os.environ), FixedApprover("once"), run_instructions=run)
@@ -70,7 +69,6 @@ async def opened(
 
 
 def system_of(request: dict[str, Any]) -> str:
-    """Return the system message of a request."""
     message = request["messages"][0]
     assert message["role"] == "system"
     return str(message["content"])

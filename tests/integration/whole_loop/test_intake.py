@@ -54,7 +54,6 @@ class FormChoosingModel:
         self.step = 0
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """The answer to one request."""
         if is_intake_request(request):
             question = str(request["messages"][-1]["content"])
             return self._extract if question.startswith("[Extract]") else self._question
@@ -174,7 +173,6 @@ class EightSecondModel:
         """Of each request about large outputs: the model, what it asks, and its messages."""
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """The answer to one request."""
         if is_intake_request(request):
             return self._answer_about_outputs(request)
         if is_summary_request(request):  # for a checkpoint, beside the turn

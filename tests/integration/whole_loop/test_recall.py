@@ -62,7 +62,6 @@ class Reader:
         self.hold: asyncio.Event | None = None
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """The answer to one request."""
         if is_summary_request(request):
             return StreamedReply(*([Wait(self.hold)] if self.hold else []), Text(summary()))
         messages = request["messages"]

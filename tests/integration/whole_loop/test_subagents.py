@@ -30,7 +30,6 @@ class PromptedModel:
         self.calls = 0
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Call, or report."""
         messages = request["messages"]
         if messages[-1]["role"] == "tool":
             return text_reply(f"It says: {messages[-1]['content']}")
@@ -42,7 +41,6 @@ class PromptedModel:
 
 
 def call_prompt(tool: str, **arguments: object) -> str:
-    """Return a prompt for a clerk."""
     return json.dumps([tool, arguments])
 
 
@@ -53,7 +51,6 @@ def holding(rig: LoopRig, name: str, text: str) -> str:
 
 
 async def outputs_in(store: LevelDbStore, session_id: str) -> list[ToolAnswered]:
-    """The outputs on record in a session."""
     return [event.event for event in await store.events(session_id) if isinstance(event.event, ToolAnswered)]
 
 

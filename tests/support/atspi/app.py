@@ -213,7 +213,6 @@ def _write_reply(value: object) -> None:
 
 
 def main() -> None:
-    """Run the app."""
     app = QApplication(sys.argv[:1])
     with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         runner.run(serve(app, Path(sys.argv[1])))

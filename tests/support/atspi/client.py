@@ -79,10 +79,7 @@ class Node:
 
 
 class AccessibilityBus:
-    """A connection to the accessibility bus of a session."""
-
     def __init__(self, session_bus: str) -> None:
-        """Connect by the address of the session's bus, which starts the accessibility bus."""
         self._session = open_dbus_connection(session_bus)
         bus = DBusAddress("/org/a11y/bus", "org.a11y.Bus", "org.a11y.Bus")
         reply = self._session.send_and_get_reply(new_method_call(bus, "GetAddress"), timeout=TIMEOUT_S)
@@ -99,7 +96,6 @@ class AccessibilityBus:
         self._session.close()
 
     def apps(self) -> list[NodeReference]:
-        """The apps that have come to the bus."""
         (registry_reply,) = self.call([_method_call((_REGISTRY, _ROOT), "Accessible", "GetChildren")])
         return (
             []

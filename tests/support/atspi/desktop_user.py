@@ -82,7 +82,6 @@ class DesktopUser:
 
     @property
     def home(self) -> Path:
-        """The home folder of the user."""
         return Path(self.environ["HOME"])
 
     def start_app(self, *arguments: str) -> None:
@@ -198,7 +197,6 @@ class DesktopUser:
         self._run("xdotool", "key", "--delay", 20, *keys)
 
     def type(self, text: str) -> None:
-        """Type a text with the keyboard."""
         self._run("xdotool", "type", "--delay", 5, "--", text)
 
     def _run(self, *command: object) -> None:

@@ -60,7 +60,6 @@ class RandomEdits:
         return call
 
     def command(self) -> str:
-        """Return a command of one to four edits."""
         parts = [self._shell_edit() for _ in range(self.random.randint(1, 4))]
         command = "; ".join(f"{part} 2>/dev/null" for part in parts) + "; true"
         self.log.append(command)

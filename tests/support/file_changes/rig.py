@@ -76,7 +76,6 @@ class HistoryRig:
         return await self.record()
 
     async def run_command(self, command: str) -> CapturedChanges | None:
-        """Run a command; return what it changed."""
         captures = await self.run((("run_command", {"command": command}),))
         return captures[0] if captures else None
 
@@ -93,7 +92,6 @@ class HistoryRig:
     async def revert(
         self, plan: RevertPlan, choices: Mapping[str, RevertChoice] | None = None
     ) -> list[CapturedChanges]:
-        """Carry out a plan; return what that changed."""
         captured = await self.history.revert(SESSION, plan, choices or {})
         await self.record()
         return [captured] if captured is not None else []

@@ -35,7 +35,6 @@ def describe_state(entry: Entry | None) -> str:
 
 
 def describe_recorded(state: FileState | None) -> str:
-    """Return the same line for a recorded state."""
     if state is None:
         return "nothing"
     match state.kind:

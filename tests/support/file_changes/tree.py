@@ -18,8 +18,6 @@ class File(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A symbolic link."""
-
     target: str
 
 
@@ -100,7 +98,6 @@ def _opened(place: Path, rights: int) -> Iterator[None]:
 
 
 def read_entry(place: Path) -> Entry:
-    """Return what stands at a path."""
     status = os.lstat(place)
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISLNK(status.st_mode):
@@ -114,12 +111,10 @@ def read_entry(place: Path) -> Entry:
 
 
 def differing(first: Tree, second: Tree) -> set[str]:
-    """Return the paths at which two trees differ."""
     return {path for path in first.keys() | second.keys() if first.get(path) != second.get(path)}
 
 
 def outside_of(paths: Iterable[str], places: Iterable[str]) -> set[str]:
-    """Return those paths that are none of the places, and in none of them."""
     roots = tuple(places)
     return {
         path for path in paths if not any(path == place or path.startswith(f"{place}/") for place in roots)

@@ -94,7 +94,6 @@ def change(
     moved_from: str = "",
     shared: bool = False,
 ) -> FileChange:
-    """A file that changed."""
     return FileChange(path, file_state(before), file_state(after), moved_from, shared)
 
 
@@ -178,7 +177,6 @@ COPYING = FileCoverage(
 
 
 def session_changes(captures: Iterable[RecordedChanges] = CAPTURES) -> SessionChanges:
-    """The changes of a session, with their files."""
     captures = tuple(captures)
     files: dict[str, FileSummary] = {}
     for capture in captures:
@@ -248,7 +246,6 @@ def sample_diff(row: FileRow) -> FileDiff:
 
 
 def show_sample_diffs(page: ChangesPage) -> None:
-    """Let a page show the diff of whatever is selected in it."""
 
     def show(entry: Entry | None) -> None:
         row = file_of(entry)

@@ -38,8 +38,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed
 from helix_desktop.ui.kit.intents import ApplyRemedy, Redo, ShowInTimeline, Undo
 from tests.support.window.chat_geometry import approval_row, row_key
 
@@ -444,7 +443,6 @@ class _Scene(Themed, QWidget):
 def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[QWidget, ChatView]:
     """A conversation above a composer."""
     window = _Scene()
-    window.tint(theme)
     model = ChatModel(window)
     view = ChatView(model, theme)
     composer = Composer(theme)

@@ -25,7 +25,6 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import chat_gallery
 from tests.support.image_bytes import png
 from tests.support.window.chat_geometry import row_key
@@ -87,7 +86,6 @@ ODD_AFTER = b"name,draft\nAurora\t,\xfe4.5\nlong " + b"0123456789 " * 59 + "x\nl
 
 
 def sample_diff() -> FileDiff:
-    """Return the diff of a module."""
     return diff_contents(BEFORE.encode(), AFTER.encode())
 
 
@@ -205,7 +203,6 @@ def main() -> int:
 
 def _save(widget: QWidget, theme: Theme, size: tuple[int, int], path: Path) -> None:
     widget.resize(*size)
-    retint(widget, theme)
     widget.show()
     if isinstance(widget, DiffView):
         widget.text.syntax.finish()

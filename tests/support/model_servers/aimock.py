@@ -17,8 +17,6 @@ PACKAGE = "@copilotkit/aimock"
 
 @dataclass(frozen=True)
 class AiMock:
-    """A running aimock."""
-
     address: str
     pid: int
 

@@ -34,7 +34,6 @@ class CannedHttp(HttpClient):
         self.bodies: list[bytes] = []
 
     def next_reply(self) -> Sequence[bytes]:
-        """Return the pieces of the reply to the next request."""
         return self.chunks
 
     @asynccontextmanager

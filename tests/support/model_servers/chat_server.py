@@ -139,7 +139,6 @@ class ChatServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
         return urlsplit(self.base_url).port or 0
 
     @property

@@ -24,8 +24,6 @@ from tests.support.model_servers.wire_formats import (
 
 @dataclass
 class SleepRecorder:
-    """Records sleeps instead of sleeping, with the duration of each."""
-
     durations_s: list[float] = field(default_factory=list)
 
     @property

@@ -36,7 +36,6 @@ class PromptCacheScript:
         self.refused_count = 0
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Answer by the script, with the usage of the request."""
         blocks = list(_blocks(request))
         breakpoints = {
             at: block["cache_control"] for at, block in enumerate(blocks) if "cache_control" in block

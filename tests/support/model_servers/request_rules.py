@@ -12,7 +12,6 @@ _THINKING = ("thinking", "redacted_thinking")
 
 
 def anthropic_problems(body: Mapping[str, Any]) -> list[str]:
-    """Return what Anthropic would refuse in a request."""
     problems = [f"{key} is sent" for key in _SAMPLING & set(body)]
     if body["max_tokens"] < 1:
         problems.append("no room for an answer")

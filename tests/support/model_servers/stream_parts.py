@@ -119,7 +119,6 @@ class StreamedReply:
 
     @property
     def finish_reason(self) -> str:
-        """Return the finish reason: the explicit one, or the one that fits the parts."""
         if self.finish is not None:
             return self.finish
         if any(isinstance(part, Finish) for part in self.parts):
@@ -151,5 +150,4 @@ class ReceivedRequest:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.body)

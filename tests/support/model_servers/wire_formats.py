@@ -38,9 +38,7 @@ class ReplyEncoder(Protocol):
         """Return what precedes all parts."""
         ...
 
-    def encode_part(self, part: StreamPart) -> Iterator[bytes]:
-        """One part."""
-        ...
+    def encode_part(self, part: StreamPart) -> Iterator[bytes]: ...
 
     def end(self) -> Iterator[bytes]:
         """Return what follows all parts."""
@@ -60,17 +58,11 @@ class WireFormat(Protocol):
         """A sign of life that carries nothing."""
         ...
 
-    def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """Return the encoder for the answer to a request."""
-        ...
+    def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder: ...
 
-    def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
-        """A list of models."""
-        ...
+    def model_list(self, models: Sequence[str]) -> Mapping[str, Any]: ...
 
-    def stream_error(self, kind: str, message: str) -> bytes:
-        """An error in the middle of a stream."""
-        ...
+    def stream_error(self, kind: str, message: str) -> bytes: ...
 
 
 class ChatWireFormat:
@@ -80,53 +72,40 @@ class ChatWireFormat:
     keep_alive = b": keep-alive\n\n"
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """Return the encoder for the answer to a request."""
         return _ChatEncoder(reply, request)
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
-        """A list of models."""
         return {"object": "list", "data": [{"id": name, "object": "model"} for name in models]}
 
     def stream_error(self, kind: str, message: str) -> bytes:
-        """An error in the middle of a stream."""
         return _data_event({"error": {"code": kind, "message": message}})
 
 
 class AnthropicWireFormat:
-    """Anthropic Messages."""
-
     path = "/messages"
     keep_alive = b'event: ping\ndata: {"type": "ping"}\n\n'
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """Return the encoder for the answer to a request."""
         return _AnthropicEncoder(reply, request)
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
-        """A list of models."""
         return {"data": [{"type": "model", "id": name} for name in models], "has_more": False}
 
     def stream_error(self, kind: str, message: str) -> bytes:
-        """An error in the middle of a stream."""
         return _event_with_type({"type": "error", "error": {"type": kind, "message": message}})
 
 
 class ResponsesWireFormat:
-    """OpenAI Responses."""
-
     path = "/responses"
     keep_alive = b'event: keepalive\ndata: {"type": "keepalive", "sequence_number": 1}\n\n'
 
     def create_encoder(self, reply: StreamedReply, request: ReceivedRequest) -> ReplyEncoder:
-        """Return the encoder for the answer to a request."""
         return _ResponsesEncoder(reply, request)
 
     def model_list(self, models: Sequence[str]) -> Mapping[str, Any]:
-        """A list of models."""
         return ChatWireFormat().model_list(models)
 
     def stream_error(self, kind: str, message: str) -> bytes:
-        """An error in the middle of a stream."""
         failed = {"id": "resp", "status": "failed", "error": {"code": kind, "message": message}, "output": []}
         return _event_with_type({"type": "response.failed", "response": failed})
 

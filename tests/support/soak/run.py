@@ -66,7 +66,6 @@ class SoakReport:
     verify_result: str = ""
 
     def record_update(self, session_id: str, update: Update) -> None:
-        """Count a session's updates."""
         if isinstance(update, EventRecorded):
             self.events[type(update.recorded.event).__name__] += 1
         if isinstance(update, ErrorRaised):

@@ -95,7 +95,6 @@ class MissingData:
 
 
 async def compare_store(store: LevelDbStore, expected: ExpectedState) -> MissingData:
-    """Assert that only stored data is returned; return what is missing."""
     missing = MissingData()
     for digest, data in expected.contents.items():
         try:
@@ -119,7 +118,6 @@ async def compare_store(store: LevelDbStore, expected: ExpectedState) -> Missing
 
 
 def check_reported(report: RepairReport | None, missing: MissingData) -> None:
-    """Assert that all that is missing was reported."""
     if not missing:
         return
     assert report is not None, f"missing and not reported: {missing}"

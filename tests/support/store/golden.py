@@ -72,7 +72,6 @@ async def write_golden_store(folder: Path) -> None:
 
 
 async def _read_answers(store: LevelDbStore) -> dict[str, Any]:
-    """Return all answers of the store about its content."""
     listed = await store.sessions()
     answers = {
         "totals": await store.totals(),

@@ -53,7 +53,6 @@ class RawLevelDb:
         batch.write()
 
     def read(self, digest: str) -> bytes:
-        """The bytes, unchecked."""
         data: bytes = self._db.get(bytes.fromhex(digest))
         return data
 
@@ -79,7 +78,6 @@ class ContentAddressedLevelDb(RawLevelDb):
         batch.write()
 
     def read(self, digest: str) -> bytes:
-        """The bytes, verified."""
         data = self._unpack.decompress(super().read(digest))
         assert digest_of(data) == digest
         return data
@@ -105,7 +103,6 @@ class Sqlite:
         self._db.execute("COMMIT")
 
     def read(self, digest: str) -> bytes:
-        """The bytes, unchecked."""
         cursor = self._db.execute("SELECT data FROM contents WHERE digest = ?", (bytes.fromhex(digest),))
         data: bytes = cursor.fetchone()[0]
         return data
@@ -130,7 +127,6 @@ class Lmdb:
                 transaction.put(bytes.fromhex(content.digest), content.data)
 
     def read(self, digest: str) -> bytes:
-        """The bytes, unchecked."""
         with self._env.begin() as transaction:
             data: bytes = transaction.get(bytes.fromhex(digest))
         return data
@@ -141,7 +137,6 @@ class Lmdb:
 
 
 def open_reference_databases(folder: Path) -> list[ReferenceDatabase]:
-    """All that are installed, each in a folder of its own."""
     databases: list[ReferenceDatabase] = [
         RawLevelDb(folder / "raw"),
         ContentAddressedLevelDb(folder / "addressed"),

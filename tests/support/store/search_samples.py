@@ -106,7 +106,6 @@ async def search_digests(
 
 
 def handover_with_bullets(seq: int, *sentences: str, ledger: str = "") -> RecordedEvent:
-    """Return a handover with these sentences."""
     bullets = tuple(Bullet(words, ()) for words in sentences)
     index = digest_of(b"index")
     sections = (Section("Current Issues", bullets),)

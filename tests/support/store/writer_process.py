@@ -26,7 +26,6 @@ def content_bytes(session_id: str, seq: int) -> bytes:
 
 
 async def append_commits(store: LevelDbStore, session_id: str) -> None:
-    """Append to one session for ever."""
     seq = len(await store.events(session_id))
     while True:
         seq += 1

@@ -19,7 +19,6 @@ def has_name(obj: QObject, name: str) -> bool:
 
 
 def find_buttons(parent: QWidget, name: str) -> list[QAbstractButton]:
-    """List the buttons of a name that are not hidden themselves."""
     buttons = parent.findChildren(QAbstractButton)
     return [button for button in buttons if has_name(button, name) and not button.isHidden()]
 
@@ -37,12 +36,10 @@ def find_button(parent: QWidget, name: str) -> QAbstractButton:
 
 
 def press(parent: QWidget, name: str) -> None:
-    """Click the button of a name."""
     QTest.mouseClick(find_button(parent, name), Qt.MouseButton.LeftButton)
 
 
 def trigger(menu: QMenu, name: str) -> None:
-    """Choose the entry of a name in a menu; AssertionError with the names there."""
     actions = [action for action in menu.actions() if has_name(action, name)]
     names = ", ".join(action.objectName() for action in menu.actions() if action.objectName())
     assert actions, f"there is no entry {name!r}, but {names or 'none with a name'}"

@@ -20,7 +20,6 @@ async def wait_until(condition: Callable[[], bool], timeout_s: float = 60.0) -> 
 
 
 async def open_cache_browser(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> CacheBrowser:
-    """A browser that shows a source."""
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.resize(900, 800)

@@ -29,7 +29,6 @@ from helix_desktop.words.action_labels import ActionName
 
 
 def row_key(name: str) -> RowKey:
-    """The key of a row that shows no event: one for each name."""
     return RowKey(call_id=name)
 
 

@@ -34,8 +34,8 @@ from helix_desktop.ui.design.quick_picker import QuickPicker
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow
 from helix_desktop.ui.rows.row_widget import RowArea
-from helix_desktop.ui.shell.jobs import JobLines
-from helix_desktop.ui.shell.panes import SIDEBAR_MIN_WINDOW_PX
+from helix_desktop.ui.window.jobs import JobLines
+from helix_desktop.ui.window.panes import SIDEBAR_MIN_WINDOW_PX
 
 _TOLERANCE_PX = 2  # rounding of fractional text sizes
 _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three dots
@@ -77,7 +77,6 @@ def _path(widget: QWidget, root: QWidget) -> str:
 
 
 def _problems(widget: QWidget, root: QWidget) -> Iterator[str]:
-    """Yield what is wrong with a widget's own text."""
     match widget:
         case ElidedLabel() | DisclosureHead():
             yield from _shortened(widget, widget.full_text(), widget.full_width())
@@ -143,7 +142,6 @@ def _cut_sections(header: QHeaderView) -> Iterator[str]:
 
 
 def _cut_cells(view: QTableView | QListWidget | QTreeWidget) -> Iterator[str]:
-    """Yield texts of cells that are cut, and whose tooltip does not have them."""
     model, role = view.model(), Qt.ItemDataRole
     columns = 1 if isinstance(view, QListWidget) else model.columnCount()
     for row in range(min(model.rowCount(), _ROWS)):
@@ -175,7 +173,6 @@ def _text(widget: QWidget) -> str:
 
 
 def _size_of_text(widget: QWidget, text: str) -> tuple[QSize, QSize]:
-    """Return the size that a widget needs for its text, and the size it has."""
     match widget:
         case QLineEdit():
             return _placeholder_size(widget, text)

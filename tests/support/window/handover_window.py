@@ -64,7 +64,6 @@ def section(window: HandoverWindow, title: str) -> SectionField:
 
 
 def choose_version(window: HandoverWindow, seq: int) -> None:
-    """Choose a version in the list as the arrows do."""
     place = [version.seq for version in window.versions.versions].index(seq)
     window.versions.setCurrentIndex(window.versions.items.index(place, 0))
 

@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 
 def focused_widget() -> QWidget:
-    """Return the widget that has the keyboard: one must."""
     focused = QApplication.focusWidget()
     assert focused is not None
     return focused

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from helix_desktop.domain.store import Commit
-from helix_desktop.ui.cleanup.dialogs import TrashDialog
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.workspaces.session_list import DELETED_SESSION
+from helix_desktop.ui.window.session_list_actions import DELETED_SESSION
+from helix_desktop.ui.workspace_dialogs.cleanup import TrashDialog
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import press
 from tests.support.window.redact_dialog import labels
@@ -42,7 +42,6 @@ def _has_items(dialog: TrashDialog, count: int) -> bool:
 
 
 async def answer_question(dialog: TrashDialog, choice: str, button: str = "delete_permanently") -> str:
-    """Press a button, answer the question, and return its words."""
     press(dialog, button)
     await until(lambda: any(box.isVisible() for box in dialog.findChildren(QuestionDialog)), "the question")
     question = dialog.findChildren(QuestionDialog)[-1]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.session.drafts.shared_drafts import OutgoingMessage, UnsavedDraft
+from helix_desktop.ui.chat.drafts.shared_drafts import OutgoingMessage, UnsavedDraft
 from tests.support.window.window_rig import WindowRig
 
 
 def note_of(text: str) -> Attachment:
-    """Return an attached note."""
     return Attachment("0" * 64, "notes.txt", text, 5, len(text))
 
 

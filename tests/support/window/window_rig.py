@@ -40,8 +40,8 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.shell.main_window import MainWindow, WindowPages
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.main_window import MainWindow, WindowPages
 from tests.support.model_servers.chat_server import ChatServer
 
 TIMEOUT_S = 300.0  # only a test that fails waits for it
@@ -139,17 +139,14 @@ class WindowRig:
 
     @property
     def window(self) -> MainWindow:
-        """The main window."""
         return self.context.window
 
     @property
     def app_window(self) -> ControlledWindow:
-        """The window as other windows know it."""
         return self.wiring
 
     @property
     def views(self) -> WindowPages:
-        """The pages of a session."""
         return self.wiring.window.pages
 
     @property
@@ -159,7 +156,6 @@ class WindowRig:
 
     @property
     def settings(self) -> SettingsView:
-        """The pages of the settings."""
         return self.wiring.settings.view
 
     @property
@@ -169,12 +165,10 @@ class WindowRig:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation on screen."""
         return self.wiring.session.conversation
 
     @property
     def workspace(self) -> OpenWorkspace:
-        """The workspace on screen."""
         return self.wiring.session.workspace
 
     async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
@@ -250,7 +244,6 @@ class WindowRig:
         return [row for row in rows if isinstance(row, kind)]
 
     def call_card(self, number: int, kind: type[T]) -> T:
-        """The card of a call, by its number."""
         viewport = self.chat.view.chat_viewport
         index = viewport.model.index_of(self.rows(ToolRow)[number].key)
         assert index is not None
@@ -259,19 +252,15 @@ class WindowRig:
         return item
 
     def events(self, kind: type[T]) -> list[T]:
-        """The events of one kind, in order."""
         return [entry.event for entry in self.conversation.session.log if isinstance(entry.event, kind)]
 
     def last_output(self, tool: str) -> ToolAnswered:
-        """The newest output of a tool."""
         return [event for event in self.events(ToolAnswered) if event.name == tool][-1]
 
     async def stored_events(self) -> list[RecordedEvent]:
-        """The log as the store has it."""
         return await self.workspace.store.events(self.conversation.session.id)
 
     def attachment_labels(self) -> list[str]:
-        """Return the labels of attachments to the next message."""
         return [chip.label for chip in self._attachment_chips()]
 
     def attachment_chip(self) -> AttachmentChip:

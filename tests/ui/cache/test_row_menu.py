@@ -46,7 +46,6 @@ def in_state(*states: CacheState) -> SampleCache:
 
 
 async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
-    """The actions of the menu with these rows selected, by their names."""
     await wait_until(lambda: all(pane.model.entry(row) is not None for row in rows))
     pane.table.select_row(rows[0])
     kind = QItemSelectionModel.SelectionFlag

@@ -32,7 +32,6 @@ LONG = "A sentence that is longer than the room there is for it, however wide a 
 
 
 def lay_out(box: Box, width: float) -> float:
-    """Place a box at a width; its height."""
     height = box.height(width)
     box.place(QRectF(0, 0, width, height))
     return height

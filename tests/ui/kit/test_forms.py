@@ -56,7 +56,6 @@ FIELDS = (
 
 @pytest.fixture
 def form(qtbot: QtBot) -> Form:
-    """A form on screen."""
     values = {"theme": "dark", "count": 7, "notify": True, "sound": False, "size": 5, "names": "a\nb"}
     made = Form(FIELDS, Draft(values))
     qtbot.addWidget(made)

@@ -26,7 +26,6 @@ FIELDS = [field for field in all_fields(POLICY) if isinstance(field, Number)]
 
 
 def numbers(**changes: float) -> dict[str, Any]:
-    """Return the numbers of a policy with some changes."""
     return {**msgspec.structs.asdict(PROFILES["balanced"]), **changes}
 
 

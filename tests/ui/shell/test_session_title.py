@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QTextEdit
 
 from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.kit.intents import RenameSession
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.session_rows import SessionItem
 from tests.support.intents import performed
 from tests.support.window.keyboard_focus import focused_widget
 
@@ -21,7 +21,6 @@ HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=
 
 @pytest.fixture(autouse=True)
 def _session(window: MainWindow) -> None:
-    """Open a session."""
     window.sidebar.show_sessions(
         [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
     )

@@ -16,7 +16,6 @@ from tests.support.timeline_pane import card, names, open_timeline, press, words
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
-    """A timeline on screen."""
     return open_timeline(qtbot)
 
 

@@ -25,7 +25,6 @@ ASK = "check_updates"
 
 
 async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
-    """Open the About page of a build with this update address."""
     origin = rig.wiring.services.build_info
     origin.build = replace(origin.build, releases=releases)
     await rig.wiring.settings.show("about")

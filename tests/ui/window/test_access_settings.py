@@ -26,7 +26,6 @@ pytestmark = pytest.mark.qt_loop
 
 
 async def opened(rig: WindowRig) -> PermissionsPage:
-    """The page of permissions."""
     await rig.wiring.settings.show("permissions")
     return rig.settings.permissions
 

@@ -147,7 +147,6 @@ async def _check_undoing_a_rule(rig: WindowRig) -> None:
 
 
 async def _check_numbers(rig: WindowRig) -> None:
-    """Several approvals are numbered."""
 
     def three(request: dict[str, object]) -> Reply:
         messages = request["messages"]
@@ -199,7 +198,6 @@ def saved_rules(rig: WindowRig) -> list[str]:
 
 
 def page_text(page: PermissionsPage) -> str:
-    """Return all text of the page."""
     return "\n".join(label.text() for label in page.findChildren(QLabel) if not label.isHidden())
 
 

@@ -28,7 +28,6 @@ class Echo:
         self.calls = 0
 
     def __call__(self, request: dict[str, object]) -> Reply:
-        """Answer one request."""
         messages = request["messages"]
         assert isinstance(messages, list)
         self.calls += 1
@@ -90,7 +89,6 @@ async def _check_an_edit(rig: WindowRig) -> None:
 
 
 async def _check_a_canceled_edit(rig: WindowRig) -> None:
-    """An edit is canceled without a trace."""
     async with ChatServer(Echo()) as server:
         await rig.open_folder("canceled")
         await rig.use_server(server)

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.sidebar.session_rows import SessionItem
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -39,7 +39,6 @@ class TwoTaskModel:
         self.tool_names: list[list[str]] = []  # the tools that each request names
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Delegate, or do a task."""
         self.tool_names.append([tool["function"]["name"] for tool in request["tools"]])
         messages = request["messages"]
         first = next(message["content"] for message in messages if message["role"] == "user")
@@ -58,12 +57,10 @@ class TwoTaskModel:
 
 
 def cards(rig: WindowRig) -> list[ToolRow]:
-    """Return the cards of delegated tasks."""
     return [row for row in rig.rows(ToolRow) if row.tool == "delegate"]
 
 
 def listed(rig: WindowRig) -> list[SessionItem]:
-    """Return the visible session list."""
     return rig.window.sidebar.session_list.sessions()
 
 
@@ -134,8 +131,8 @@ async def _check_the_cards(rig: WindowRig) -> None:
             assert card.subagent_status.spent_tokens > 0
         assert not rig.window.jobs.job_ids()
         parent = rig.conversation.session.id
-        await rig.wiring.workspace_controller.session_opener.open_session(done[0].subagent_session)
-        await rig.wiring.workspace_controller.session_opener.open_session(parent)
+        await rig.wiring.workspace_controller.open_session(done[0].subagent_session)
+        await rig.wiring.workspace_controller.open_session(parent)
         assert cards(rig) == done
         assert house.tool_names[0] == [*house.tool_names[1], "show_output", "delegate"], (
             "a subagent has all tools but those two"

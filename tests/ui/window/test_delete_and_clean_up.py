@@ -25,7 +25,7 @@ from helix_desktop.ui.cache.filter_bar import state_option
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
 from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.workspaces.redaction import confirmation_word
+from helix_desktop.ui.window.redaction import confirmation_word
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -119,17 +119,15 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
 
 
 async def _check_the_only_session(rig: WindowRig) -> None:
-    """The only session can be deleted too."""
     await rig.open_folder("one")
     rig.window.perform(TrashSession(rig.conversation.session.id))
     await until(lambda: not rig.wiring.session.has_conversation, "nothing open")
-    await until(rig.window.no_session.isVisible, "the empty page")
+    await until(rig.window.no_session.get().isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.transcript.messages.turns == 0
 
 
 async def _check_failed_redactions(rig: WindowRig) -> None:
-    """Failed redactions are reported in the dialog."""
     await rig.open_folder("nothing")
     rig.window.commands.forget.trigger()
     dialog = await forget_dialog(rig)
@@ -152,7 +150,6 @@ async def _check_failed_redactions(rig: WindowRig) -> None:
 
 
 async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
-    """An output is forgotten from the cache browser."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
@@ -180,7 +177,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         output = rig.events(ToolAnswered)[0]
         await rig.wiring.workspace_controller.new_session()
         elsewhere = rig.conversation.session.id
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
         composer = rig.wiring.composer
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
@@ -219,11 +216,11 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         assert rig.events(UserSpoke)[-1].text.startswith("on its way [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
-        await rig.wiring.workspace_controller.session_opener.open_session(elsewhere)
+        await rig.wiring.workspace_controller.open_session(elsewhere)
         await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
         assert [attached.text[:15] for attached in composer.attachments.current()] == ["see [FORGOTTEN "]
         check_redacted(rig, late, SECRET)
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         assert _files_with_the_secret(rig) == []
 
@@ -235,7 +232,6 @@ def _files_with_the_secret(rig: WindowRig) -> list[Path]:
 
 @pytest.fixture
 def unreferenced_contents() -> list[Content]:
-    """Return unreferenced contents."""
     return [
         Content(digest_of(data), data, "run_command", f"make {number}")
         for number, data in enumerate([b"one", b"two" * 500, b"three"])
@@ -250,7 +246,6 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
 
 
 def history_of_a_deleted_session(rig: WindowRig) -> FileHistoryDatabase:
-    """Return the file history of the workspace, with a capture of a session that is not there."""
     folder = rig.wiring.services.registry.data_folder(rig.workspace.id)
     database = FileHistoryDatabase(folder / FILE_NAME, lambda: 1)
     database.captures.add(Capture("1", "deleted", "tool", database.contents.put(b"a list"), 1))
@@ -380,7 +375,7 @@ async def _check_a_key(rig: WindowRig, unreferenced_contents: list[Content]) -> 
     await rig.open_folder("key")
     await rig.workspace.store.commit(Commit("old", contents=unreferenced_contents))
     rig.window.show_page("cache")
-    table = rig.views.cache.table
+    table = rig.views.cache.get().table
     await until(lambda: table.model().rowCount() == 3, "the entries")
     table.focus_table()
     await until(lambda: table.current_row() is not None, "what is known of it")
@@ -452,7 +447,7 @@ async def _check_the_list(rig: WindowRig, unreferenced_contents: list[Content]) 
         [content.digest for content in unreferenced_contents[:2]], grace_ms=-DAY_MS
     )
     rig.window.show_page("cache")
-    cache = rig.views.cache
+    cache = rig.views.cache.get()
 
     def listed() -> list[str]:
         return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
@@ -479,7 +474,7 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig, unreferenced_contents:
     """An entry is pinned from its menu; it stays like one that a session needs, with the reason."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "pinned")
-        digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache
+        digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache.get()
         rig.window.show_page("cache")
         await until(lambda: cache.table.current_row() is not None, "the entry")
 

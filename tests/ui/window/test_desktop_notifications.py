@@ -12,9 +12,9 @@ from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.tray import Tray
-from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController, NotifiedUpdate
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.notifications import LONG_TURN_S, NotificationController, NotifiedUpdate
+from helix_desktop.ui.window.tray import Tray
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
     Call,
@@ -70,7 +70,6 @@ def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[Notific
 
 
 async def another_in_front(rig: WindowRig) -> QWidget:
-    """Another window in front of ours."""
     other = QWidget()
     other.show()
     other.activateWindow()
@@ -87,7 +86,6 @@ async def test_approvals_long_turns_errors_and_jobs_notify(qapp: QApplication, t
 
 
 async def _check_an_approval(rig: WindowRig) -> None:
-    """An approval notifies and a click opens it."""
     async with ChatServer(asking_model) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -119,7 +117,6 @@ async def _check_an_approval(rig: WindowRig) -> None:
 
 
 async def _check_errors_and_jobs(rig: WindowRig) -> None:
-    """Errors and long jobs notify each as chosen."""
     async with ChatServer(lambda _: api_error(400, "No.")) as server:
         await rig.open_folder("errors")
         await rig.use_server(server)
@@ -155,7 +152,6 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
 
 
 async def _check_a_long_turn(rig: WindowRig) -> None:
-    """A long turn notifies at its end and a short one does not."""
     async with ChatServer(lambda _: text_reply("Done.")) as server:
         await rig.open_folder("turns")
         await rig.use_server(server)

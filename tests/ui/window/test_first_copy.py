@@ -29,7 +29,6 @@ PAUSED = "Copying files for undo paused · 1 file left"
 
 
 def button(rig: WindowRig, action: str) -> PushButton:
-    """The button of the only job."""
     (found,) = rig.window.jobs.findChildren(PushButton, f"{action}_job")
     return found
 

@@ -94,7 +94,6 @@ async def _check_a_large_screenshot(rig: WindowRig) -> None:
 
 
 async def _check_a_model_without_vision(rig: WindowRig) -> None:
-    """A model without vision is named on the chip."""
     (rig.folder / "lamp.png").write_bytes(png(32, 20))
     async with ChatServer(replies_in_order(text_reply("I cannot see it."))) as server:
         await rig.wiring.workspace_controller.new_session()

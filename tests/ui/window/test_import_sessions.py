@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.foreign.discovery import AgentFolders
-from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -24,7 +24,6 @@ CLAUDE, PI = "21a2e002-8b63-45db-8e0d-1978fe0600aa", "5f0c0c5e-6c0f-4d2c-8a3e-0f
 
 
 def write(path: Path, lines: Sequence[dict[str, Any]], tail: str = "") -> Path:
-    """Write JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + tail)
     return path
@@ -77,7 +76,6 @@ async def open_dialog(rig: WindowRig) -> ImportSessionsDialog:
 
 
 async def search(dialog: ImportSessionsDialog, count: int) -> None:
-    """Search this computer."""
     press(dialog, "search_computer")
     await until(lambda: len(dialog.items()) == count, "the sessions")
 

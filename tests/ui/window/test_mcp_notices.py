@@ -36,7 +36,6 @@ def use_mcp_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
 
 
 def tool_names(rig: WindowRig) -> list[str]:
-    """Return the names of the tools in the next request."""
     return [spec.name for spec in rig.conversation.window.measure()[0].request.tools]
 
 
@@ -51,7 +50,6 @@ async def restart_server(rig: WindowRig, name: str) -> None:
 async def window_with_calls(
     qapp: QApplication, folder: Path, entry: McpServerConfig, *calls: StreamedReply
 ) -> AsyncIterator[WindowRig]:
-    """A window with a running MCP server, and a model that makes these calls, each in a turn of its own."""
     replies = [reply for call in calls for reply in (call, text_reply("Done."))]
     async with ChatServer(replies_in_order(*replies)) as server, open_window(qapp, folder) as rig:
         await rig.open_folder("project")
@@ -205,7 +203,7 @@ async def test_an_mcp_tool_has_one_name_wherever_it_is_read(qapp: QApplication, 
         attachment = await rig.workspace.contents.attach(output.digest)
         assert attachment.label == "box: big size: 60000"
         rig.window.show_page("cache")
-        model = rig.views.cache.table._model
+        model = rig.views.cache.get().table._model
         await until(lambda: model.rowCount() and model.entry(0), "the cache")
         row = model.entry(0)
         assert row is not None

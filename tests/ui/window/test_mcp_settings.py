@@ -39,13 +39,11 @@ def focused_name(page: McpPage) -> str:
 
 
 async def open_page(rig: WindowRig) -> McpPage:
-    """The page, open and filled."""
     await rig.wiring.settings.show("mcp")
     return rig.settings.mcp
 
 
 def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
-    """Return the stored servers."""
     return rig.wiring.services.registry.get(rig.workspace.id).servers
 
 
@@ -56,13 +54,11 @@ def add_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
 
 
 async def ready(page: McpPage, name: str) -> ServerCard:
-    """Return the card of a server, once the server is ready."""
     await until(lambda: name in page.cards and state(page.cards[name]).startswith("Ready"), f"{name} ready")
     return page.cards[name]
 
 
 def state(card: ServerCard) -> str:
-    """Return the state on a card."""
     return card._state.full_text()
 
 

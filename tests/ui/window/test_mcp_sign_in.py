@@ -45,7 +45,6 @@ def key_press(button: PushButton) -> None:
 
 
 async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerCard:
-    """Return the card of a server that asks for a sign-in, on the open page."""
     await rig.open_folder("project")
     config = McpServerConfig(name="web", url=f"http://{server.host}/mcp")
     await rig.wiring.services.mcp_servers.add(rig.workspace.id, [ServerDraft(config)])

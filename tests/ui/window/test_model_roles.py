@@ -26,21 +26,18 @@ async def _set_up(rig: WindowRig, server: ChatServer, folder: str = "project") -
 
 
 def _roles(rig: WindowRig) -> dict[str, str]:
-    """The models of the workspace on screen, by role."""
     roles = rig.workspace.models.shared.roles
     models = {"main": roles.main, "fast": roles.fast, "summary": roles.summary, "long": roles.long}
     return {role: model.info.name for role, model in models.items() if model is not None}
 
 
 def _shown_role(rig: WindowRig, role: str) -> str:
-    """The model that the page shows for a role."""
     choice = rig.settings.roles.form.controls[f"role:{role}"]
     assert isinstance(choice, QComboBox)
     return str(choice.currentData())
 
 
 async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
-    """Choose the model of a role in the menu of models; return the one that was marked."""
     rig.composer.model_clicked.emit()
     menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
     part = menu.findChild(QMenu, f"role:{role}")
@@ -100,7 +97,6 @@ async def test_a_workspace_follows_its_models_when_they_change_or_go(
 
 
 async def _check_the_menu(rig: WindowRig) -> None:
-    """The model's name opens a menu of models."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _set_up(rig, server)
         rig.composer.model_clicked.emit()
@@ -130,7 +126,6 @@ async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
 
 
 async def _check_a_renamed_provider(rig: WindowRig) -> None:
-    """A renamed or removed provider updates its roles."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _set_up(rig, server, "renamed")
         services, editor = rig.wiring.services, rig.settings.providers.editor

@@ -43,7 +43,6 @@ async def ask_for(rig: WindowRig, target: Path, page: SettingsPage) -> None:
 
 
 def words(rig: WindowRig, page: SettingsPage) -> str:
-    """Return all text of a page."""
     labels = getattr(rig.settings, page).findChildren(QLabel)
     return "\n".join(label.text() for label in labels if not label.isHidden())
 

@@ -16,7 +16,7 @@ from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.shell.commands import OPEN_WORKSPACE
+from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -30,7 +30,6 @@ def request_target(rig: WindowRig, target: str, fresh: bool = False) -> asyncio.
 
 
 async def question(rig: WindowRig) -> QuestionDialog:
-    """Wait for the question and return it."""
     await until(
         lambda: [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()],
         "a question",
@@ -40,7 +39,6 @@ async def question(rig: WindowRig) -> QuestionDialog:
 
 
 def dialog_text(dialog: QuestionDialog) -> str:
-    """Return all text of a question."""
     return "\n".join(label.text() for label in dialog.findChildren(QLabel))
 
 
@@ -54,7 +52,6 @@ async def exported(rig: WindowRig, name: str = "Fern & Söhne.helix") -> Path:
 
 
 def entry(menu: QMenu, name: str) -> None:
-    """Choose an entry of a menu."""
     trigger(menu, name)
     menu.deleteLater()
 
@@ -107,7 +104,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         importing = request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
         press(await question(rig), "cancel")
         await importing
-        assert rig.window.welcome.isVisible()
+        assert rig.window.welcome.get().isVisible()
         assert not any(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE))
 
         rig.window.commands.import_file.trigger()
@@ -176,14 +173,13 @@ async def _check_broken_links(rig: WindowRig) -> None:
 
 
 async def _check_copied_links(rig: WindowRig) -> None:
-    """Links are copied and lead back."""
     clipboard = QGuiApplication.clipboard()
     garden = await rig.open_folder("garden", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")
     session_id = rig.conversation.session.id
     digest = rig.events(ToolAnswered)[0].digest
     rig.wiring.navigation.show_cache_entry(digest)
-    cache = rig.views.cache
+    cache = rig.views.cache.get()
     await until(lambda: cache.table.current_row() is not None, "the entry")
     entry(cache.entry_actions.menu(cache.filter_bar), "cache-copy-link")
     to_content = clipboard.text()

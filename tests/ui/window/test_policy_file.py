@@ -25,7 +25,6 @@ async def test_edited_files_count(qapp: QApplication, tmp_path: Path) -> None:
 
 
 async def _check_an_edited_file(rig: WindowRig) -> None:
-    """An edited policy file counts at once."""
     await rig.open_folder("edited")
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy

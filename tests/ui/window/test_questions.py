@@ -83,7 +83,6 @@ async def press_until(rig: WindowRig, press: Callable[[], None], left: int) -> N
 
 
 def has_keyboard(widget: QWidget) -> bool:
-    """Return True if a widget has the keyboard."""
     return QApplication.focusWidget() is widget
 
 

@@ -52,7 +52,7 @@ async def at_work(rig: WindowRig, server: ChatServer) -> None:
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.use_server(server)
     rig.type_message("One")
-    await until(lambda: rig.conversation.partial, "a part of the answer")
+    await until(lambda: rig.conversation.response.text, "a part of the answer")
 
 
 def line(rig: WindowRig, text: str) -> QueueLine:
@@ -62,12 +62,10 @@ def line(rig: WindowRig, text: str) -> QueueLine:
 
 
 def field(inside: QueueLine) -> Editor:
-    """Return the editor of a line."""
     return next(editor for editor in inside.findChildren(Editor) if not editor.isHidden())
 
 
 def user_messages(rig: WindowRig) -> list[tuple[str, bool]]:
-    """Return the user's messages in the chat, and whether each steered."""
     return [(row.text, row.steered) for row in rig.rows(UserRow)]
 
 

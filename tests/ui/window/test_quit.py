@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import Export, Quit
-from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.ui.window.tray import Tray
 from tests.support.intents import performed
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
@@ -24,14 +24,11 @@ pytestmark = pytest.mark.qt_loop
 
 
 class TrayIcon(Tray):
-    """A tray that only remembers."""
-
     def is_available(self) -> bool:
         """There is one."""
         return True
 
     def hide_window(self) -> None:
-        """Hide the window."""
         self._window.hide()
 
 
@@ -95,7 +92,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         agreed: list[bool] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.type_message("Count slowly")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
 
         rig.window.close()
         await until(lambda: question(rig), "the question")
@@ -129,7 +126,7 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
         await rig.open_folder("busy")
         await rig.use_server(server)
         rig.type_message("Count slowly")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         windows = rig.wiring.windows
         await windows.open_window(rig.workspace.id)
         shown_sessions = [opened.shown_session for opened in windows.windows]
@@ -176,5 +173,4 @@ async def test_a_deleted_data_folder_is_said_and_asked_about(qapp: QApplication,
 
 
 def texts(widget: QWidget, words: str) -> list[str]:
-    """The labels in a widget that have these words."""
     return [label.text() for label in widget.findChildren(QLabel) if words in label.text()]

@@ -31,18 +31,15 @@ WAITS = "echo first; echo second; read line < go; echo third"
 
 
 def runs(command: str) -> ChatServer:
-    """A model that runs one command, then answers."""
     call = StreamedReply(Call("run_command", json.dumps({"command": command})))
     return ChatServer(replies_in_order(call, text_reply("It ran.")))
 
 
 def card(rig: WindowRig) -> ToolRow:
-    """The newest card."""
     return rig.rows(ToolRow)[-1]
 
 
 def lines(rig: WindowRig) -> tuple[str, ...]:
-    """Return the output lines of a running call on the newest card."""
     live = card(rig).running_output
     return live.lines if live else ()
 
@@ -72,7 +69,6 @@ async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(
 
 
 async def _check_the_job(rig: WindowRig) -> None:
-    """A long call has a job that stops it."""
     async with runs("echo before; sleep 60") as server:
         await rig.open_folder("job")
         await rig.use_server(server)
@@ -127,7 +123,6 @@ async def _check_a_silent_call(rig: WindowRig) -> None:
 
 
 async def _check_stopping_one_call(rig: WindowRig) -> None:
-    """One call is stopped and the agent continues."""
     async with runs("mkfifo go; " + WAITS) as server:
         await rig.open_folder("stopped")
         await rig.use_server(server)
@@ -146,7 +141,6 @@ async def _check_stopping_one_call(rig: WindowRig) -> None:
 
 
 async def _check_switching_away(rig: WindowRig) -> None:
-    """A running call is still displayed after switching away."""
     async with runs("mkfifo go; " + WAITS) as server:
         await rig.open_folder("switched")
         await rig.use_server(server)

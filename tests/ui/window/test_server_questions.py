@@ -48,7 +48,6 @@ PAGE = {"mode": "url", "message": "Sign in.", "url": "https://example.org/sign?i
 
 
 def asking(params: dict[str, Any]) -> StreamedReply:
-    """A call of a tool whose server asks with these parameters."""
     return StreamedReply(
         Call("mcp__raw__ask", json.dumps({"method": "elicitation/create", "params": params}), id="c1")
     )
@@ -86,7 +85,6 @@ def words_of(card: ServerQuestionCard) -> list[str]:
 
 
 def server_got(rig: WindowRig) -> dict[str, Any]:
-    """What the server got at last."""
     reply: dict[str, Any] = json.loads(rig.events(ToolAnswered)[-1].text.partition("\n\n")[0])
     return reply
 

@@ -40,7 +40,6 @@ def _choose(menu: QMenu, name: str) -> None:
 
 
 async def _open_menu(rig: WindowRig) -> QMenu:
-    """Open the menu by its command, as the keys do."""
     rig.window.commands.choose_effort.trigger()
 
     def visible() -> list[QMenu]:

@@ -9,9 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.several_windows import new_window
@@ -67,7 +68,7 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
             auto = rig.conversation.session.id
             await rig.wiring.workspace_controller.new_session()
             assert mode_text(rig) == "Mode: Ask", "it is the session's"
-            await rig.wiring.workspace_controller.session_opener.open_session(auto)
+            await rig.wiring.workspace_controller.open_session(auto)
             assert mode_text(rig) == "Mode: Auto"
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
@@ -111,3 +112,5 @@ async def test_other_windows_of_a_sample_say_at_once_that_demo_calls_run(
         assert _mode_of(second) == "Mode: Ask, except demo calls"
         assert any("Demo calls run" in label.text() for label in empty.findChildren(QLabel))
         await rig.wait_for_turn_end()
+        assert len(rig.rows(ToolRow)) == len(rig.events(ToolAnswered)) > 15
+        assert "Early on you read" in rig.next_message_lines()[0], "the message that is proposed next"

@@ -23,7 +23,6 @@ def _click(rig: WindowRig, session_id: str) -> None:
 
 
 async def _check_typing(rig: WindowRig, session_id: str) -> None:
-    """What is typed right after the click is a draft of the session that was clicked."""
     sessions = rig.window.sidebar.session_list
     await until(lambda: sessions.index_of(session_id).isValid(), "the list")
     before = rig.conversation.session.id
@@ -65,4 +64,4 @@ async def _check_the_timeline(rig: WindowRig, session_id: str) -> None:
     _click(rig, session_id)
     await until(lambda: rig.app_window.shown_session.session_id == session_id, "the session")
     await until(lambda: rig.window.focusWidget() is not sessions, "the keyboard")
-    assert rig.views.timeline.isAncestorOf(rig.window.focusWidget())
+    assert rig.views.timeline.get().isAncestorOf(rig.window.focusWidget())

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.run import StartTargets, StoredWindows
+from helix_desktop.app.run import StartTargets, StoredWindows, open_places
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
-from helix_desktop.ui.chat.composer.attachment_chips import AttachText
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, AttachText
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import (
@@ -27,8 +27,8 @@ from helix_desktop.ui.kit.intents import (
     RestoreSession,
     TrashSession,
 )
-from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -100,7 +100,6 @@ def _session_titled(rig: WindowRig, title: str) -> str:
 
 
 async def _check_deleting_a_session_that_another_window_shows(rig: WindowRig) -> None:
-    """The other window goes on with another session, or with none."""
     other = rig.wiring.windows.other_with(rig.window, *rig.wiring.windows.current.shown_session)
     assert other is not None
     deleted = other.shown_session[1]
@@ -122,7 +121,6 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
 
 
 async def _signal(signal: SignalInstance) -> None:
-    """Wait for a signal."""
     emitted: list[bool] = []
     signal.connect(lambda *_: emitted.append(True))
     await until(lambda: emitted, "the signal")
@@ -220,13 +218,12 @@ async def _check_a_session_that_waits_elsewhere(rig: WindowRig, second: Controll
 
 
 async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow) -> None:
-    """The other window lists a session that is deleted and restored as this one does."""
     session_id = rig.app_window.shown_session.session_id
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
     await act(lambda: rig.window.perform(TrashSession(session_id)))
     await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
-    assert rig.window.no_session.isVisible()
-    assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
+    assert rig.window.no_session.get().isVisible()
+    assert "No session open" in [label.text() for label in rig.window.no_session.get().findChildren(QLabel)]
     await act(lambda: rig.window.perform(RestoreSession()))
     await until(lambda: row_of(second, session_id), "the session back in both lists")
 
@@ -455,7 +452,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
         await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
-        await until(rig.window.no_session.isVisible, "no session")
+        await until(rig.window.no_session.get().isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
         places = [rig.app_window.shown_session, second.shown_session]
@@ -521,7 +518,6 @@ async def test_a_draft_goes_with_its_session_from_window_to_window(
 
 
 async def _show(app_window: ControlledWindow, session_id: str) -> None:
-    """Show a session in a window, and let the other window that has it go on with another one."""
     windows = app_window.windows
     other = windows.other_with(app_window.window, *app_window.shown_session[:1], session_id)
     if isinstance(other, ControlledWindow):
@@ -571,3 +567,130 @@ async def _check_an_unsaved_draft(
     composer = second.composer.widget
     await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")
     assert "could not be saved" not in rig.banner_text()
+
+
+async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The folder is in front: in the window that has it, else in the first one."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        second = await new_window(rig)
+        await rig.open_folder("other")
+        await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
+        third = await new_window(rig)
+        await third.workspace_controller.open_folder(tmp_path / "other")
+        for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
+            opened.window.show_page(page)
+        places = [opened.shown_session for opened in (rig.app_window, second, third)]
+        rig.window.activateWindow()
+        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+    for folder, front in (("project", 0), ("other", 2)):
+        async with open_window(qapp, tmp_path) as rig:
+            await restart(qapp, rig, str(tmp_path / folder))
+            windows = rig.wiring.windows.windows
+            assert [opened.shown_session for opened in windows] == places
+            assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
+            await until(windows[front].window.isActiveWindow, f"the window with {folder} in front")
+    await _check_a_folder_that_no_window_has(qapp, tmp_path, len(places))
+
+
+async def _check_a_folder_that_no_window_has(app: QApplication, folder: Path, count: int) -> None:
+    (folder / "new").mkdir()
+    async with open_window(app, folder) as rig:
+        rig.wiring.services.registry.add(folder / "new", trusted=True)
+        await restart(app, rig, str(folder / "new"))
+        assert rig.wiring.services.registry.get(rig.workspace.id).name == "new"
+        assert len(open_places(rig.wiring.windows).places) == count
+        await until(rig.window.isActiveWindow, "the first window in front")
+
+
+async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Their drafts would overwrite each other."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Say hello.")
+        workspace_id, session_id = rig.app_window.shown_session
+        await rig.wiring.workspace_controller.begin_session(rig.workspace)
+        rig.window.commands.new_window.trigger()
+        await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
+        second = rig.wiring.windows.current
+        assert isinstance(second, ControlledWindow)
+        await until(lambda: second.shown_session[0] == workspace_id, "its session")
+        await asyncio.gather(
+            *(
+                controllers.workspace_controller.show_session(rig.workspace, session_id)
+                for controllers in (rig.wiring, second)
+            )
+        )
+        shown = [opened.shown_session[1] for opened in (rig.app_window, second)]
+        assert shown.count(session_id) == 1
+        assert len(set(shown)) == 2
+
+
+async def _second_window(rig: WindowRig) -> ControlledWindow:
+    windows = rig.wiring.windows
+    await windows.open_window(rig.workspace.id)
+    second = windows.current
+    assert isinstance(second, ControlledWindow)
+    return second
+
+
+async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
+    """Let the first window go on with another session, and show its session in the second one."""
+    await rig.wiring.workspace_controller.new_session()
+    loaded: list[str] = []
+    second.session.loaded.connect(lambda: loaded.append(second.shown_session.session_id))
+    second.window.perform(OpenListedSession(session_id))
+    await until(lambda: session_id in loaded, "the session with its draft")
+
+
+def _chips(second: ControlledWindow) -> list[str]:
+    composer = second.composer.widget
+    return [chip.label for chip in composer.findChildren(AttachmentChip) if not chip.isHidden()]
+
+
+async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_session(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing is stored over it: it stands in front of what is written there, with what goes along."""
+    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        second = await _second_window(rig)
+        session_id = rig.app_window.shown_session.session_id
+        await rig.run_turn("Said first.")
+        composer = second.composer
+        async with rig.wiring.windows.drafts.attaching_lock:
+            rig.perform(AttachText("words\n" * 50))
+            rig.wiring.composer.send("Not sent. ")
+            await _move(rig, second, session_id)
+            composer.widget.editor.insertPlainText("Written there")
+        await until(
+            lambda: composer.widget.text() == "Not sent. Written there", "the message and what was typed"
+        )
+        assert len(_chips(second)) == 1
+        assert await composer.drafts.save_all() == []
+        draft = await rig.workspace.store.draft(session_id)
+        assert (draft.text, len(draft.attachments)) == ("Not sent. Written there", 1)
+
+
+async def test_what_is_attached_meanwhile_is_on_screen_where_its_session_is(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        second = await _second_window(rig)
+        session_id = rig.app_window.shown_session.session_id
+        await rig.run_turn("Said first.")
+        async with rig.wiring.windows.drafts.attaching_lock:
+            rig.perform(AttachText("words\n" * 50))
+            await _move(rig, second, session_id)
+            second.composer.widget.editor.insertPlainText("Written there")
+        await until(lambda: len(_chips(second)) == 1, "what was attached in the other window")
+        assert await second.composer.drafts.save_all() == []
+        draft = await rig.workspace.store.draft(session_id)
+        assert (draft.text, len(draft.attachments)) == ("Written there", 1)

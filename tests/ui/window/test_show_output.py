@@ -79,6 +79,6 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         assert sum("row 150" in text for text in last) == 1  # where it was read, and nowhere else
         session_id = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content after a restart")
         assert "row 80" in text_of_row(rig.rows(ToolRow)[2])

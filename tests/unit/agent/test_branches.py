@@ -28,7 +28,6 @@ LISTING = tool_call_reply(("say", {"text": "a listing", "times": 400}))
 
 
 def raw(request: ModelRequest) -> list[bytes]:
-    """Return the bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 

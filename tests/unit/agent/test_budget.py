@@ -51,7 +51,6 @@ def working(each: int) -> Script:
 async def start_session(
     script: Script, policy: ContextPolicy = PLAIN, budget: Budget | None = None
 ) -> AgentRig:
-    """Start a session with a budget."""
     rig = AgentRig(ScriptedModel(script, PRICED), policy)
     conversation = await rig.begin()
     if budget is not None:

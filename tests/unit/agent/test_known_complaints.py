@@ -43,7 +43,6 @@ SMALL = ModelInfo("test", "scripted", window=3_000, reserve=200)
 
 
 def texts(request: ModelRequest) -> str:
-    """Return all text of a request."""
     return "\n".join(message.text for message in request.messages)
 
 
@@ -135,7 +134,7 @@ async def test_input_is_not_blocked_while_compacting() -> None:
     await conversation.rename("Another title")
     model.script = lambda _: [TextDelta("I th"), gate, ModelResponse("I think.")]
     await conversation.send("And now?")
-    await rig.wait_until(lambda: conversation.partial)
+    await rig.wait_until(lambda: conversation.response.text)
     await conversation.stop()
     assert rig.events(HandoverMade) == []
     gate.set()

@@ -216,7 +216,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(steer=st.booleans(), waits=st.integers(0, 40))
     def send(self, steer: bool, waits: int) -> None:
-        """Send, and wait for some loop passes."""
         self.sent.append(f"Message {len(self.sent)}.")
         self.do(self.rig.conversation.send(self.sent[-1], steer=steer))
         self.do(self._wait(waits))
@@ -227,7 +226,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9), action=st.sampled_from(("edit", "up", "down", "remove", "steer", "wait")))
     def change(self, choice: int, action: str) -> None:
-        """Change a queued message."""
         if line := self.rig.conversation.queue.pending:
             message = line[choice % len(line)]
             self.do(self._change(message.seq, message.text, action))
@@ -248,12 +246,10 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def stop(self) -> None:
-        """Stop the turn."""
         self.do(self.rig.conversation.stop())
 
     @rule()
     def resume(self) -> None:
-        """Send the queue."""
 
         async def send_all() -> None:
             self.rig.conversation.send_next_queued()
@@ -262,7 +258,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 9))
     def undo(self, choice: int) -> None:
-        """Undo a rewrite."""
         transcript = self.rig.conversation.session.transcript
         if undoable := [seq for seq in transcript.rewrites.by_seq if transcript.can_undo(seq)]:
             self.do(self.rig.conversation.window.undo(undoable[choice % len(undoable)]))

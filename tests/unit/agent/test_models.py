@@ -23,7 +23,6 @@ GOOD, BAD = png(64, 48), png(9, 9)
 
 
 def refuse_bad_image(request: ModelRequest) -> ScriptedReply:
-    """Refuse every request with the bad image."""
     if digest_of(BAD) in {image.digest for message in request.messages for image in message.images}:
         return [ImagesRejected(verbatim("test rejected an image."), verbatim("Could not process image"))]
     return text_reply("I see.")

@@ -27,7 +27,6 @@ from tests.support.session_simulator import SessionSimulator
 
 
 def text_printer(as_json: bool = False, transcript: Transcript | None = None) -> TurnPrinter:
-    """Return a printer for sessions with this transcript."""
     return TurnPrinter(as_json, lambda _: transcript, on_output_error=list)
 
 

@@ -61,7 +61,6 @@ _HANDOVER = HandoverMade(
 
 
 def lines(*events: Rewrite) -> list[str]:
-    """Return the timeline lines of these events."""
     return list(map(rewrite_line, events))
 
 

@@ -18,7 +18,6 @@ CLAUDE = "https://api.anthropic.com/v1"
 
 
 def provider(base_url: str, *entries: ModelEntry) -> Provider:
-    """Return a provider at an address."""
     return Provider(name="here", base_url=base_url, models=entries)
 
 

@@ -56,7 +56,6 @@ BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL, S
 
 
 def raw(request: ModelRequest) -> list[bytes]:
-    """Return the bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 

@@ -126,7 +126,6 @@ class Session(SessionMachine):
 
     @rule(newest=st.integers(0, 2))
     def sweep(self, newest: int) -> None:
-        """Sweep manually."""
         session_rewrites.sweep_all(self.simulator, newest)
 
     @rule()
@@ -154,7 +153,6 @@ class Session(SessionMachine):
 
     @rule(choice=NUMBERS, on=st.booleans())
     def pin(self, choice: int, on: bool) -> None:
-        """Pin or unpin."""
         session_rewrites.pin(self.simulator, choice) if on else session_rewrites.unpin(self.simulator, choice)
 
     @rule(choice=NUMBERS, form=st.sampled_from(get_args(Form)))
@@ -164,12 +162,10 @@ class Session(SessionMachine):
 
     @rule(choice=NUMBERS)
     def undo(self, choice: int) -> None:
-        """Undo any rewrite."""
         self.simulator.undo(choice)
 
     @rule(choice=NUMBERS)
     def redo(self, choice: int) -> None:
-        """Redo any rewrite."""
         self.simulator.redo(choice)
 
     @invariant()

@@ -43,7 +43,6 @@ PAIRS = [
 
 
 def server_tool(server: str, name: str, text: str = "", schema: dict[str, Any] = OPEN) -> ToolSpec:
-    """Return a server's tool as it is offered."""
     return ToolSpec(f"mcp__{server}__{name}", f"[MCP server {server}] {text or name}", schema)
 
 
@@ -56,7 +55,6 @@ def server_tools(server: str) -> list[ToolSpec]:
 
 
 def own(count: int) -> list[ToolSpec]:
-    """Return tools of ours."""
     return [ToolSpec(f"own_{number}", "Ours.", OPEN) for number in range(count)]
 
 

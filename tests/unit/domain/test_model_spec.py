@@ -29,7 +29,6 @@ FIGURES = st.builds(
 
 
 def reported_specs(origin: SpecOrigin, **figures: float) -> SourcedSpec:
-    """Build the spec reported by one source."""
     return SourcedSpec(origin, f"the {origin} says so", ModelSpec(**figures))  # type: ignore[arg-type]  # figures by their names
 
 

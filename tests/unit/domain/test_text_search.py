@@ -27,7 +27,6 @@ LETTERS = st.text(st.sampled_from("aAbBßéÉ \u017f\u212a\n\r\u2028\u0301\ufffd
 
 
 def find_in(query: str, data: bytes, about: str = "") -> MatchSummary | None:
-    """Search all of a content."""
     return find_matches(parse_query(query), data, about, lambda: True)
 
 

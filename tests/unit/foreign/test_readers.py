@@ -67,7 +67,6 @@ PNG = base64.b64encode(png()).decode()
 
 
 def read(reader: Reader, records: Iterable[Any]) -> list[AnyItem]:
-    """Return the items of records, and of the end."""
     items = [
         item
         for number, record in enumerate(records, 1)
@@ -77,7 +76,6 @@ def read(reader: Reader, records: Iterable[Any]) -> list[AnyItem]:
 
 
 def of(items: Iterable[AnyItem], kind: Any) -> list[Any]:
-    """Return the items of a kind."""
     return [item for item in items if isinstance(item, kind)]
 
 

@@ -14,7 +14,6 @@ GOOD = hashlib.sha256(b"good").hexdigest()
 def write_list(
     folder: Path, url: str = "https://helix-desktop.invalid/thing.zip", sha256: str = GOOD
 ) -> Path:
-    """Write a list with one file in it."""
     path = folder / "fetched.toml"
     path.write_text(f'[thing]\nurl = "{url}"\nsha256 = "{sha256}"\n', encoding="utf-8")
     return path

@@ -47,7 +47,6 @@ def test_an_rpm_requires_libraries_and_symbols_by_their_names() -> None:
 
 
 def desktop_entry() -> configparser.SectionProxy:
-    """Return the menu entry."""
     entry = configparser.ConfigParser(interpolation=None, delimiters=("=",))
     entry.optionxform = str  # type: ignore[assignment,method-assign]  # as the module's own documents say
     entry.read(LINUX / f"{share.ID}.desktop", encoding="utf-8")

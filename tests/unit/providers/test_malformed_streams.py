@@ -106,7 +106,6 @@ def responses() -> AnswerAssembler:
 
 
 def check_can_be_sent_back(answer: ModelResponse) -> None:
-    """Check that a stored answer can be sent again."""
     message = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (Message("tool", "x", call_id=call.id, name=call.name) for call in answer.calls)
     request = ModelRequest((Message("user", "x"), message, *results))

@@ -304,7 +304,6 @@ class _RecordingTransport(HttpClient):
         body: bytes | None = None,
         on_sent: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncIterator[HttpResponse]:
-        """Record them."""
         self.headers = headers or {}
         yield CannedResponse(())
 

@@ -196,7 +196,6 @@ def bytes_of(dialect: DialectCase, parts: list[StreamPart]) -> bytes:
 
 
 def read_answer(dialect: DialectCase, pieces: list[bytes]) -> tuple[list[Any], ModelResponse]:
-    """Return the streamed items, and the answer."""
     ids = iter(range(1000))
     model = connect_model(
         dialect.name,

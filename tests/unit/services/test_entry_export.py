@@ -33,13 +33,11 @@ DIGESTS = [content.digest for content in CONTENTS]
 
 
 def files_in(folder: Path) -> set[str]:
-    """Return the names in a folder."""
     return {path.name for path in folder.iterdir()}
 
 
 @pytest_asyncio.fixture
 async def store(tmp_path: Path) -> AsyncIterator[LevelDbStore]:
-    """A store with some contents."""
     opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
     await opened.commit(Commit("s1", contents=list(CONTENTS)))
     yield opened

@@ -43,7 +43,6 @@ class Rig:
         self.histories = FileHistories(self.registry, home / "data")
 
     def open(self, trusted: bool) -> WorkspaceFileHistory:
-        """Open the history of a folder that is trusted or not."""
         self.id = self.registry.add(self.home, trusted=trusted).id
         return self.histories.open(self.id, self.home)
 

@@ -45,7 +45,6 @@ async def test_a_stored_key_is_sent_nowhere_else(own: str) -> None:
 
 
 async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Provider) -> str:
-    """Return the authorization that a typed address sees."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         secrets = SecretStore(environ, find_keychain=MemoryKeychain)
         models = ModelService(lambda: Settings(providers=saved), secrets)

@@ -20,8 +20,6 @@ posix = pytest.mark.skipif(os.name == "nt", reason="names and links that Windows
 
 
 class Prompts:
-    """The prompt files of one workspace and of the user, in folders of a test."""
-
     def __init__(self, folder: Path) -> None:
         self.root, self.user = folder / "project", folder / "commands"
         self.root.mkdir()

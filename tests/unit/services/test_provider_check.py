@@ -53,7 +53,6 @@ async def run_check(
 
 
 async def final_steps(script: Script, **more: str) -> tuple[dict[str, CheckStep], bool]:
-    """Return the steps at the end of a check of a scripted server."""
     async with ChatServer(script) as server:
         updates, succeeded = await run_check(server.base_url, **more)
     return {step.name: step for step in updates[-1]}, succeeded

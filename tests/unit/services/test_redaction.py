@@ -117,7 +117,6 @@ def _guard_with_leak(project: Path, folder: Path) -> AutoRunGuard:
 
 
 def _history_with(folder: Path, version: bytes) -> tuple[FileHistoryStorage, str]:
-    """Return a file history with one former version of a file, and its digest."""
     database = FileHistoryDatabase(folder / FILE_NAME, lambda: 1)
     digest = database.contents.put(version)
     database.close()

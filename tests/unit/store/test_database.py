@@ -29,7 +29,6 @@ class CountedView:
         self._view, self.scans = view, 0
 
     def scan(self, span: Span, backwards: bool = False) -> Iterator[tuple[bytes, bytes]]:
-        """Count, then read."""
         self.scans += 1
         return iter(self._view.scan(span, backwards))
 

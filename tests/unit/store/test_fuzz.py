@@ -35,8 +35,6 @@ Damage = Callable[[bytes, bytes], bytes]
 
 
 class Rows(ReadView):
-    """Rows as a disk returns them."""
-
     def __init__(self, rows: dict[bytes, bytes]) -> None:
         super().__init__(None)
         self.rows = rows
@@ -77,7 +75,6 @@ def damages(draw: st.DrawFn) -> Damage:
 
 
 def stored(*bodies: bytes) -> Rows:
-    """Return the rows that these contents make."""
     nothing: dict[bytes, bytes] = {}
     batch = WriteBatch(nothing.get)
     contents = ContentStore(cast(Database, None), Quarantine(Path("none")))

@@ -88,7 +88,6 @@ TIMES = [
 
 
 def record_row(kind: ContentKind = "output", trashed: int = 0, target: str = "src/app.py") -> bytes:
-    """The row of a record."""
     record = EntryRecord(1_763_812_352_000, 0, 9, 9, 2, "read_file", target, "", kind, trashed=trashed)
     return row_codec.encode(KEY, record)
 

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.skipif(shutil.which("dbus-daemon") is None, reason="nee
 
 @pytest.fixture
 def session_bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A bus of its own, without any service."""
     config = tmp_path / "bus.conf"
     config.write_text(
         '<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><policy context="default">'
@@ -66,14 +65,12 @@ class Desktop:
             self.calls.put_nowait((method, message.body))
 
     async def next_call(self, method: str) -> tuple[Any, ...]:
-        """Return the arguments of the next call of a method."""
         while True:
             name, body = await asyncio.wait_for(self.calls.get(), 60)
             if name == method:
                 return body
 
     async def click(self, number: int) -> None:
-        """Click on a notification."""
         from jeepney import DBusAddress, new_signal
 
         await self._router.send(

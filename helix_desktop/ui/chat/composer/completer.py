@@ -37,6 +37,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
 from helix_desktop.words.translation import Translator, translate
@@ -166,7 +167,7 @@ _COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 class _Delegate(LineDelegate):
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         completion = index.data(_COMPLETION_ROLE)
-        pen = Pen(painter, self.theme, PaintState(box))
+        pen = Pen(painter, current_theme(), PaintState(box))
         pen.write(Icon(completion.icon), box.left() + scaled(9), box)
         room = box.adjusted(scaled(9 + 15 + 9), 0, -scaled(9), 0)
         used = _write_marked(pen, room, completion.title, completion.title_matches, UI, "text")
@@ -189,8 +190,7 @@ class CompletionPopup(QFrame):
         self.list_view = PickerList()
         self.list_view.setObjectName("completion_rows")
         self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._delegate = _Delegate(self.list_view, _LINE_PX)
-        self.list_view.setItemDelegate(self._delegate)
+        self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
         self._note = ElidedLabel()
         self._note.setObjectName("completion_note")
@@ -204,8 +204,7 @@ class CompletionPopup(QFrame):
         self.hide()
 
     def set_style(self, style: ChatStyle) -> None:
-        self._delegate.theme = style.theme
-        self._spinner.tint(style.theme)
+        self._spinner.tint()
         self._note.setFont(style.font(SMALL))
         look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
         set_style_sheet(self._note, f"QLabel {{ {look} }}")

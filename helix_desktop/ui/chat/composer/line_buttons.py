@@ -17,8 +17,7 @@ from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import LIGHT, Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, share_color
 from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.words.numbers import format_whole_percent

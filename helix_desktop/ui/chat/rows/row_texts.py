@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from helix_desktop.agent.session import did_not_run
-from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
+from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
+from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -106,7 +108,7 @@ def call_words(row: ToolRow) -> str:
 
 
 def bar_target(row: ToolRow) -> str:
-    escape = escape_command if row.tool == "run_command" else escape_invisible
+    escape = escape_command if tool_kind(row.tool) == "command" else escape_invisible
     return escape(recall_target(row.tool, row.target).replace("\n", " ↵ "))
 
 
@@ -322,11 +324,9 @@ def _lines_text(row: ToolRow) -> str:
     lines = row.lines - row.header_lines
     if not row.header_lines:
         return tr.plural(lines, "%n line", "%n lines")
-    if row.tool == "search_text":
-        return tr.plural(count_matching_lines(row.head + "\n"), "%n matching line", "%n matching lines")
     own = OWN_TOOLS.get(row.tool)
     if own is not None and own.counted is not None:
-        return translate(own.counted(lines))
+        return translate(own.counted(count_matching_lines(row.head + "\n") if own.grouped else lines))
     return tr.plural(lines, "%n line printed", "%n lines printed")
 
 
@@ -343,4 +343,4 @@ def _denial_text(model_text: str) -> str:
 def _sent_text(row: ToolRow, tokens: str) -> str:
     if row.badge in ("", "in_window", "pinned", "recalled"):
         return tr("{tokens} in context", tokens=tokens)
-    return tr("{tokens} earlier", tokens=tokens)  # now a marker or a note stands for it
+    return tr("{tokens} while in context", tokens=tokens)  # now a marker or a note stands for it

@@ -18,7 +18,6 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, line, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import OpenSettings, perform
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -105,7 +104,7 @@ def _use_text(
     return tr("This session: {session}. Workspace: {workspace}.", session=session, workspace=workspace)
 
 
-class PolicyPage(Themed, QWidget):
+class PolicyPage(QWidget):
     """The context policy of a session and its workspace: previewed here, then applied or discarded."""
 
     def __init__(

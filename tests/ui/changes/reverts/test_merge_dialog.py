@@ -16,7 +16,6 @@ BEFORE = BASE.replace(b"second", b"SECOND").replace(b"first", b"FIRST")
 
 
 def dialog_of(qtbot: QtBot, base: bytes, now: bytes, before: bytes) -> MergeDialog:
-    """The dialog on screen."""
     merged = merge(base, now, before)
     assert merged is not None
     window = QWidget()
@@ -27,7 +26,6 @@ def dialog_of(qtbot: QtBot, base: bytes, now: bytes, before: bytes) -> MergeDial
 
 
 def type_over(dialog: MergeDialog, words: str, replacement: str) -> None:
-    """Replace words in the result, as the user does."""
     cursor = dialog.editor.document().find(words)
     assert not cursor.isNull(), f"{words} is not in the result"
     dialog.editor.setTextCursor(cursor)

@@ -34,6 +34,7 @@ from tests.support.window.chat_geometry import approval_row, questions_and_answe
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_widget as _widget
 from tests.support.window.chat_geometry import text_point as _text_point
+from tests.support.window.looks import ShowLook
 
 DIGEST = "9f3a1c" + "0" * 58
 MARKDOWN = """Words **bold** and `code` at [site](https://example.org/x).
@@ -390,11 +391,11 @@ def test_an_evicted_stream_loses_and_repeats_nothing(view: ChatView) -> None:
     assert [text.text() for text in view.chat_viewport.item(0).texts] == ["abc"]
 
 
-def test_theme_switch_keeps_the_position_and_recolors(view: ChatView) -> None:
+def test_theme_switch_keeps_the_position_and_recolors(view: ChatView, show_look: ShowLook) -> None:
     view.chat_viewport.model.reset(questions_and_answers(100))
     view.jump_to(row_key("a40"))
     before = view.chat_viewport.scroll_layout.placed[0]
-    view.set_theme(DARK)
+    show_look(DARK)
     assert view.chat_viewport.scroll_layout.placed[0] == before
     picture = view.viewport().grab().toImage()
     assert picture.pixelColor(2, 300).lightness() < 60
@@ -408,11 +409,13 @@ def test_code_is_colored_after_it_appears(qtbot: QtBot, view: ChatView) -> None:
     assert block.layout().formats()[0].format.foreground().color().name() == LIGHT.code.keyword
 
 
-def test_a_theme_switch_while_code_waits_for_its_colors(qtbot: QtBot, view: ChatView) -> None:
+def test_a_theme_switch_while_code_waits_for_its_colors(
+    qtbot: QtBot, view: ChatView, show_look: ShowLook
+) -> None:
     text = "```python\n" + "def f():\n    return 1\n" * 300 + "```"
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), text)])
     view.chat_viewport.item(0)
-    view.set_theme(DARK)
+    show_look(DARK)
     block = view.chat_viewport.item(0).texts[0].document.lastBlock()
     qtbot.waitUntil(lambda: len(block.layout().formats()) >= 1)
     assert block.layout().formats()[0].format.foreground().color().name() == DARK.code.keyword

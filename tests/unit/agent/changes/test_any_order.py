@@ -53,8 +53,6 @@ Mark = tuple[int, bytes | None, bytes | None]
 
 
 class SessionFiles:
-    """Files, their history, and the log of one session."""
-
     def __init__(self) -> None:
         self.files = MemoryFiles()
         self.history = MemoryFileHistory(self.files)
@@ -72,7 +70,6 @@ class SessionFiles:
         return len(self.log), self.files.read("a"), self.files.read("b")
 
     def record(self, captured: CapturedChanges | None) -> None:
-        """Record a capture."""
         if captured is not None:
             capture, seq = captured.capture, len(self.log) + 1
             event = ChangesRecorded(
@@ -82,7 +79,6 @@ class SessionFiles:
             self.lists[capture.changes] = captured.list
 
     async def call(self, writes: tuple[bool, bool]) -> None:
-        """Run a call that writes these paths."""
         await self.history.begin_call(CallMark("s", "c"))
         for path, is_written in zip(PATHS, writes, strict=True):
             if is_written:
@@ -90,7 +86,6 @@ class SessionFiles:
         self.record(await self.history.end_call("s", "c"))
 
     async def plan(self, selection: RevertSelection) -> RevertPlan:
-        """Plan a revert."""
         changes, captures = selected_changes(self.changes.captures, selection)
         plan = await self.history.plan_revert(changes, captures)
         return msgspec.structs.replace(plan, capture_ids=tuple(captures), scope=selection.scope)

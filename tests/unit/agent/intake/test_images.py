@@ -32,7 +32,6 @@ class ImageTools(ScriptedTools):
     """Tools of which `say` shows an image."""
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Return the image."""
         image = identify_image(SHOT, digest_of(SHOT), "shot.png")
         assert image is not None
         return ToolResult(SHOT, target="shot.png", model_text=f"shot.png: {image.summary}.", image=image)
@@ -94,7 +93,6 @@ class DamagedStore(GatedStore):
     damaged = False
 
     async def get(self, digest: str) -> bytes:
-        """Return the bytes unless damaged."""
         if self.damaged:
             raise ContentDamaged(verbatim("It is damaged."))
         return await super().get(digest)
@@ -150,10 +148,7 @@ PICTURES = (png(40, 30, 1), png(20, 10, 2))
 
 
 class PictureTools(ScriptedTools):
-    """A tool that returns two pictures with its text."""
-
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Return the text and the pictures."""
         return ToolResult(b"Two pictures:", image_data=PICTURES)
 
 

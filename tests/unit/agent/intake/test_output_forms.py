@@ -296,7 +296,6 @@ async def test_forms_survive_a_restart() -> None:
 
 
 def model(name: str, window: int, extract: ScriptedReply | None = None, demo: bool = False) -> ScriptedModel:
-    """Return a model with that window; without a script its reply is its name."""
     scripted = ScriptedModel(replies_in_order(), ModelInfo("test", name, window, reserve=100, demo=demo))
     scripted.extract_script = lambda _: extract if extract is not None else text_reply(f"by {name}")
     return scripted
@@ -305,7 +304,6 @@ def model(name: str, window: int, extract: ScriptedReply | None = None, demo: bo
 def extractor(
     main: ScriptedModel, fast: ScriptedModel | None = None, long: ScriptedModel | None = None
 ) -> Extractor:
-    """Return an extractor with these models."""
     settings = (PROFILES["balanced"], PromptFrame(main.info, ""), ModelRoles(main, fast=fast, long=long))
     return Extractor(WordCounter(), "Extract.", lambda: settings)
 
@@ -369,7 +367,6 @@ async def test_the_failure_of_all_models_is_reported() -> None:
 
 
 def parts_of(requests: Sequence[ModelRequest]) -> list[str]:
-    """Return the outputs inside the fences of some requests."""
     return [request.messages[1].text.partition(">\n")[2].rpartition("\n</output")[0] for request in requests]
 
 

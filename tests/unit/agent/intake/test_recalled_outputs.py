@@ -17,7 +17,6 @@ SOURCE = "".join(f"def parse_part_{number}(text):\n    return split_{number}(tex
 
 
 async def answer_to(result: ToolResult, tool: str = "recall_cached_content") -> ToolAnswered:
-    """Return the event of a tool's result."""
     return (await Intake(WordCounter()).from_tool_result(ToolCall("c", tool, "{}"), result, 0, 12)).event
 
 

@@ -124,7 +124,6 @@ async def test_canceling_twice_does_not_skip_the_end() -> None:
 
 
 async def start_handover_at_end(summary: asyncio.Event) -> SubagentRig:
-    """Start a parent whose subagent fills its window: at its end a handover waits for the event."""
     requested = asyncio.Event()
 
     def summarize(_: ModelRequest) -> ScriptedReply:
@@ -409,7 +408,6 @@ async def wait_for_subagent(rig: SubagentRig, ended: TurnOutcome) -> str:
 
 
 async def outcome_of(rig: SubagentRig) -> SubagentResult | HelixError:
-    """Return a subagent's result, or its error."""
     try:
         return await rig.conversation.subagents.run("alpha")
     except HelixError as error:
@@ -417,6 +415,5 @@ async def outcome_of(rig: SubagentRig) -> SubagentResult | HelixError:
 
 
 async def contents_of(rig: SubagentRig, log: list[RecordedEvent]) -> list[Content]:
-    """Return the contents that events of a log refer to."""
     digests = {digest for recorded in log for digest in digests_in(recorded.event)}
     return [Content(digest, await rig.store.get(digest)) for digest in digests]

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
-from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.question import Question
+from helix_desktop.domain.question import DENIED, Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.intake_rig import run_loop_iterations
@@ -53,7 +52,6 @@ async def wait_for_requests(rig: AgentRig, *ids: str) -> tuple[str, ...]:
 
 
 def open_requests(rig: AgentRig) -> list[ApprovalRequest]:
-    """Return the open approval requests."""
     return [ask for ask in rig.conversation.asks if isinstance(ask, ApprovalRequest)]
 
 
@@ -517,7 +515,6 @@ class SlowFirst(ScriptedTools):
     """Tools that take longer to build the approval request of a step's first call."""
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return the same request, the first one later."""
         for _ in range(20 if call.id.endswith("0") else 0):
             await asyncio.sleep(0)
         return await super().approval(call)

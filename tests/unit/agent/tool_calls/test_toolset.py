@@ -34,11 +34,9 @@ class NamedTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Return one tool per name."""
         return tuple(ToolSpec(name, f"{self.mark} {name}", {"type": "object"}) for name in self.names)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """No call needs approval."""
         return None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -47,7 +45,6 @@ class NamedTools:
 
 
 def names(tools: Toolset) -> list[str]:
-    """Return the names that a model gets."""
     return [spec.name for spec in tools.specs]
 
 

@@ -54,7 +54,6 @@ async def worked_session() -> AgentRig:
 
 
 def handover_text(request: ModelRequest) -> str:
-    """Return the handover that a request begins with."""
     first = next(message for message in request.messages if message.role == "user")
     assert first.text.startswith(TITLE)
     return first.text

@@ -30,7 +30,6 @@ from tests.support.scripted_model import (
 
 
 def texts(request: ModelRequest) -> str:
-    """Return all text of a request."""
     return "\n".join(message.text for message in request.messages)
 
 

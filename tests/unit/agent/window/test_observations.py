@@ -245,7 +245,6 @@ async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
 
 
 def six_calls_model() -> Script:
-    """Return a model that makes six calls a turn, each for a hundred words."""
 
     def reply(request: ModelRequest) -> ScriptedReply:
         newest = max(n for n, message in enumerate(request.messages) if message.role == "user")

@@ -183,7 +183,6 @@ async def test_undo_and_redo() -> None:
 
 
 def first_seq(rig: AgentRig) -> int:
-    """Return the sequence number of the first observations."""
     return next(
         recorded.seq
         for recorded in rig.conversation.session.log

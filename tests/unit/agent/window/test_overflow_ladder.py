@@ -37,7 +37,6 @@ STILL = msgspec.structs.replace(
 
 
 def wide_step(word_count: int, key: str, calls: int = 1) -> ScriptedReply:
-    """Return a step whose calls return so many words each."""
     return tool_call_reply(
         *(("say", {"text": f"word{n}", "times": word_count // 2}) for n in range(calls)), id_prefix=key
     )

@@ -168,7 +168,6 @@ class _AskedCounter:
         self.is_damaged = False
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text."""
         if self.is_damaged:
             raise HelixError(verbatim("The vocabulary is damaged."))
         self.chars += sum(map(len, texts))

@@ -122,7 +122,6 @@ def handover(*lines: str) -> str:
 
 
 def user_entry(request: ModelRequest) -> str:
-    """Return an entry of the record in which the user speaks."""
     entries: list[str] = re.findall(r"^(e\d+) user: ", request.messages[-1].text, re.MULTILINE)
     return entries[-1] if entries else "e3"
 
@@ -207,7 +206,6 @@ async def assert_within_one_call(rig: AgentRig, rounds: int) -> None:
 
 
 async def recall(rig: AgentRig, index: str, pattern: str) -> str:
-    """Return what the agent's own tool answers to a pattern on an index."""
     tool = RecallCachedContent(rig.store, WordCounter().count, Ripgrep(None, {}))
     return (await tool.run("r", RecallArguments(index, pattern=pattern))).model_text
 

@@ -302,7 +302,6 @@ TEXTS = st.lists(
 
 
 def source(text: str, tokens: int = 0) -> OutputSource:
-    """Return an output with that text."""
     return OutputSource(
         text, tokens or max(1, len(text) // 4), digest_of(text.encode()), "run_command", "make test", 2
     )
@@ -394,7 +393,6 @@ DEFAULT_CHOICE = FormChoice()
 
 
 def compact(instructions: str) -> FormChoice:
-    """Return the choice of a compact form."""
     return FormChoice("compact", instructions, True)
 
 

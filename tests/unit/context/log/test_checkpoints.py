@@ -31,7 +31,6 @@ MINUTE_MS = 60_000
 
 
 def as_read_before(recorded: RecordedEvent) -> RecordedEvent:
-    """Return an event as a release before checkpoints reads it."""
     if not isinstance(recorded.event, HandoverDiscarded):
         return recorded
     return msgspec.structs.replace(recorded, event=msgspec.structs.replace(recorded.event, prepared=None))

@@ -37,7 +37,6 @@ TREES = histories((*DEFAULT_ACTIONS, "branch", "branch"))
 
 
 def raw(request: ModelRequest) -> list[bytes]:
-    """Return the bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 

@@ -36,7 +36,6 @@ from tests.support.reachability import unreachable_content
 
 
 def raw(request: ModelRequest) -> list[bytes]:
-    """Return the bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 

@@ -317,7 +317,6 @@ def test_a_pinned_output_stays_next_to_the_note() -> None:
 
 
 def policy_that_folds() -> ContextPolicy:
-    """Return a policy that folds a short history."""
     return msgspec.structs.replace(BALANCED, fold_after_steps=3, fold_least=100, protect_tokens=300)
 
 

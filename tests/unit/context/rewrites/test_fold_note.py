@@ -49,7 +49,6 @@ TARGETS = (
 
 
 def items_of(*events: UserSpoke | AssistantSpoke | ToolAnswered) -> list[LogItem]:
-    """Return the items that these events make."""
     transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
     return transcript.messages.items
 
@@ -513,7 +512,6 @@ def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: l
 
 
 def condensed_agent_lines(text: str, agent_tokens: int) -> list[str]:
-    """Return the lines of a condensed note of one message of the agent."""
     note = fold.render_condensed_note(
         items_of(UserSpoke("Go.", 1), spoken_event(text)), INDEX, 1, agent_tokens, 100, POLICY
     )

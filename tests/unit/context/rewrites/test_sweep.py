@@ -20,7 +20,6 @@ BALANCED = PROFILES["balanced"]
 
 
 def sweep_savings(simulator: SessionSimulator) -> list[int]:
-    """Return what each sweep of a history saved."""
     return [recorded.event.saved for recorded in simulator.log if isinstance(recorded.event, SweepMade)]
 
 

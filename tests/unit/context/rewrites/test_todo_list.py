@@ -56,7 +56,6 @@ class TodoSession:
         )
 
     def count(self, kind: type[FoldMade | SweepMade], how: str = "fold") -> int:
-        """Return how many rewrites of a kind were made."""
         rewrites = self.replayer.session.transcript.rewrites.by_seq.values()
         return sum(isinstance(event, kind) and getattr(event, "how", how) == how for event in rewrites)
 

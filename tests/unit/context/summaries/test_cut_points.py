@@ -35,7 +35,6 @@ def end_of(entry: LogItem | SummaryBlock) -> int:
 
 
 def messages_in(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
-    """Count the messages of the log that an entry stands for."""
     if not isinstance(entry, SummaryBlock):
         return 1
     return sum(

@@ -28,7 +28,6 @@ TOOL_SEARCH = (RULE, TODO)
 
 
 def note(text: str, *sources: int) -> Observation:
-    """Return a later note."""
     return Observation(9_000, 2, text, sources)
 
 
@@ -65,7 +64,6 @@ FACTS = st.lists(
 
 @st.composite
 def generations(draw: st.DrawFn) -> list[ObservationsMade]:
-    """Generations of observations of which later ones end facts of earlier ones."""
     events: list[ObservationsMade] = []
     standing: list[Observation] = []
     for number in range(draw(st.integers(1, 4))):

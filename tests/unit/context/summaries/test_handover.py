@@ -56,7 +56,6 @@ EVERYTHING = frozenset(range(1, 501))
 
 
 def handover_with(sections: tuple[Section, ...], ledger: str = "", index: str = "") -> HandoverMade:
-    """Return a handover with these sections."""
     return HandoverMade(9, 0, sections, ledger, index, 3, 10, 100, 50, 8, "m", HandoverTrigger.MANUAL)
 
 

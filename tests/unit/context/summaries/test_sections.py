@@ -255,7 +255,6 @@ def split_all(texts: list[str]) -> list[Parts]:
 
 
 def whole(parts: Parts) -> str:
-    """Return the text that the parts are of."""
     return "".join(part.text if isinstance(part, RepeatedBlock) else part for part in parts)
 
 
@@ -356,7 +355,6 @@ REQUEST = "Please mend the parser, and never touch docs/."
 
 
 def handover_of(simulator: SessionSimulator) -> HandoverMade:
-    """Return the handover without a model of a session."""
     items = simulator.transcript.messages.items
     sections, ledger = extractive_handover(items, None), build_ledger(items).text(600)
     return HandoverMade(
@@ -365,7 +363,6 @@ def handover_of(simulator: SessionSimulator) -> HandoverMade:
 
 
 def failed_session() -> SessionSimulator:
-    """Return a session with a request, a file written and a test that failed."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message(REQUEST)
     simulator.record(answer("write_file", "src/parser.py"))

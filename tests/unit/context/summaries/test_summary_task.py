@@ -119,7 +119,6 @@ def test_the_names_of_an_input() -> None:
 
 
 def handover(fallback: str = "", origin: str = "") -> HandoverMade:
-    """A handover, with or without a fallback."""
     trigger = HandoverTrigger.CONTINUED if origin else HandoverTrigger.THRESHOLD
     return HandoverMade(
         9, 0, (), "", "ab", 1, 10, 100, 20, 8, "box/small", trigger, fallback=fallback, origin=origin,
@@ -128,7 +127,6 @@ def handover(fallback: str = "", origin: str = "") -> HandoverMade:
 
 
 def observations(fallback: str = "") -> ObservationsMade:
-    """Observations, with or without a fallback."""
     return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, "box/small", fallback=fallback)
 
 
@@ -141,7 +139,6 @@ def output(asked: str = "", note: str = "") -> ToolAnswered:
 
 
 def log(*events: Event) -> list[RecordedEvent]:
-    """A log of these events, a second apart."""
     return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
 
 

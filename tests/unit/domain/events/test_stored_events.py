@@ -41,7 +41,6 @@ GOLDEN = [row for rows in FILES.values() for row in rows]
 
 
 def read(row: dict[str, Any]) -> RecordedEvent:
-    """Return an event from its stored form, through msgpack as the store does."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=RecordedEvent)
 
 

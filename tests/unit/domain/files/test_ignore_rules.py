@@ -31,7 +31,6 @@ paths = st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3), min_s
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an empty checkout."""
     folder = tmp_path_factory.mktemp("checkout")
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     return folder

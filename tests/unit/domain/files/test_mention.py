@@ -63,7 +63,6 @@ _QUERIES = st.text("abcd_/.İ", min_size=1, max_size=4)
 
 
 def has_letters(query: str, path: str) -> bool:
-    """Return True if the letters of a query are in a path, in order."""
     letters = iter(fold_case(path))
     return all(letter in letters for letter in fold_case(query))
 

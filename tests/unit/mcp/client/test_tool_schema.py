@@ -98,7 +98,6 @@ def test_any_json_becomes_a_schema_or_has_a_reason(schema: dict[str, Any]) -> No
 
 
 def references_in(value: Any) -> list[str]:
-    """Return all references of a schema."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     own = [value["$ref"]] if isinstance(value, dict) and isinstance(value.get("$ref"), str) else []
     return [*own, *(reference for part in parts for reference in references_in(part))]

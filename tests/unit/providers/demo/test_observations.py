@@ -43,7 +43,6 @@ e9 assistant: -> calls edit_file {"path":"src/a.py","old_text":"offset = 12 byte
 
 
 def observations_with(*facts: Observation) -> ObservationsMade:
-    """Return observations with these facts."""
     return ObservationsMade(1, 99, facts, (), "", "d" * 64, 0, 60, 400, 8, "m")
 
 

@@ -88,7 +88,6 @@ def session(seed: int, steps: int) -> list[dict[str, Any]]:
 
 @functools.cache
 def live_session(seed: int, steps: int, policy: str = "lean") -> LiveRun:
-    """What the live engine did in a session under one of the policies."""
     return run_live(session(seed, steps), POLICIES[policy])
 
 

@@ -45,7 +45,6 @@ def recorded_under(profile: str, session: Sequence[dict[str, Any]] = ()) -> list
 
 
 def replay_of(log: list[RecordedEvent]) -> SessionReplay:
-    """A replay of a log."""
     replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
     replay.add(log)
     return replay

@@ -45,7 +45,6 @@ class CallingRig:
     def use_tool(
         self, data: bytes, target: str, tool: str = "read_file", arguments: str = "{}", ok: bool = True
     ) -> int:
-        """Record a call and its output; return the output's seq."""
         digest = self.cache.put(data, tool, target)
         call = ToolCall(f"c{self.transcript.last_seq}", tool, arguments)
         self.record(AssistantSpoke("", "m", 1, (call,)))
@@ -62,12 +61,10 @@ class CallingRig:
         return create_session_tools(self.cache, DESCRIPTIONS_DIR, estimate_tokens, self)
 
     async def show(self, handle: str, **arguments: object) -> ToolResult:
-        """Call show_output."""
         return await self.tools.run(make_call("show_output", hash=handle, **arguments))
 
 
 def excerpt_of(result: ToolResult) -> Excerpt:
-    """The excerpt of a result."""
     assert result.excerpt is not None
     return result.excerpt
 

@@ -23,7 +23,6 @@ Make = Callable[..., Jail]
 
 @pytest.fixture(params=[PosixJail, WindowsJail], ids=["descriptors", "paths"])
 def make(request: pytest.FixtureRequest) -> Make:
-    """Each kind of jail."""
     kind: Make = request.param
     return kind
 
@@ -41,13 +40,11 @@ def root(tmp_path: Path) -> Path:
 
 
 def read(jail: Jail, path: str) -> bytes:
-    """Return the bytes that the jail gives for a path."""
     with jail.open_file(path) as opened:
         return opened.file.read()
 
 
 def stamp_of(path: Path) -> FileStamp:
-    """Return the stamp of a file."""
     return FileStamp.of(path.stat())
 
 

@@ -17,8 +17,6 @@ posix = pytest.mark.skipif(os.name == "nt", reason="links that Windows does not 
 
 
 class Folders:
-    """A workspace and a home folder of a test."""
-
     def __init__(self, folder: Path) -> None:
         self.root, self.home = folder / "project", folder / "home"
         self.root.mkdir()

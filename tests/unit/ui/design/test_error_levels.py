@@ -46,7 +46,6 @@ def kinds(base: type[HelixError] = HelixError) -> Iterator[type[HelixError]]:
 
 
 def error_of(kind: type[HelixError]) -> HelixError:
-    """Return an error of a kind, whatever else it needs."""
     if kind is errors.SummaryRefused:
         return errors.SummaryRefused(SummaryProblem.SHORT, "Done.", verbatim("It is short."))
     error = kind.__new__(kind)
