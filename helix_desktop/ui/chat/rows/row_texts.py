@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
-from helix_desktop.words.call_targets import call_verb, failed_tests_text, recall_target
+from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
 from helix_desktop.words.numbers import format_integer, format_size, format_token_count, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.times import format_duration
@@ -109,7 +109,7 @@ def call_words(row: ToolRow) -> str:
 
 def bar_target(row: ToolRow) -> str:
     escape = escape_command if tool_kind(row.tool) == "command" else escape_invisible
-    return escape(recall_target(row.tool, row.target).replace("\n", " ↵ "))
+    return escape(shown_target(row.tool, row.target).replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:
