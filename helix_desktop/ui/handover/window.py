@@ -102,7 +102,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
 
-"""Starts a session with a handover and shows it."""
 Place: TypeAlias = Literal["text", "changes"]
 
 _SENT_CHARS = 60_000  # of what the model gets that are shown
