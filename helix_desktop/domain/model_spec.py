@@ -163,7 +163,7 @@ def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> Sourc
     rules = [
         (default_reserve, text("1/16 of the context window"))
         if default_reserve >= DEFAULT_RESERVE
-        else (DEFAULT_RESERVE, text("the minimum, as 1/16 of the context window is less")),
+        else (DEFAULT_RESERVE, text("the minimum")),
         (max_reserve, text("1/4 of the context window, the most that is reserved")),
         (_MAX_RESERVE, text("the maximum")),
         *([(int(output.value), text("the longest output of the model"))] if output else []),

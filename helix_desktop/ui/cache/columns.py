@@ -61,12 +61,12 @@ def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what wrote an index is not one."""
     if row.state == "index":
         return translate(INDEX_LABELS.get(row.tool, row.tool))
-    return tr("Tool input") if row.tool == "argument" else display_name(row.tool)
+    return tr("Arguments") if row.tool == "argument" else display_name(row.tool)
 
 
 def target_name(row: CacheRow) -> str:
-    """Return a row's target as the table writes it; an index lists messages."""
-    return tr("Message list") if row.state == "index" else row.target
+    """Return a row's target as the table writes it; an index lists what was compacted."""
+    return tr("Compacted messages") if row.state == "index" else row.target
 
 
 def tokens_text(row: CacheRow) -> str:

@@ -96,7 +96,7 @@ SIZE_OPTIONS = (
 )
 UNUSED_OPTION = FilterOption("unused", "", text("Never recalled"), {"unused": True})
 PINNED_OPTION = FilterOption("pinned", "", text("Pinned"), {"pinned": True})
-ORPHAN_OPTION = FilterOption("orphan", "", text("Unreferenced"), {"orphan": True})
+ORPHAN_OPTION = FilterOption("orphan", "", text("Used by no session"), {"orphan": True})
 
 
 def age_options(now_ms: int) -> tuple[FilterOption, ...]:

@@ -56,7 +56,7 @@ from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
@@ -106,7 +106,7 @@ class HandoverHits(QWidget):
             [
                 (
                     "bookmark" if link.is_checkpoint else "git-compare",
-                    f"{ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
+                    ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS),
                     f"{link.excerpt}\n{tr('Show in timeline')}",
                     partial(perform, self, OpenHandover(link.session_id, link.seq)),
                 )
@@ -244,10 +244,12 @@ class CacheBrowser(Themed, QWidget):
         self._notice = QWidget(self)
         self._notice.setLayout(notice)
         self._notice.hide()
-        saved = tr("Every tool output is saved here, byte for byte, under its SHA-256.")
-        self._first_sight = HelpLink("cached", saved)
+        saved = tr(
+            "All tool outputs are saved here. Cached ones have left the context: Recall brings them back."
+        )
+        self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
         above = QWidget(self)
-        above.setLayout(column(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
+        above.setLayout(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
         body = column(above, self.splitter, self.empty, gap=0)
         body.setStretch(1, 1)
         body.setStretch(2, 1)
@@ -434,7 +436,7 @@ class CacheBrowser(Themed, QWidget):
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
-        self._first_sight.setContentsMargins(18, 11 if bare else 0, 18, 4)
+        self._lead.setContentsMargins(18, 11 if bare else 0, 18, 4)
         is_stale = self._is_listed and cache_filter != self._current_filter  # as the rows are
         is_behind = self._is_searching and not is_stale and self._unindexed > 0
         total = self._totals.entries

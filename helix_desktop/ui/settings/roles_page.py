@@ -32,7 +32,7 @@ Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
     ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
-    ("summary", text("Compaction"), text("Writes handovers and facts.")),
+    ("summary", text("Compaction"), text("Sums up older messages: facts and handovers.")),
     ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),
 )
 """The roles, their names, and what they do."""
@@ -83,9 +83,8 @@ class RolesPage(QWidget):
         self._values = values
         self.form = Form(role_fields(values), values)
         words = tr(
-            "Helix doesn't ask these models about large outputs until it restarts, at most for a day. "
-            "Meanwhile the model set for large outputs is asked, if it is faster. Otherwise the agent gets "
-            "previews."
+            "They aren't asked until Helix restarts, at most for a day. The agent gets previews of large "
+            "outputs, unless a faster model is chosen above."
         )
         self._slow_rows = column(gap=6)
         title, note = label(tr("Too slow for large outputs"), "section"), label(words, "note", wrap=True)
@@ -93,8 +92,8 @@ class RolesPage(QWidget):
         page, _ = scrolling_page(
             tr("Model roles"),
             tr(
-                "One model can do everything. Faster, cheaper or larger models can take over some work. A "
-                "workspace can have its own: Model roles, in the menu of models."
+                "One model can do everything. Faster, cheaper or larger models can take over some work. The "
+                "menu of models sets them for one workspace."
             ),
             column(self.form, self._slow_card, gap=18),
         )
@@ -173,17 +172,8 @@ def _role_reason(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
 def _fast_suggestion(main: str, label: str) -> str:
     """Return what to do for a fast model on a server of this computer, where none is loaded with `main`."""
     if not label:
-        return tr(
-            "Not chosen by Helix: another model would unload {main}. Keep a small one loaded with it, then "
-            "choose it here.",
-            main=main,
-        )
-    return tr(
-        "Not chosen by Helix: another model would unload {main}. Keep {model} loaded with it, then choose it "
-        "here.",
-        main=main,
-        model=label,
-    )
+        return tr("It could unload {main}: load a small one with it first.", main=main)
+    return tr("It could unload {main}: load {model} with it first.", main=main, model=label)
 
 
 def _prices(model: ModelInfo) -> str:

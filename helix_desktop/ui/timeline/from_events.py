@@ -371,7 +371,7 @@ class _CardReducer:
         outputs = [(event.digest, _output_name(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
         arguments = [
-            (digest, tr("Tool input")) for event in replies for call in event.short for digest in call.digests
+            (digest, tr("Arguments")) for event in replies for call in event.short for digest in call.digests
         ]
         messages = [event for event in events if isinstance(event, UserSpoke)]
         images = [

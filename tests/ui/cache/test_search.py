@@ -123,7 +123,7 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     await wait_until(lambda: pane.model.entry(0) is not None)
     menu = pane.filter_bar.filter_menu()
     assert [action.text() for action in menu.actions() if action.text()] == [
-        "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Unreferenced",
+        "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Used by no session",
     ]  # fmt: skip
     parts = [action.menu() for action in menu.actions()[1:5]]
     texts = [[action.text() for action in part.actions()] for part in parts if isinstance(part, QMenu)]
@@ -288,7 +288,7 @@ async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskSc
     assert not pane.handover_hits.isVisible()
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(pane.handover_hits.isVisible)
-    assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
+    assert pane.handover_hits.chips.texts == ["Flush the stream"]
     with performed(pane) as intents:
         pane.handover_hits.chips._chips[0].click()
         await wait_until(lambda: intents == [OpenHandover("s-1", 41)])

@@ -167,7 +167,7 @@ def test_a_vendor_needs_one_click_and_a_key(qtbot: QtBot, dialog: SettingsView) 
     assert (form.name, form.base_url, form.dialect) == anthropic
     assert form.default_model == "claude-opus-5-5"
     first = cell_texts(dialog.providers.editor.models.table)[0]
-    assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalog"]
+    assert first == ["claude-opus-5-5 · default", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalog"]
 
 
 def test_save_emits_a_complete_form(qtbot: QtBot, dialog: SettingsView) -> None:
@@ -233,8 +233,8 @@ def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) ->
     window.editingFinished.emit()
     assert models.entries[0].window == 200_000
     assert cell_texts(models.table)[0][1] == "200,000"
-    assert cell_texts(models.table)[0][6] == "you · catalog"
-    assert models.spec_form.source("window") == "you"
+    assert cell_texts(models.table)[0][6] == "set by you · catalog"
+    assert models.spec_form.source("window") == "set by you"
 
     window.setText("many")
     window.editingFinished.emit()
@@ -243,7 +243,7 @@ def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) ->
     assert models.entries[0].window == 200_000
     window.setText("200,000")
     window.editingFinished.emit()
-    assert models.spec_form.source("window") == "you"
+    assert models.spec_form.source("window") == "set by you"
 
     models.spec_form.choice("images").setCurrentIndex(2)
     models.spec_form.choice("images").activated.emit(2)

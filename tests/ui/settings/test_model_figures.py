@@ -46,7 +46,7 @@ def test_the_fields_show_who_says_that_a_model_is_free(qtbot: QtBot) -> None:
     own, free = msgspec.structs.replace(PLAIN, free=True), ModelSpec(free=True)
     form.show_model(own, resolved(own), resolved(PLAIN), True, {})
     assert [form.field(name).text() for name in ("price_in", "price_out", "price_cached")] == ["0", "0", ""]
-    assert form.source("price_out") == "you"
+    assert form.source("price_out") == "set by you"
     form.show_model(PLAIN, resolved(PLAIN, free), resolved(PLAIN, free), True, {})
     assert (form.field("price_in").text(), form.field("price_in").placeholderText()) == ("", "0")
 

@@ -240,7 +240,7 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
     assert figures.source("reserve") == too_large
     assert figures.source("price_out") == "Enter both prices, or neither: the costs would be too low."
     type_figure("window", "200k")
-    assert (figures.source("window"), figures.source("reserve")) == ("you", "you")
+    assert (figures.source("window"), figures.source("reserve")) == ("set by you", "set by you")
     assert page.editor.models.entries[0].reserve == 128_000
     type_figure("price_out", "2")
     with qtbot.waitSignal(page.editor.saved):

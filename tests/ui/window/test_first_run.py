@@ -20,7 +20,7 @@ from helix_desktop.ui.kit.intents import OpenSample
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.drops import drop
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -93,7 +93,7 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         form = ProviderDraft("", "My Box", f"http://127.0.0.1:{server.port}/v1")
         page.add()
         page.editor.models_requested.emit(form)
-        await until(lambda: "Its only model is added" in _notices(rig), "the list of models")
+        await until(lambda: "The server has one model" in _notices(rig), "the list of models")
         models = page.editor.models.entries
         page.editor.saved.emit(replace(form, models=models, default_model=models[0].name))
         await until(lambda: "my-box/qwen3.gguf is now the default model" in _notices(rig), "saved")
@@ -106,10 +106,9 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         name = next(field for field in page.editor.findChildren(QLineEdit) if field.text() == "other")
         name.end(False)
         QTest.keyClicks(name, " Box")
-        press(page.editor.footer, "use_provider")  # what was edited is saved first
-        await until(
-            lambda: "other-box/qwen3.gguf is now the default model" in _notices(rig), "saved and chosen"
-        )
+        assert not find_buttons(page.editor.footer, "use_provider"), "its only model is the default"
+        press(page.editor.footer, "save_provider")
+        await until(lambda: "Saved: other-box" in _notices(rig), "saved under its new name")
         assert not page.editor.has_unsaved_edits()
         rig.window.leave_settings()
         await rig.open_folder("project")

@@ -54,7 +54,7 @@ def test_a_request_limit_below_the_window_is_the_reserve() -> None:
     ("window", "output", "reserve", "rule"),
     [
         (160_000, 0, 10_000, "1/16 of the context window"),
-        (32_000, 0, 4_096, "the minimum, as 1/16 of the context window is less"),
+        (32_000, 0, 4_096, "the minimum"),
         (8_000, 0, 2_000, "1/4 of the context window, the most that is reserved"),
         (1_000_000, 0, 32_000, "the maximum"),
         (160_000, 8_192, 8_192, "the longest output of the model"),

@@ -310,7 +310,7 @@ class ProviderEditor(QWidget):
     def _show_saved_name(self, typed: str) -> None:
         """Say under which name the provider will be saved, where that is another one than what is typed."""
         saved = provider_name(typed)
-        note = tr("Will be saved as {name}.", name=saved) if typed.strip() not in {"", saved} else ""
+        note = tr("Will be saved as {name}.", name=saved) if typed.strip().lower() not in {"", saved} else ""
         self._fields.rows["name"].show_note(note)
 
     def _name_fault(self, name: str) -> str:
@@ -373,7 +373,7 @@ class ProviderEditor(QWidget):
         self._fields.rows["key"].show_note(
             status.key_note or tr("Will be kept in the system's keychain, if there is one.")
         )
-        self._use.setVisible(bool(form.id))
+        self._use.setVisible(bool(form.id) and not (status.in_use and len(form.models) == 1))
         self._remove.setVisible(bool(form.id))
 
     def note_saved(self, form: ProviderDraft) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
@@ -22,7 +23,7 @@ NUMBERS = frozenset({1, 2, 3})
 """The columns of numbers."""
 
 _ORIGINS: dict[SpecOrigin, str] = {
-    "you": text("you"),
+    "you": text("set by you"),
     "server": text("server"),
     "catalog": text("catalog"),
     "assumed": text("assumed"),
@@ -65,7 +66,8 @@ class ModelRow(msgspec.Struct, frozen=True):
 def cell_text(row: ModelRow, column: int) -> str:
     match column:
         case 0:
-            return f"{row.name} · {effort_name(row.effort)}" if row.effort else row.name
+            default = tr("default") if row.is_default else ""
+            return dotted((row.name, effort_name(row.effort) if row.effort else "", default))
         case 1:
             window = row.spec.values["window"]
             tokens = format_integer(int(window.value))
@@ -84,7 +86,6 @@ def cell_text(row: ModelRow, column: int) -> str:
 def tooltip_text(row: ModelRow, column: int) -> str:
     """Return words that a narrow column cuts, and where the figures of a cell come from, a line each."""
     lines = [cell_text(row, column)] if column in (0, len(COLUMNS) - 1) else []
-    lines += [tr("Default model of this provider")] if row.is_default and column == 0 else []
     for figure in _FIGURES_BY_COLUMN[column]:
         fact = row.spec.values.get(figure)
         if fact is not None:

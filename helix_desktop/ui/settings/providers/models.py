@@ -170,10 +170,7 @@ class ModelTable(QTableView):
 
 
 def _accessible_text(row: ModelRow, column: int) -> str:
-    name, value = COLUMNS[column], cell_text(row, column)
-    if row.is_default and column == 0:
-        return tr("{name}: {value}, default", name=name, value=value)
-    return tr("{name}: {value}", name=name, value=value)
+    return tr("{name}: {value}", name=COLUMNS[column], value=cell_text(row, column))
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

@@ -505,7 +505,7 @@ class ProvidersPage(Themed, QWidget):
             return  # the user went to another one meanwhile
         is_added = self.editor.show_offered(offered)
         if is_added:
-            found = tr("Its only model is added.")
+            found = tr("The server has one model. It was added.")
         elif offered:
             found = tr.plural(
                 len(offered),
