@@ -190,7 +190,10 @@ def _history(path: Path) -> Iterator[bytes]:
             names = {"providerId": model.get("model_provider_id"), "modelId": model.get("model_id")}
             more["modelInfo"] = names
         raw = encode({**fields, **more} if more else message)
-        yield raw if b'"image_ref"' not in raw else encode(_with_images(fields | more, path.parent / "blobs"))
+        if b'"image_ref"' in raw:
+            with suppress(RecursionError):
+                raw = encode(_with_images(fields | more, path.parent / "blobs"))
+        yield raw
 
 
 def _with_images(value: Any, folder: Path) -> Any:

@@ -37,7 +37,7 @@ from helix_desktop.domain.translatable_text import ByteSize, TextContext, Transl
 
 
 def covers_around(transcript: Transcript) -> Mapping[int, int]:
-    """Return the rewrites that hold inside a wider one, each with the seq of that one."""
+    """Return the rewrites that stand, or would stand if redone, inside a wider one, each with its seq."""
     rewrites, active = transcript.rewrites, transcript.window.covers
     in_window = {cover.seq for cover in active}
     covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)
@@ -48,7 +48,7 @@ def covers_around(transcript: Transcript) -> Mapping[int, int]:
         if (around := next((c.seq for c in active if c.after < cover.upto and cover.after < c.upto), 0))
     }
     small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
-    return wide | {seq: around for seq, around in small.items() if around and rewrites.is_active(seq)}
+    return wide | {seq: around for seq, around in small.items() if around}
 
 
 def _cover_of_targets(rewrite: object, covers: Sequence[Cover]) -> int:

@@ -280,7 +280,7 @@ class ChangeDelegate(QStyledItemDelegate):
         middle = Qt.TextElideMode.ElideMiddle
         where = Text(folder, 12, "faint", elide=middle, grow=True, shrink=True)
         top = Row([Text(name, weight=500, shrink=not folder), where, *self._counts(row)], _GAP)
-        who = Text(makers_text(row.captures), 12, "muted", grow=True, shrink=True)
+        who = Text(makers_text(row.captures) or kind_text(row.kind), 12, "muted", grow=True, shrink=True)
         low = Row([who, *_marks(row), self._when(row)], _GAP)
         return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
 

@@ -214,13 +214,13 @@ class ChangeDetail(Themed, QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._is_redo = False
         self._words = (
-            (self.accept, tr("Accept")),
+            (self.accept, tr("Mark as reviewed")),
             (self.revert, tr("Revert")),
             (self.open, tr("Open in editor")),
             (self.patch, tr("Copy as patch")),
         )
         for button, command, tip in (
-            (self.accept, "changes_accept", tr("Mark this change as reviewed")),
+            (self.accept, "changes_accept", tr("Only a mark: no file changes")),
             (self.revert, "changes_revert", tr("Restore what was there before")),
             (self.open, "changes_open", tr("Open the file in its default program")),
         ):

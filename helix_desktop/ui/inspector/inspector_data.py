@@ -257,7 +257,6 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
     """The session's bill as providers reported it, in words (empty: unknown), and its newest requests.
 
     `lifetime` says for how long the provider was asked to store what requests begin with; empty: its usual.
-    `note` holds for all the rows.
     """
 
     share: str = ""
@@ -267,7 +266,6 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
     cost: str = ""
     lifetime: str = ""
     rows: tuple[ProviderCacheRow, ...] = ()
-    note: str = ""
     has_hits: bool = False
 
 
@@ -290,7 +288,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     `compaction_text` says when the conversation is compacted, or why it isn't.
     `own_count` says what the rows add up to where the total is another, `pending_text` what is prepared, not
     yet in place, `facts_text` when facts are written next. `cost_text` says what the request costs.
-    `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
+    `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
     """

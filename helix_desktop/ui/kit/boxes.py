@@ -632,13 +632,8 @@ class Button(Box):
     def areas(self) -> Sequence[HitArea]:
         if self.rect.isEmpty():  # there is no room for it
             return ()
-        radius = (
-            self.rect.height() / 2
-            if self.look == "chip"
-            else 8
-            if self.look in ("push", "primary", "ghost")
-            else 6
-        )
+        radii = {"chip": self.rect.height() / 2, "push": 8.0, "primary": 8.0, "ghost": 8.0}
+        radius = radii.get(self.look, 6.0)
         return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip),)
 
     def paint(self, pen: Pen) -> None:

@@ -378,7 +378,7 @@ def long_timeline_state() -> TimelineState:
         observations_card(498),
         fold_card(497),
         SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD,
-                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), steps=2),
+                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",

@@ -173,10 +173,10 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     prepared = len(rig.events(ApprovalGiven))
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
-    assert question.tool == "run_command"
+    assert question.request.tool == "run_command"
     assert registry.get(rig.workspace.id).demo_calls == "once", "it allowed one call"
     assert rig.composer.mode_button.accessibleName() == "Mode: Ask"
-    assert (await rig.answer_approval("demo")).offers_demo_calls
+    assert (await rig.answer_approval("demo")).request.offers_demo_calls
     await until(
         lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls",
         "the mode is shown",

@@ -56,6 +56,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 text = TextContext("Chat")
 
+_WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Preview: over the size limit.")
@@ -72,6 +73,8 @@ def window_state_text(row: ToolRow) -> str:
     output = ""
     if not row.removed_at_ms and row.badge != "" and row.badge != "in_window" and row.badge != "recalled":  # noqa: PLR1714 - mypy narrows so
         output = STATE_WORDS[row.badge].tooltip
+        if row.badge == "cached" and row.form != "full":
+            output = join_sentences(output, _WAS_IN_PART)
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(output, cached))
 

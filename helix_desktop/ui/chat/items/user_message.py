@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF
 
 from helix_desktop.ui.chat.actions import (
@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.actions import (
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import ItemContext, RowItem
-from helix_desktop.ui.chat.items.painting import cut_path, draw_thumbnail
+from helix_desktop.ui.chat.items.painting import cut_label, draw_thumbnail
 from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock, ItemTools
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, TurnFooterRow, UserRow, Versions
@@ -188,7 +188,12 @@ class UserMessageItem(RowItem):
 def _chip(note: AttachmentNote, name: str = "") -> Box:
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
     color = "warn" if note.is_left_out else "muted"
-    words = Text(note.label, 11, color, 500, cut=partial(_cut_label, note), grow=True, shrink=True)
+    facts, is_text = note.label.removeprefix(note.name), note.icon in ("copy", "archive-restore")
+
+    def cut(metrics: QFontMetricsF, _label: str, room: float) -> str:
+        return cut_label(metrics, note.name, facts, room, keeps_start=is_text)
+
+    words = Text(note.label, 11, color, 500, cut=cut, grow=True, shrink=True)
     content: list[Box] = [Frame(words, (0, 4, 0, 4), grow=True, shrink=True)]
     extra = 0
     if note.image_size:
@@ -209,12 +214,3 @@ def _chip(note: AttachmentNote, name: str = "") -> Box:
         return chip
     label = tr("Open {name}", name=note.label)
     return Button(name, OpenCacheEntry(note.digest), chip, label, "chip", tip=note.label)
-
-
-def _cut_label(note: AttachmentNote, metrics: QFontMetricsF, label: str, room: float) -> str:
-    """Return a label cut to a width in pixels; its end stays whole while a third is left for the name."""
-    end = label.removeprefix(note.name)
-    room = max(room / 3, room - metrics.horizontalAdvance(end))
-    if note.icon in ("copy", "archive-restore"):  # their beginning tells what they are
-        return metrics.elidedText(note.name, Qt.TextElideMode.ElideRight, room) + end
-    return cut_path(metrics, note.name, room) + end
