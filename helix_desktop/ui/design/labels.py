@@ -176,10 +176,6 @@ class ElidedLabel(QLabel):
         """Return the width in pixels at which nothing is shortened."""
         return self.fontMetrics().horizontalAdvance(self._full_text) + 2
 
-    def shortest_width(self) -> int:
-        """Return the width in pixels that the shortest of its texts takes."""
-        return self.fontMetrics().horizontalAdvance((self._full_text, *self._fallbacks)[-1]) + 2
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._shorten()

@@ -1,4 +1,4 @@
-"""What the window's frame shows: plain rows that a presenter fills."""
+"""What the window's frame shows, as plain rows."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class ControlledWindow:
         SessionListController(window, session, windows, workspaces, drafts)
         BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
         self.cleanup = CleanupController(window, session)
-        self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
+        self.redaction = RedactionController(window, session, windows, self.composer)
         self.import_export = ImportExportController(window, session, windows, workspaces)
         McpNotices(session)
         self.settings = SettingsController(window, session, windows, appearance)

@@ -211,11 +211,9 @@ class WindowPages:
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
-    """Owns the parts and what moves between them; what they mean is decided by presenters.
+    """Owns the parts and what moves between them.
 
     It can be shown as soon as it is made: the frame comes first, `add_pages` adds what takes longer.
-    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `notices`, `jobs`,
-    `spending`, `welcome`, `missing`, `no_session`, `commands`.
     """
 
     closing = Signal()

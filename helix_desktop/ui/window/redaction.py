@@ -26,11 +26,10 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
-from helix_desktop.ui.kit.intents import RefreshLists, RemoveSecret, handles
+from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup
-from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import summary_lines, workspace_files_note
@@ -287,12 +286,11 @@ class RedactionController(QObject):
         window: MainWindow,
         session: Session,
         windows: WindowGroup,
-        workspace_controller: WorkspaceController,
         composer: ComposerController,
     ) -> None:
         super().__init__(window)
         self._window, self._session, self._windows = window, session, windows
-        self._workspace_controller, self._composer = workspace_controller, composer
+        self._composer = composer
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
         self._search_task: asyncio.Task[None] | None = None
@@ -427,7 +425,7 @@ class RedactionController(QObject):
 
     async def _reopen_views(self, session_id: str) -> None:
         if session_id:
-            await self._workspace_controller.open_session(session_id)
+            await self._session.run(OpenSession(session_id))
         if (cache := self._window.pages.cache.find()) is not None:
             cache.refresh()
         self._window.sidebar.search.clear()  # it may show a line with the secret
