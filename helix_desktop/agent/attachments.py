@@ -15,6 +15,7 @@ import msgspec
 from helix_desktop.agent.intake import Intake, PreviewInput, decode_output
 from helix_desktop.agent.ports import FileReader, TokenCounter
 from helix_desktop.context.intake.descriptions import describe_text
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
@@ -64,6 +65,23 @@ def with_mentioned(
     return tuple(result)
 
 
+async def without_repeats(
+    attachments: Sequence[Attachment], transcript: Transcript, counter: TokenCounter
+) -> tuple[Attachment, ...]:
+    """Return the attachments of a message; those that stand whole in the window now are only named again."""
+    standing, result = transcript.window.whole_attachments(), list[Attachment]()
+    for given in attachments:
+        whole = given
+        if given.again:  # its message is sent again, maybe where the other one is not
+            whole = replace(given, again=False, tokens=given.full_tokens, full_tokens=0)
+        named = replace(whole, again=True, full_tokens=whole.tokens)
+        if whole.is_whole and whole.digest in standing:
+            (tokens,) = await counter.count([attachment_text(named)])
+            named = replace(named, tokens=tokens)
+        result.append(named if named.tokens < whole.tokens else whole)
+    return tuple(result)
+
+
 def _place(attachment: Attachment) -> tuple[str, int, int]:
     return attachment.path, attachment.first_line, attachment.last_line
 
@@ -90,22 +108,32 @@ class AttachmentIntake:
         self._commit, self._counter, self._files, self._limits = commit, counter, files, limits
         self._intake = Intake(counter)
 
-    async def from_workspace(self, session_id: str, path: str, first_line: int, last_line: int) -> Attachment:
-        """Return a file of the workspace, or lines of it, attached. Raises InvalidInput."""
+    async def attach_file(
+        self, session_id: str, path: str, first_line: int = 0, last_line: int = 0
+    ) -> Attachment:
+        """Store a file of the workspace and return it, or its lines (from 1), as an attachment.
+
+        A `last_line` of 0 is the end. A large one enters the window as a preview. Raises InvalidInput for
+        what is no text or image of the workspace or too large.
+        """
         data, version = await self._reader(escape_hidden_name(path)).read(path, MAX_FILE_BYTES)
         attachment = _unread(escape_hidden_name(version.path), "file")
         attachment = replace(attachment, path=version.path, version=version)
         return await self._from_bytes(session_id, attachment, data, first_line, last_line)
 
-    async def from_elsewhere(
-        self, session_id: str, data: bytes, name: str, first_line: int, last_line: int
+    async def attach_data(
+        self, session_id: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
-        """Return a file from outside the workspace, or lines of it, attached. Raises InvalidInput."""
+        """Store a file from outside the workspace and return it, or its lines, as an attachment.
+
+        It is an image, the text of a PDF, or text. Raises InvalidInput for anything else and for what is too
+        large.
+        """
         attachment = _unread(escape_hidden_name(name), "file")
         return await self._from_bytes(session_id, attachment, data, first_line, last_line)
 
-    async def from_paste(self, session_id: str, text: str) -> Attachment:
-        """Return a pasted text attached. Raises InvalidInput if it is too large."""
+    async def attach_paste(self, session_id: str, text: str) -> Attachment:
+        """Store a pasted text and return it attached. Raises InvalidInput if it is too large."""
         name, data = _first_words(text), text.encode("utf-8", "replace")
         _require_size(name, len(data), MAX_TEXT_BYTES)
         return await self._from_text(session_id, _unread(name, "paste"), data.decode(), data)

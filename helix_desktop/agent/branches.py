@@ -119,12 +119,7 @@ class SessionBranches:
         return await _read_source(self._store, session_id, self._find_session(session_id))
 
     async def _open(
-        self,
-        source: BranchSource,
-        seq: int,
-        title: str = "",
-        how: BranchKind = "",
-        draft: Draft = _NO_DRAFT,
+        self, source: BranchSource, seq: int, title: str = "", how: BranchKind = "", draft: Draft = _NO_DRAFT
     ) -> Conversation:
         at_end = seq == len(source.log)
         state = source.own_transcript() if at_end else None  # at once: an open session goes on meanwhile
@@ -136,12 +131,7 @@ class SessionBranches:
         return await self._open_log(branch.id, [*source.log[:seq], *own], state)
 
     async def _create(
-        self,
-        source: BranchSource,
-        seq: int,
-        title: str = "",
-        how: BranchKind = "",
-        draft: Draft = _NO_DRAFT,
+        self, source: BranchSource, seq: int, title: str = "", how: BranchKind = "", draft: Draft = _NO_DRAFT
     ) -> tuple[SessionSummary, list[RecordedEvent]]:
         """Store a branch of events up to `seq`, with its draft; return it and its own events.
 

@@ -10,13 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.models import ModelRoles, ModelWrapper, RunSettingsSource
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import (
-    ErrorRaised,
-    Session,
-    SpendDecided,
-    SpendRequestsChanged,
-)
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import ErrorRaised, Session, SpendDecided, SpendRequestsChanged
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -53,12 +47,11 @@ class SessionBudget:
     def __init__(
         self,
         session: Session,
-        settings: RunSettingsSource,
         parent: Callable[[], SessionBudget | None] = lambda: None,
         subagent_spending: Mapping[str, Spending] | None = None,
         other_versions: Callable[[], Sequence[Spending]] = tuple,
     ) -> None:
-        self._session, self._settings, self._parent = session, settings, parent
+        self._session, self._parent = session, parent
         self.other_versions = other_versions
         self.subagent_spending = dict(subagent_spending or {})  # by the subagent's session id
 
@@ -73,7 +66,7 @@ class SessionBudget:
     def _limit_in(self, transcript: Transcript) -> Budget:
         if transcript.budget is not None or transcript.parent:
             return transcript.budget or Budget()
-        policy, _, _ = self._settings()
+        policy = self._session.policy
         return Budget(policy.budget_tokens, policy.budget_cost)
 
     @property
@@ -262,16 +255,16 @@ class SpendApprovals:
     then the session's budget decides.
     """
 
-    def __init__(self, runtime: SessionRuntime, budget: SessionBudget, is_unattended: bool = False) -> None:
-        self._runtime, self._budget, self._is_unattended = runtime, budget, is_unattended
+    def __init__(self, session: Session, budget: SessionBudget, is_unattended: bool = False) -> None:
+        self._session, self._budget, self._is_unattended = session, budget, is_unattended
         self._requests: dict[BackgroundWork, SpendRequest] = {}
         self._agreed: dict[BackgroundWork, int] = {}  # tokens
         self._refused: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._over_budget: dict[BackgroundWork, tuple[Hashable, tuple[Budget, ...]]] = {}
         self._reported_limits: tuple[Budget, ...] | None = None  # for which it was said
-        runtime.session.on(HandoverMade, lambda _: self.withdraw("handover"))
-        runtime.session.on(HandoverMade | ObservationsMade, lambda _: self.withdraw("observations"))
+        session.on(HandoverMade, lambda _: self.withdraw("handover"))
+        session.on(HandoverMade | ObservationsMade, lambda _: self.withdraw("observations"))
 
     @property
     def requests(self) -> tuple[SpendRequest, ...]:
@@ -295,7 +288,7 @@ class SpendApprovals:
             return True
         if work in self._requests:
             return not (refresh and changed)
-        refused, limit = self._refused.get(work), self._runtime.policy.ask_above
+        refused, limit = self._refused.get(work), self._session.policy.ask_above
         if refused is None or not limit:
             return False
         return refused[0] == subject and size < refused[1] + limit
@@ -305,7 +298,7 @@ class SpendApprovals:
 
         Raises SpendNotApproved if it may not start, BudgetExhausted if the budget has no room for it.
         """
-        limit, agreed = self._runtime.policy.ask_above, self._agreed.pop(work, 0)
+        limit, agreed = self._session.policy.ask_above, self._agreed.pop(work, 0)
         if not estimate.demo and not (limit and self._is_unattended):
             self._require_budget(work, estimate)
         if estimate.demo or not limit or estimate.tokens <= max(limit, agreed * _GROWTH_LIMIT):
@@ -315,7 +308,7 @@ class SpendApprovals:
         if not self._is_unattended:
             self._open(request)
         allowed = self._budget.can_afford(estimate)
-        self._runtime.session.publish(SpendDecided(request, allowed))
+        self._session.publish(SpendDecided(request, allowed))
         if not allowed:
             self._refuse(work)
             raise SpendNotApproved
@@ -364,17 +357,17 @@ class SpendApprovals:
 
     def _report_exhausted(self, work: BackgroundWork) -> None:
         """Say once that background work stops, unless the turn just ended for the same reason."""
-        ended, limits = self._runtime.session.failed_end, self._budget.limits
+        ended, limits = self._session.failed_end, self._budget.limits
         if limits == self._reported_limits or (ended is not None and ended.cause == "budget"):
             return
         self._reported_limits = limits
         try:
             self._budget.require_available()
         except BudgetExhausted as error:
-            self._runtime.session.publish(over_budget_warning(work, error))
+            self._session.publish(over_budget_warning(work, error))
 
     def _refuse(self, work: BackgroundWork) -> None:
         self._refused[work] = self._subjects.get(work, (None, 0))
 
     def _publish(self) -> None:
-        self._runtime.session.publish(SpendRequestsChanged(self.requests))
+        self._session.publish(SpendRequestsChanged(self.requests))

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.ports import FileHistory, Store, TokenCounter
 from helix_desktop.agent.session import ErrorRaised, Session
-from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.file_changes import redo_ids
 from helix_desktop.context.log.notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
@@ -39,8 +38,6 @@ from helix_desktop.domain.file_history.diff import (
 from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.permissions.data_loss import find_scripts
-from helix_desktop.domain.permissions.program import ANY_REMOVAL
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -50,6 +47,8 @@ from helix_desktop.domain.translatable_text import (
     verbatim,
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name, repair_surrogates, unescape_name
+from helix_desktop.permissions.data_loss import find_scripts
+from helix_desktop.permissions.program import ANY_REMOVAL
 
 log = logging.getLogger(__name__)
 
@@ -223,8 +222,8 @@ class ChangeRecorder:
     A history that fails breaks no call: the user gets one notice per cause, and nothing is recorded.
     """
 
-    def __init__(self, runtime: SessionRuntime, history: FileHistory | None, store: Store) -> None:
-        self._runtime, self._history, self._store = runtime, history, store
+    def __init__(self, session: Session, history: FileHistory | None, store: Store) -> None:
+        self._session, self._history, self._store = session, history, store
         self._open_calls: dict[str, None] = {}
         self._causes: set[str] = set()
         self._agent_paths: set[str] = set()  # that calls changed, up to event `_agent_paths_upto`
@@ -232,7 +231,7 @@ class ChangeRecorder:
 
     async def file_updates(self, files: Sequence[ChangedFile]) -> list[FileUpdate]:
         """Return what changed of files, for the model. Never raises."""
-        return await file_updates(files, self._history, self._runtime.counter)
+        return await file_updates(files, self._history, self._session.counter)
 
     async def outside_changes(self, announced: Collection[str]) -> tuple[ChangedFile, ...]:
         """Find what changed outside all calls, and return what of it the model has to be told.
@@ -372,10 +371,10 @@ class ChangeRecorder:
     def catch_up_in_background(self) -> None:
         """Record what was captured before a kill, or by another process; also of subagents that ended so."""
         if self._history is not None:
-            self._runtime.scope.start(self._catch_up(self._history), f"record changes {self._session.id}")
+            self._session.scope.start(self._catch_up(self._history), f"record changes {self._session.id}")
 
     def _start_scan(self, history: FileHistory) -> asyncio.Task[None]:
-        return self._runtime.scope.start(self._scan(history), f"look at files {self._session.id}")
+        return self._session.scope.start(self._scan(history), f"look at files {self._session.id}")
 
     async def _scan(self, history: FileHistory) -> None:
         await self._attempt(history.scan(self._session.id))
@@ -397,10 +396,6 @@ class ChangeRecorder:
             left = [captured for captured in captures if captured.capture.id not in there]
             await record_captures(self._session, history, left)
             await history.acknowledge([captured.capture.id for captured in captures])
-
-    @property
-    def _session(self) -> Session:
-        return self._runtime.session
 
     async def _record(self, history: FileHistory) -> None:
         """Record what was captured. What fails is recorded later: the captures are durable."""

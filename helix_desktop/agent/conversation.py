@@ -9,18 +9,16 @@ from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApp
 from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.message_queue import MessageQueue, MessageTooLarge, TurnStart, UserMessage
-from helix_desktop.agent.models import RunSettingsSource
 from helix_desktop.agent.output_forms import Extractor, IntakeGate, OutputForms
 from helix_desktop.agent.session import (
     ApprovalRequested,
     AutoRunPut,
+    ModelChoice,
     QuestionAsked,
     RequestChanged,
-    ResponseReset,
     Session,
     SpendRequestsChanged,
 )
-from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.subagents import DelegatingTools, SubagentFactory, SubagentRunner
@@ -33,7 +31,7 @@ from helix_desktop.agent.tool_calls.approvals import (
     UserReply,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.agent.tool_calls.runner import RunningCalls, ToolRunner
+from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.agent.window.manager import ContextManager
@@ -41,7 +39,7 @@ from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import missed_questions
 from helix_desktop.context.policy import ContextPolicy, policy_fields
-from helix_desktop.domain.choices import PermissionMode, SentEffort
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import BackgroundWork, Spending, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnEnded
@@ -60,7 +58,6 @@ from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.system.task_scope import TaskScope
 
 _text = TextContext("Agent")
 
@@ -68,49 +65,93 @@ _text = TextContext("Agent")
 class Conversation:
     """One session with its turn engine. Everything runs in its own task scope and ends with `close`.
 
-    `create_conversation` puts it together. `window` is what the next request holds; `handovers` and
-    `observations` are what stands for older messages, or will. `side_questions` asks beside the turns.
-    `changes` records what its calls change of the workspace's files.
+    `window` is what the next request holds; `handovers` and `observations` are what stands for older
+    messages, or will; `summary_wait` is the wait of a request for that. `response` is the running answer.
+    `side_questions` asks beside the turns. `changes` records what its calls change of the workspace's files.
     """
 
     def __init__(
         self,
-        runtime: SessionRuntime,
+        session: Session,
         services: SessionServices,
-        engine: TurnEngine,
-        context_manager: ContextManager,
-        window: SessionWindow,
         *,
-        running_calls: RunningCalls,
-        changes: ChangeRecorder,
-        subagents: SubagentRunner,
-        budget: SessionBudget,
-        spend_approvals: SpendApprovals,
-        instructions: SessionInstructions,
-        permissions: SessionPermissions,
-        is_subagent: bool,
+        permissions: SessionPermissions | None = None,
+        subagent_factory: SubagentFactory | None = None,
+        is_subagent: bool = False,
+        parent_budget: Callable[[], SessionBudget | None] = lambda: None,
+        subagent_spending: Mapping[str, Spending] | None = None,
+        other_versions: Callable[[], Sequence[Spending]] = tuple,
     ) -> None:
-        """`is_subagent` is True if it works under another session's `permissions`."""
-        self.session, self.model_choice = runtime.session, runtime.model_choice
-        self.window = window
-        self.handovers, self.observations = context_manager.handovers, context_manager.observations
-        self.checkpoints = context_manager.checkpoints
-        self.running_calls, self.subagents, self.budget = running_calls, subagents, budget
-        self.changes = changes
-        self.permissions, self._is_subagent = permissions, is_subagent
-        rewriter = context_manager.rewriter
-        self.side_questions = SideQuestions(runtime, budget, rewriter, services.is_trusted)
-        if not (is_subagent or services.is_unattended):
-            SessionTitles(runtime, services.is_trusted, services.wants_titles)
-        self.queue = MessageQueue(runtime.session)
-        self._runtime, self._services = runtime, services
-        self._engine, self._context_manager = engine, context_manager
-        self._spend_approvals, self._instructions = spend_approvals, instructions
+        """Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent.
+
+        `other_versions` returns what its other versions did. One that works under another's `permissions`
+        `is_subagent`; `parent_budget` returns what pays for it.
+        """
+        self.session, self._services, self._is_subagent = session, services, is_subagent
+        self.permissions = permissions or SessionPermissions(session.transcript)
+        self.budget = SessionBudget(session, parent_budget, subagent_spending, other_versions)
+        session.has_budget = lambda transcript: not self.budget.is_exhausted_in(transcript)
+        session.settings = BudgetedSettings(session.settings, self.budget)
+        self.subagents = SubagentRunner(session, subagent_factory)
+        file_versions = FileVersionTracker(session, services.file_checker)
+        self.changes = ChangeRecorder(session, services.file_history, services.store)
+        extractor = Extractor(services.counter, services.prompts["extract"], session.settings)
+        runner = self._create_tool_runner(extractor, file_versions)
+        self.running_calls = runner.running_calls
+        self._spend_approvals = SpendApprovals(session, self.budget, services.is_unattended)
+        is_unattended = is_subagent or services.is_unattended
+        self._context_manager = manager = ContextManager(
+            session, self._spend_approvals, services.is_trusted, stays_open=not is_unattended
+        )
+        self.handovers, self.observations = manager.handovers, manager.observations
+        self.checkpoints, self.summary_wait = manager.checkpoints, manager.summary_wait
+        forms = OutputForms(session, services.store, manager.rewriter, extractor)
+        self.window = SessionWindow(session, manager.rewriter, forms)
+        self._instructions = SessionInstructions(session, services.instructions)
+        self._engine = TurnEngine(
+            session,
+            runner,
+            manager,
+            self.budget,
+            self.permissions,
+            file_versions,
+            self.changes,
+            self._instructions,
+            is_unattended=is_unattended,
+        )
+        self.response = self._engine.response
+        self.side_questions = SideQuestions(session, self.budget, manager.rewriter, services.is_trusted)
+        if not is_unattended:
+            SessionTitles(session, services.is_trusted, services.wants_titles)
+        self.queue = MessageQueue(session)
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._turn_start: TurnStart | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
         self._count_lock = asyncio.Lock()
         self.session.on(ApprovalRequested | QuestionAsked | SpendRequestsChanged, self._unarchive)
+
+    def _create_tool_runner(self, extractor: Extractor, file_versions: FileVersionTracker) -> ToolRunner:
+        session, services = self.session, self._services
+        tools = services.tools_of(session)
+        if services.delegate_spec is not None:
+            tools = DelegatingTools(tools, services.delegate_spec, self.subagents)
+        approvals = ApprovalService(
+            services.permissions,
+            services.approver,
+            self.permissions,
+            services.interactive_approver.reevaluate,
+            is_demo=lambda: session.frame.info.demo,
+        )
+        auto_run = AutoRunDecisions(
+            approvals,
+            services.auto_run,
+            lambda question: session.publish(QuestionAsked(question)),
+            session.id,
+            session.scope,
+            is_unattended=services.is_unattended,
+        )
+        gate = IntakeGate(session, extractor, services.slow_models)
+        return ToolRunner(session, tools, approvals, gate, file_versions, self.changes, auto_run)
 
     @property
     def is_running(self) -> bool:
@@ -128,15 +169,6 @@ class Conversation:
     def answer_spend_request(self, work: BackgroundWork, reply: SpendReply) -> None:
         (self.handovers if work == "handover" else self.observations).answer_request(reply)
 
-    @property
-    def is_summary_awaited(self) -> bool:
-        """True while the next request waits for the summary that makes room for it."""
-        return self._context_manager.summary_wait.is_active
-
-    def continue_without_model(self) -> None:
-        """End the wait for a summary: the next request is made to fit without a model."""
-        self._context_manager.summary_wait.continue_without_model()
-
     def catch_up(self) -> None:
         """Start what came due while the session was closed: the user looks at it now."""
         self._context_manager.catch_up()
@@ -146,17 +178,11 @@ class Conversation:
 
     @property
     def model(self) -> ModelInfo:
-        return self._runtime.frame.info
+        return self.session.frame.info
 
     @property
-    def effort(self) -> SentEffort:
-        """The level of reasoning that requests ask for now; empty: none."""
-        return self._runtime.effort
-
-    @property
-    def partial(self) -> str:
-        """The text of the running answer so far."""
-        return self._engine.response.text
+    def model_choice(self) -> ModelChoice:
+        return self.session.model_choice
 
     async def plan_opening(self) -> None:
         """Count environment and instructions into the next request before a first message is sent with them.
@@ -169,19 +195,6 @@ class Conversation:
     async def close_interrupted(self) -> bool:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""
         return await self._engine.close_interrupted()
-
-    @property
-    def waiting_since_ms(self) -> int:
-        """When the model was called that is silent, or will be called again, in milliseconds; else 0."""
-        return self._engine.response.waiting_since_ms
-
-    @property
-    def retry_state(self) -> ResponseReset | None:
-        """The pending retry of the model call with the seconds left; None once the model answers."""
-        return self._engine.response.retry_state
-
-    def retry_now(self) -> None:
-        self._engine.response.retry_now()
 
     async def send(
         self,
@@ -201,7 +214,7 @@ class Conversation:
         self.model_choice.require()
         text = repair_surrogates(text)
         async with self._count_lock:  # counted on threads, a later message could be through sooner
-            tokens = await self._runtime.count_tokens(text)
+            tokens = await self.session.count_tokens(text)
         message = UserMessage(text, tuple(attachments), tokens, prompt=prompt)
         _require_size(message, self.window.message_limit, self.window.measure()[1].ratio)
         return await self._deliver(message, steer)
@@ -239,7 +252,7 @@ class Conversation:
 
     def _start(self, turn: Callable[[TurnStart], Awaitable[TurnEnded]]) -> TurnStart:
         start = self._turn_start = TurnStart()  # its own: the previous turn may end later
-        self._turn = self._runtime.scope.start(self._run(lambda: turn(start)), f"turn {self.session.id}")
+        self._turn = self.session.scope.start(self._run(lambda: turn(start)), f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: start.end())
         return start
 
@@ -255,7 +268,12 @@ class Conversation:
     def send_next_queued(self) -> None:
         """Send the first queued message, unless a turn runs; after a stop, messages wait for this call."""
         queued = self.session.transcript.queued_messages
-        if queued and not self.is_running and not self.model_choice.pending and self._services.is_trusted():
+        if (
+            queued
+            and not self.is_running
+            and not self.session.model_choice.pending
+            and self._services.is_trusted()
+        ):
             seq, message = next(iter(queued.items()))
             self._begin(UserMessage(message.text, message.attachments, queued_seq=seq, prompt=message.prompt))
 
@@ -435,7 +453,7 @@ class Conversation:
         waits = not isinstance(update, SpendRequestsChanged) or update.requests
         if waits and self.session.transcript.place.archived:
             unarchived = self._record_place(lambda place: ListPlace(place.pinned))
-            self._runtime.scope.start(unarchived, f"unarchive {self.session.id}")
+            self.session.scope.start(unarchived, f"unarchive {self.session.id}")
 
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
@@ -443,7 +461,7 @@ class Conversation:
         self.checkpoints.stop_waiting()
         await self.side_questions.cancel()
         await self.stop()
-        await self._runtime.scope.close()
+        await self.session.scope.close()
         self.checkpoints.stop_waiting()  # a turn that ended just now waits again
         self._engine.canceled_as = self.subagents.canceled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
@@ -473,120 +491,3 @@ def _require_size(message: UserMessage, limit: int, ratio: float) -> None:
             ),
             _text("Shorten it, attach less, or choose a model with a larger context window."),
         )
-
-
-def create_conversation(
-    session: Session,
-    scope: TaskScope,
-    services: SessionServices,
-    settings: RunSettingsSource,
-    *,
-    model_choice: ModelChoice | None = None,
-    permissions: SessionPermissions | None = None,
-    subagent_factory: SubagentFactory | None = None,
-    is_subagent: bool = False,
-    parent_budget: Callable[[], SessionBudget | None] = lambda: None,
-    subagent_spending: Mapping[str, Spending] | None = None,
-    other_versions: Callable[[], Sequence[Spending]] = tuple,
-) -> Conversation:
-    """Return the conversation of a session that works with `settings`.
-
-    Without a `subagent_factory` it cannot start subagents; `subagent_spending` is what others spent,
-    `other_versions` returns what its other versions did. One that works under another's `permissions`
-    `is_subagent`; `parent_budget` returns what pays for it.
-    """
-    permissions = permissions or SessionPermissions(session.transcript)
-    budget = SessionBudget(session, settings, parent_budget, subagent_spending, other_versions)
-    session.has_budget = lambda transcript: not budget.is_exhausted_in(transcript)
-    model_choice = model_choice or ModelChoice(session, settings)
-    runtime = _create_runtime(session, scope, services, BudgetedSettings(settings, budget), model_choice)
-    subagents = SubagentRunner(session, scope, subagent_factory)
-    extractor = Extractor(services.counter, services.prompts["extract"], runtime.settings)
-    file_versions = FileVersionTracker(runtime, services.file_checker)
-    changes = ChangeRecorder(runtime, services.file_history, services.store)
-    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_versions, changes)
-    spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
-    is_unattended = is_subagent or services.is_unattended
-    context_manager = ContextManager(
-        runtime, spend_approvals, services.is_trusted, stays_open=not is_unattended
-    )
-    forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
-    instructions = SessionInstructions(runtime, services.instructions)
-    engine = TurnEngine(
-        runtime,
-        runner,
-        context_manager,
-        budget,
-        permissions,
-        file_versions,
-        changes,
-        instructions,
-        is_unattended=is_unattended,
-    )
-    return Conversation(
-        runtime,
-        services,
-        engine,
-        context_manager,
-        SessionWindow(runtime, context_manager.rewriter, forms),
-        running_calls=runner.running_calls,
-        changes=changes,
-        subagents=subagents,
-        budget=budget,
-        spend_approvals=spend_approvals,
-        instructions=instructions,
-        permissions=permissions,
-        is_subagent=is_subagent,
-    )
-
-
-def _create_runtime(
-    session: Session,
-    scope: TaskScope,
-    services: SessionServices,
-    settings: RunSettingsSource,
-    model_choice: ModelChoice,
-) -> SessionRuntime:
-    return SessionRuntime(
-        session=session,
-        settings=settings,
-        counter=services.counter,
-        clock=services.clock,
-        scope=scope,
-        prompts=services.prompts,
-        prompt_versions=services.versions,
-        model_choice=model_choice,
-        wait_s=services.wait_s,
-    )
-
-
-def _create_tool_runner(
-    runtime: SessionRuntime,
-    services: SessionServices,
-    permissions: SessionPermissions,
-    subagents: SubagentRunner,
-    extractor: Extractor,
-    file_versions: FileVersionTracker,
-    changes: ChangeRecorder,
-) -> ToolRunner:
-    tools = services.tools_of(runtime.session)
-    if services.delegate_spec is not None:
-        tools = DelegatingTools(tools, services.delegate_spec, subagents)
-    approvals = ApprovalService(
-        services.permissions,
-        services.approver,
-        permissions,
-        services.interactive_approver.reevaluate,
-        is_demo=lambda: runtime.frame.info.demo,
-    )
-    gate = IntakeGate(runtime, extractor, services.slow_models)
-    session = runtime.session
-    auto_run = AutoRunDecisions(
-        approvals,
-        services.auto_run,
-        lambda question: session.publish(QuestionAsked(question)),
-        session.id,
-        runtime.scope,
-        is_unattended=services.is_unattended,
-    )
-    return ToolRunner(runtime, tools, approvals, gate, file_versions, changes, auto_run)

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from helix_desktop.agent.ports import InstructionSource
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import Session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven, StandingKind, StandingText
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 class SessionInstructions:
     """The environment and instructions of one session; without a source there are none."""
 
-    def __init__(self, runtime: SessionRuntime, source: InstructionSource | None) -> None:
-        self._runtime, self._source = runtime, source
+    def __init__(self, session: Session, source: InstructionSource | None) -> None:
+        self._session, self._source = session, source
 
     async def before_message(self) -> list[OpeningGiven | InstructionsAdded]:
         """Return the events to record before the user's next message; never raises.
@@ -33,11 +33,11 @@ class SessionInstructions:
         With the first one comes what is told once, with later ones what changed since. A session of an older
         version, which was told nothing at its start, is told only what the command line names.
         """
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if self._source is None:
             return []
         is_older = not transcript.opening_seq and transcript.messages.turns > 0
-        window_size = self._runtime.frame.info.window
+        window_size = self._session.frame.info.window
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 if not transcript.opening_seq and not is_older:
@@ -58,12 +58,12 @@ class SessionInstructions:
 
         Never raises; what can't be read now is not shown.
         """
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if self._source is None or transcript.opening_seq or transcript.messages.turns:
             return False
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                texts = await self._source.opening(self._runtime.frame.info.window)
+                texts = await self._source.opening(self._session.frame.info.window)
         except (HelixError, OSError) as error:
             log.info("what the first message is sent with could not be read: %s", error)
             return False
@@ -71,7 +71,7 @@ class SessionInstructions:
 
     async def record_nested(self, after_seq: int) -> None:
         """Record the instructions in the folders that calls after an event worked in; never raises."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if self._source is None or not transcript.opening_seq:
             return
         answers = (item.event for item in transcript.messages.between(after_seq, transcript.last_seq))
@@ -82,13 +82,13 @@ class SessionInstructions:
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 found = await self._source.in_folders(
-                    folders[:_MAX_FOLDERS], transcript.standing_texts, self._runtime.frame.info.window
+                    folders[:_MAX_FOLDERS], transcript.standing_texts, self._session.frame.info.window
                 )
         except (HelixError, OSError) as error:
             log.warning("the instructions of a folder could not be read: %s", error)
             return
         texts = await self._counted(found)
-        await self._runtime.session.record(*(InstructionsAdded(text) for text in texts))
+        await self._session.record(*(InstructionsAdded(text) for text in texts))
 
     async def _counted(
         self, texts: Sequence[StandingText], changed: Set[tuple[str, str]] = frozenset()
@@ -97,13 +97,13 @@ class SessionInstructions:
 
         Of those that `changed`, by their keys, the former text stands in the requests already.
         """
-        counts = await self._runtime.counter.count([text.text for text in texts])
-        transcript = self._runtime.transcript
+        counts = await self._session.counter.count([text.text for text in texts])
+        transcript = self._session.transcript
         added = {
             entry.event.text.key: entry.event.text.tokens for entry in transcript.window.added_instructions
         }
         sent = transcript.opening_tokens if transcript.opening_seq else 0
-        room = self._runtime.frame.info.window // _ROOM - sent - sum(added.values())
+        room = self._session.frame.info.window // _ROOM - sent - sum(added.values())
         counted: list[StandingText] = []
         for text, tokens in zip(texts, counts, strict=True):
             counted_text = msgspec.structs.replace(text, tokens=tokens)
@@ -117,5 +117,5 @@ class SessionInstructions:
         name = text.path or f"the user's text for {text.kind}"
         what = "have changed, and the new text is not sent" if has_changed else "are not sent"
         words = f"[Instructions in {name} {what}: there is no room for more. Read the file if it matters.]"
-        tokens = await self._runtime.count_tokens(words)
+        tokens = await self._session.count_tokens(words)
         return msgspec.structs.replace(text, text=words, tokens=tokens, problem="no_room")

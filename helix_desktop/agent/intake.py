@@ -182,7 +182,7 @@ class Intake:
             size=_shown_size(result, text),
             tokens=0,
             marker_tokens=0,
-            target=result.target or _call_target(call),
+            target=result.target or (mcp_call_target if call.is_mcp else call_target)(call.arguments),
             first_line=first_line(text),
             ok=result.ok,
             exit_code=result.exit_code,
@@ -274,10 +274,6 @@ class Intake:
         if len(text) > _NAMES_THREAD_THRESHOLD:
             return await asyncio.to_thread(_preview, text, content, budget)
         return _preview(text, content, budget)
-
-
-def _call_target(call: ToolCall) -> str:
-    return (mcp_call_target if call.is_mcp else call_target)(call.arguments)
 
 
 def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:

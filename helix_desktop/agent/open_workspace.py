@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.content_access import ContentAccess
-from helix_desktop.agent.conversation import Conversation, create_conversation
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
 from helix_desktop.agent.run_settings import SessionModels
@@ -45,8 +45,14 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import OnProgress, TypedListeners, no_progress, types_of
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
-from helix_desktop.domain.store import Commit, ListPlace, SessionSummary, SessionVersions
-from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.domain.store import (
+    Commit,
+    ListPlace,
+    MessageCounts,
+    SessionSummary,
+    SessionVersions,
+    WindowCount,
+)
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -160,14 +166,19 @@ class SessionUsage:
             if self.of(summary) is not None:
                 return True
         try:
-            events = await self._store.events(summary.id)
-            state = await asyncio.to_thread(Transcript, events)
-            info = await self._models.resolve_model(state.chosen_model)
+            # A long log is read, counted and freed in threads: each takes longer than a frame.
+            held = [await asyncio.to_thread(Transcript, await self._store.events(summary.id))]
+            info = await self._models.resolve_model(held[0].chosen_model)
             frame = replace(self._models.shared()[1], info=info)
-            policy = state.session_policy or self._policy()
-            count = count_window(state, policy, info.window)
+            policy = held[0].session_policy or self._policy()
+
+            def count_held() -> tuple[WindowCount, MessageCounts, int | None]:
+                state = held.pop()
+                count = count_window(state, policy, info.window)
+                return count, state.messages.counts(), state.spending.unpriced
+
+            count, counts, unpriced = await asyncio.to_thread(count_held)
             used = usage_from_count(count, policy, frame).used
-            counts = state.messages.counts()
             counted = replace(
                 summary,
                 count=count,
@@ -175,7 +186,7 @@ class SessionUsage:
                 window=info.window,
                 messages=counts.messages,
                 calls=counts.calls,
-                unpriced=state.spending.unpriced,
+                unpriced=unpriced,
             )
             if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
                 return False  # opened or changed meanwhile: that code counts it
@@ -212,11 +223,7 @@ class OpenWorkspace:
         self._policy = policy
         self.store = services.store
         self.contents = ContentAccess(
-            services.store,
-            services.counter,
-            services.file_reader,
-            self._intake_limits,
-            services.line_search,
+            services.store, services.counter, services.file_reader, self._intake_limits, services.line_search
         )
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self.models = SessionModels(services, lambda: self.policy, models, configured_models, ratios)
@@ -371,13 +378,9 @@ class OpenWorkspace:
         return conversation
 
     async def _create_conversation(
-        self,
-        session_id: str,
-        log: list[RecordedEvent],
-        transcript: Transcript,
-        listed: list[SessionSummary],
+        self, session_id: str, log: list[RecordedEvent], transcript: Transcript, listed: list[SessionSummary]
     ) -> Conversation:
-        scope, permissions = TaskScope(), SessionPermissions(transcript)
+        permissions = SessionPermissions(transcript)
         services, factory = self.services, None
         settings: RunSettingsSource
         if transcript.parent:
@@ -393,15 +396,12 @@ class OpenWorkspace:
                 lambda: self._subagent_policy(transcript.session_policy),
             )
         own_summary = _find_summary(listed, session_id)
-        ratios = own_summary.ratios if own_summary is not None else None
-        clock = self.services.clock
-        session = Session(session_id, self.store, clock, scope, log, transcript, settings, ratios)
-        return create_conversation(
+        ratios = own_summary.ratios if own_summary is not None else {}
+        session = services.create_session(session_id, log, transcript, settings, ratios)
+        session.model_choice = self.models.choice_of(session)
+        return Conversation(
             session,
-            scope,
             services,
-            settings,
-            model_choice=self.models.choice_of(session, settings),
             permissions=permissions,
             subagent_factory=factory,
             parent_budget=lambda: self._parent_budget(transcript.parent),
@@ -488,7 +488,7 @@ class OpenWorkspace:
 
         If `model` is None, the model of `role` among `roles` answers.
         """
-        services, scope, session_id = self.services.for_subagents(), TaskScope(), uuid.uuid4().hex
+        services, session_id = self.services.for_subagents(), uuid.uuid4().hex
         settings = await self.models.start_subagent(
             session_id,
             services,
@@ -496,14 +496,12 @@ class OpenWorkspace:
             roles if model is None else roles.with_main(model),
             role if model is None else None,
         )
-        session = Session(session_id, self.store, services.clock, scope, [], Transcript(), settings)
+        session = services.create_session(session_id, [], Transcript(), settings)
+        session.model_choice = self.models.choice_of(session)
         self._follow(session)
-        conversation = self._subagents[session_id] = create_conversation(
+        conversation = self._subagents[session_id] = Conversation(
             session,
-            scope,
             services,
-            settings,
-            model_choice=self.models.choice_of(session, settings),
             permissions=permissions,
             is_subagent=True,
             parent_budget=lambda: self._parent_budget(session.transcript.parent),
@@ -618,9 +616,7 @@ async def run_housekeeping(workspace: OpenWorkspace, rule: RetentionRule) -> Cle
 
 
 async def redact(
-    workspace: OpenWorkspace,
-    request: RedactionRequest,
-    on_progress: OnProgress = no_progress,
+    workspace: OpenWorkspace, request: RedactionRequest, on_progress: OnProgress = no_progress
 ) -> RedactionMatches:
     """Close every conversation of a workspace, then remove the requested secret from its store.
 

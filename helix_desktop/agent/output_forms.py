@@ -13,8 +13,7 @@ import msgspec
 from helix_desktop.agent.intake import Intake, ReceivedOutput, decode_text
 from helix_desktop.agent.models import CallBill, RunSettingsSource, SlowModels, complete
 from helix_desktop.agent.ports import Model, Store, TokenCounter
-from helix_desktop.agent.session import IntakeProgress
-from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
+from helix_desktop.agent.session import IntakeProgress, Session, with_cache_hints
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.output_forms import (
     MAX_CHUNKS,
@@ -110,13 +109,7 @@ class Extractor:
         too_long = _text(
             "The extract has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
         )
-        return Extract(
-            text,
-            tokens,
-            model.info.label,
-            "" if tokens < cap else too_long,
-            fallback,
-        )
+        return Extract(text, tokens, model.info.label, "" if tokens < cap else too_long, fallback)
 
     async def _ask_models(
         self,
@@ -224,10 +217,10 @@ def _fallback_reason(first: Model, reason: OptionalText) -> TranslatableText:
 
 class OutputForms:
     def __init__(
-        self, runtime: SessionRuntime, store: Store, rewriter: WindowRewriter, extractor: Extractor
+        self, session: Session, store: Store, rewriter: WindowRewriter, extractor: Extractor
     ) -> None:
-        self._runtime, self._store, self._rewriter, self._extractor = runtime, store, rewriter, extractor
-        self._intake = Intake(runtime.counter)
+        self._session, self._store, self._rewriter, self._extractor = session, store, rewriter, extractor
+        self._intake = Intake(session.counter)
 
     async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
@@ -238,7 +231,7 @@ class OutputForms:
         """
         item, output = self._output_in_window(seq)
         text = await decode_text(await self._store.get(output.digest), output.digest)
-        bill, session, is_used = CallBill(self._runtime.counter), self._runtime.session, False
+        bill, session, is_used = CallBill(self._session.counter), self._session, False
         try:
             event = await self._build_form(seq, output, text, form, instructions, bill)
             is_used = True  # canceling no longer ends it
@@ -253,7 +246,7 @@ class OutputForms:
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
-        item = self._runtime.transcript.messages.item(seq)
+        item = self._session.transcript.messages.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
                 _text("This can't be sent in another form."),
@@ -264,7 +257,7 @@ class OutputForms:
                 _text("An image can't be shortened."),
                 _text("Only text can be sent as a preview or an extract."),
             )
-        if not any(entry in (item, PinnedCopy(item)) for entry in self._runtime.transcript.window.entries()):
+        if not any(entry in (item, PinnedCopy(item)) for entry in self._session.transcript.window.entries()):
             raise OutputFormUnavailable(
                 _text("This output isn't in the context."),
                 _text("It was compacted."),
@@ -277,27 +270,27 @@ class OutputForms:
     ) -> FormChosen:
         match form:
             case "preview":
-                max_tokens = self._runtime.policy.preview_tokens
+                max_tokens = self._session.policy.preview_tokens
                 preview_text, tokens = await self._intake.preview(text, output, max_tokens)
                 return FormChosen(seq, form, preview_text, tokens)
             case "full":
-                tokens = await self._runtime.count_tokens(text)
+                tokens = await self._session.count_tokens(text)
                 return FormChosen(seq, form, text, tokens)
         if not instructions.strip():
             raise OutputFormUnavailable(
                 _text("The extract needs instructions."), fix=_text("Describe what it must contain.")
             )
-        self._runtime.session.publish(IntakeProgress("extract", (output.call_id,)))
+        self._session.publish(IntakeProgress("extract", (output.call_id,)))
         try:
             return await self._build_extract(seq, output, text, instructions.strip(), bill)
         finally:
-            self._runtime.session.publish(IntakeProgress("idle"))
+            self._session.publish(IntakeProgress("idle"))
 
     async def _build_extract(
         self, seq: int, output: ToolAnswered, text: str, instructions: str, bill: CallBill
     ) -> FormChosen:
-        started_at_ms = self._runtime.clock()
-        tokens = await self._runtime.count_tokens(text)
+        started_at_ms = self._session.clock()
+        tokens = await self._session.count_tokens(text)
         source = OutputSource.from_answer(output, text, tokens)
         extract = await self._extractor.extract(source, instructions, bill)
         if extract.rejection:
@@ -314,7 +307,7 @@ class OutputForms:
             asked=instructions,
             intake_tokens=bill.spent.tokens,
             intake_cached=bill.spent.cached,
-            intake_ms=self._runtime.elapsed_ms(started_at_ms),
+            intake_ms=self._session.elapsed_ms(started_at_ms),
             intake_model=extract.model,
             intake_note=extract.fallback_reason,
             intake_cost=bill.spent.cost,
@@ -330,7 +323,7 @@ class OutputForms:
         Raises OutputFormUnavailable if the output has left the window, or the form does not fit.
         """
         self._output_in_window(item.seq)
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if output_text(item, output, transcript) == event.text:
             return ()
         _, gauge = self._rewriter.measure()
@@ -398,8 +391,8 @@ class ForkedRequest(msgspec.Struct, frozen=True):
 
 
 class FormPrompt:
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     async def ask(
         self, model: Model, batch: Sequence[HeldOutput], deadline: float, bill: CallBill
@@ -412,16 +405,16 @@ class FormPrompt:
         fork = await self._fork(model, batch)
         if fork is None:
             return FormDecision(default_choices, label, note=_text("There was no room to ask the agent."))
-        started_at_ms = self._runtime.clock()
+        started_at_ms = self._session.clock()
 
         def elapsed_ms() -> int:
-            return self._runtime.elapsed_ms(started_at_ms)
+            return self._session.elapsed_ms(started_at_ms)
 
         try:
             async with asyncio.timeout_at(deadline):
                 answer = await complete(model, fork.request, bill, fork.tokens, fork.cached_tokens)
         except TimeoutError:
-            seconds = self._runtime.policy.intake_deadline_s
+            seconds = self._session.policy.intake_deadline_s
             late = _text("{model} didn't choose within {seconds} s.", model=label, seconds=seconds)
             return FormDecision(
                 default_choices,
@@ -458,8 +451,8 @@ class FormPrompt:
         Another model than the main one gets its system prompt, the newest user message and the newest step
         only: nothing of the rest is in a cache for it.
         """
-        policy, frame = self._runtime.policy, self._runtime.frame
-        forked = self._runtime.transcript.fork()
+        policy, frame = self._session.policy, self._session.frame
+        forked = self._session.transcript.fork()
         for output in batch:
             forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, output.preview))
         window = project(forked, policy, frame)
@@ -467,21 +460,21 @@ class FormPrompt:
         available_tokens = int((message_limit(policy, gauge) - gauge.used) / gauge.ratio)
         offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
         text = form_question(
-            self._runtime.prompts["intake"],
+            self._session.prompts["intake"],
             [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)],
         )
-        if model is not self._runtime.roles.main:
+        if model is not self._session.roles.main:
             return await self._short_fork(model, window.request, text, offers_full)
-        tokens = await self._runtime.count_tokens(text)
+        tokens = await self._session.count_tokens(text)
         messages = (*window.request.messages, Message("user", text))
         if (
             request_validation.problems(messages)
             or gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window
         ):
             return None
-        is_cold = is_prompt_cache_cold(forked, policy, frame.info.label, self._runtime.clock())
+        is_cold = is_prompt_cache_cold(forked, policy, frame.info.label, self._session.clock())
         return ForkedRequest(
-            with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime),
+            with_cache_hints(ModelRequest(messages, window.request.tools), window, self._session),
             round(gauge.used + tokens * gauge.ratio),
             next_request_cost(window, gauge, forked, frame.info, is_cold).cached,
             offers_full,
@@ -495,7 +488,7 @@ class FormPrompt:
         user_message = next(at for at in reversed(range(newest_step)) if messages[at].role == "user")
         fork = (messages[0], messages[user_message], *messages[newest_step:], Message("user", question))
         texts = [part for message in fork for part in (message.text, *(c.arguments for c in message.calls))]
-        tokens = sum(await self._runtime.counter.count(texts)) + self._runtime.frame.tools_tokens
+        tokens = sum(await self._session.counter.count(texts)) + self._session.frame.tools_tokens
         if request_validation.problems(fork) or tokens + model.info.reserve > model.info.window:
             return None
         return ForkedRequest(ModelRequest(fork, request.tools), tokens, 0, offers_full)
@@ -530,13 +523,13 @@ class IntakeGate:
     A model that was not done by the policy's deadline is added to `slow_models`, and those are not asked.
     """
 
-    def __init__(self, runtime: SessionRuntime, extractor: Extractor, slow_models: SlowModels) -> None:
-        self._runtime, self._extractor, self._slow_models = runtime, extractor, slow_models
-        self._intake, self._form_prompt = Intake(runtime.counter), FormPrompt(runtime)
+    def __init__(self, session: Session, extractor: Extractor, slow_models: SlowModels) -> None:
+        self._session, self._extractor, self._slow_models = session, extractor, slow_models
+        self._intake, self._form_prompt = Intake(session.counter), FormPrompt(session)
 
     async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
         """Record an output, or store a large one and add it to `batch` with a preview as the default."""
-        policy, frame = self._runtime.policy, self._runtime.frame
+        policy, frame = self._session.policy, self._session.frame
         output = received.event
         contents = received.contents
         if self._intake.needs_choice(received, policy, frame.info.window):
@@ -545,11 +538,9 @@ class IntakeGate:
                 output = self._without_question(output)
             elif _should_ask(policy):
                 batch.append(HeldOutput(received, output))
-                await self._runtime.session.record(OutputHeld(output), contents=contents)
+                await self._session.record(OutputHeld(output), contents=contents)
                 return
-        await self._runtime.session.record(
-            output, contents=contents, recalls=[] if contents else [output.digest]
-        )
+        await self._session.record(output, contents=contents, recalls=[] if contents else [output.digest])
 
     async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
         """Ask a model for the forms of a batch and record them, by the policy's deadline.
@@ -559,21 +550,19 @@ class IntakeGate:
         """
         if not batch:
             return
-        deadline = asyncio.get_running_loop().time() + self._runtime.policy.intake_deadline_s
-        positions = {call: position for position, call in enumerate(self._runtime.transcript.open_calls)}
+        deadline = asyncio.get_running_loop().time() + self._session.policy.intake_deadline_s
+        positions = {call: position for position, call in enumerate(self._session.transcript.open_calls)}
         ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
-        bills = [CallBill(self._runtime.counter) for _ in ordered]
+        bills = [CallBill(self._session.counter) for _ in ordered]
         model = self._choice_model()
         if model is None:  # another batch was too late since these outputs were held
-            await self._runtime.session.record(
-                *(self._without_question(output.preview) for output in ordered)
-            )
+            await self._session.record(*(self._without_question(output.preview) for output in ordered))
             return
         try:
             self._publish_phase("ask", ordered)
             decision = await self._form_prompt.ask(model, ordered, deadline, bills[0])
             if decision.timed_out:
-                self._slow_models.add(decision.model, self._runtime.policy.intake_deadline_s)
+                self._slow_models.add(decision.model, self._session.policy.intake_deadline_s)
             compact = [
                 output
                 for output, choice in zip(ordered, decision.choices, strict=True)
@@ -586,36 +575,32 @@ class IntakeGate:
             await self._record_unused(sum((bill.spent for bill in bills), Spending()))
             raise
         finally:
-            self._runtime.session.publish(IntakeProgress("idle"))
-        await self._runtime.session.record(*answers)
+            self._session.publish(IntakeProgress("idle"))
+        await self._session.record(*answers)
 
     async def _record_unused(self, spent: Spending) -> None:
         if spent.tokens:
             with suppress(StoreError):  # the turn ends, and says what is wrong with the disk
                 unused = unused_calls(spent)
-                await self._runtime.session.record(unused)
+                await self._session.record(unused)
 
     def _is_slow(self, model: Model) -> bool:
-        return self._slow_models.is_slow(model.info.label, self._runtime.policy.intake_deadline_s)
+        return self._slow_models.is_slow(model.info.label, self._session.policy.intake_deadline_s)
 
     def _choice_model(self) -> Model | None:
         """Return the model to ask for the forms: the main one, the fast one if that is slow, or None."""
-        models = self._runtime.roles.choice_models
+        models = self._session.roles.choice_models
         return next((model for model in models if not self._is_slow(model)), None)
 
     def _without_question(self, preview: ToolAnswered) -> ToolAnswered:
-        return replace(preview, intake_slow_model=self._runtime.roles.main.info.label)
+        return replace(preview, intake_slow_model=self._session.roles.main.info.label)
 
     def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
         call_ids = tuple(output.preview.call_id for output in batch)
-        self._runtime.session.publish(IntakeProgress(phase, call_ids))
+        self._session.publish(IntakeProgress(phase, call_ids))
 
     async def _apply_forms(
-        self,
-        batch: Sequence[HeldOutput],
-        decision: FormDecision,
-        deadline: float,
-        bills: Sequence[CallBill],
+        self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float, bills: Sequence[CallBill]
     ) -> list[ToolAnswered]:
         """Return the answers in the chosen forms, extracts in parallel; the first bears the prompt's cost."""
         async with asyncio.TaskGroup() as group:
@@ -648,19 +633,19 @@ class IntakeGate:
                 return replace(held_output.received.event, chosen="agent")
             case "preview":
                 return replace(held_output.preview, chosen="agent")
-        started_at_ms = self._runtime.clock()
+        started_at_ms = self._session.clock()
         output = await self._extract(held_output, choice.instructions, decision, deadline, bill)
         if output.form != "compact":
             late = output.chosen == "timeout"
             note = extract_note(choice.instructions, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
             output = await self._with_model_note(output, note)
-        return replace(output, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
+        return replace(output, asked=choice.instructions, intake_ms=self._session.elapsed_ms(started_at_ms))
 
     async def _with_model_note(self, preview: ToolAnswered, reason: str) -> ToolAnswered:
         if not reason:
             return preview
         note = f"\n[{reason}]"
-        tokens = preview.tokens + await self._runtime.count_tokens(note)
+        tokens = preview.tokens + await self._session.count_tokens(note)
         return replace(preview, text=preview.text + note, tokens=tokens)
 
     async def _extract(
@@ -679,7 +664,7 @@ class IntakeGate:
             async with asyncio.timeout_at(deadline):
                 extract = await self._extractor.extract(source, instructions, bill, self._is_slow)
         except TimeoutError:
-            deadline_s = self._runtime.policy.intake_deadline_s
+            deadline_s = self._session.policy.intake_deadline_s
             took_most = decision.duration_ms * 2 > deadline_s * 1_000
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)

@@ -126,10 +126,7 @@ class FileHistory(Protocol):
         ...
 
     async def revert(
-        self,
-        session_id: str,
-        plan: RevertPlan,
-        choices: Mapping[str, RevertChoice],
+        self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Bring the files of a plan to what is planned and chosen: all of it, or nothing.
 

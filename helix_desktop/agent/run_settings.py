@@ -9,16 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from helix_desktop.agent.models import (
-    ConfiguredModels,
-    DeferredToolsModel,
-    ImageLoadingModel,
-    ModelRoles,
-    RunSettingsSource,
-)
+from helix_desktop.agent.models import ConfiguredModels, DeferredToolsModel, ImageLoadingModel, ModelRoles
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import ModelChoice
+from helix_desktop.agent.session import ModelChoice, Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.trust import TrustGatedModel
 from helix_desktop.context.log.transcript import Transcript
@@ -279,11 +272,11 @@ class SessionModels:
         self._sessions.pop(session_id, None)
         self._subagents.pop(session_id, None)
 
-    def choice_of(self, session: Session, settings: RunSettingsSource) -> ModelChoice:
+    def choice_of(self, session: Session) -> ModelChoice:
         configured = self._configured_models
         if configured is None:
-            return ModelChoice(session, settings)
-        return ModelChoice(session, settings, configured.is_configured, lambda: self._overrides_choices)
+            return ModelChoice(session)
+        return ModelChoice(session, configured.is_configured, lambda: self._overrides_choices)
 
     def known_model(self, label: str) -> ModelInfo | None:
         """Return the model used where `label` is chosen, once resolved; empty: the workspace's."""

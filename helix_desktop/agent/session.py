@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.models import RunSettingsSource
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.models import ModelRoles, RunSettingsSource
+from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
-from helix_desktop.domain.choices import Remedy
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
+from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
+from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
+from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.domain.choices import Remedy, SentEffort
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest
-from helix_desktop.domain.errors import HelixError, StoreWriteFailed
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import HelixError, ModelNotChosen, StoreWriteFailed
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -26,15 +31,16 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.foreign import ForeignRecords
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.listeners import TypedListeners
-from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ToolCall, TurnOutcome
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
-from helix_desktop.domain.store import Commit, Content, PartialOutput, SessionSummary, is_no_use
+from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput, SessionSummary, is_no_use
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
-from helix_desktop.system.clock import ClockMs
+from helix_desktop.system.clock import ClockMs, WaitSeconds
 from helix_desktop.system.task_scope import TaskScope
 
 _text = TextContext("Agent")
@@ -249,6 +255,7 @@ Update = (
     | ExternalChange
 )
 T = TypeVar("T")
+_DEMO = "demo/"
 
 
 INTERRUPTED = (
@@ -273,34 +280,139 @@ _NOT_RUN_TEXTS = {
 }
 
 
+class ModelChange(msgspec.Struct, frozen=True):
+    """A change of models that the user has to agree to; `label` is the model that the session had.
+
+    `is_chosen` is True if that one was chosen for this session, else it gave the last answer.
+    `is_configured` is True if it is set up here.
+    """
+
+    label: str
+    is_chosen: bool
+    is_configured: bool
+
+
+def pending_change(
+    transcript: Transcript, now: ModelInfo, accepted: str, is_configured: Callable[[str], bool]
+) -> ModelChange | None:
+    """Return the change that the user has to agree to before `now` answers; None if there is none.
+
+    `accepted` is the label of a model that the user agreed to, besides the one on record. A running turn goes
+    on. Subagents work with the model of a role, so for them only a choice counts.
+    """
+    if transcript.turn_open or now.label in (accepted, transcript.accepted_model):
+        return None
+    label, last = transcript.chosen_model, transcript.last_model
+    if label:
+        return ModelChange(label, True, is_configured(label)) if label != now.label else None
+    if now.demo and not last:  # any other model goes on with another agent's session
+        last = transcript.foreign_model
+    if transcript.parent or last in ("", now.label) or last.startswith(_DEMO):
+        return None
+    is_here = is_configured(last)
+    return ModelChange(last, False, is_here) if now.demo or not is_here else None
+
+
+class ModelChoice:
+    """`is_overridden` returns True while one model answers in every session, whatever was chosen."""
+
+    def __init__(
+        self,
+        session: Session,
+        is_configured: Callable[[str], bool] = lambda _: True,
+        is_overridden: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._session, self._is_configured, self._is_overridden = session, is_configured, is_overridden
+        self._accepted = ""
+
+    @property
+    def pending(self) -> ModelChange | None:
+        """The change of models that the user has to agree to; None if the model may answer."""
+        if self._is_overridden():
+            return None
+        info = self._session.frame.info
+        return pending_change(self._session.transcript, info, self._accepted, self._is_configured)
+
+    def accept(self) -> None:
+        """Let the model that would answer now go on, as long as this session is open."""
+        self._accepted = self._session.frame.info.label
+
+    def require(self) -> None:
+        """Raise ModelNotChosen while the user has to agree to a change."""
+        change = self.pending
+        if change is not None:
+            raise ModelNotChosen(change.label, is_chosen=change.is_chosen)
+
+
 class Session:
+    """One session: its log and what follows from it, the settings it works with, and who follows it.
+
+    `prompts` are by name, `prompt_versions` says the version of each that events record. `extracts` read
+    outputs for summaries.
+    """
+
     def __init__(
         self,
         session_id: str,
         store: Store,
+        counter: TokenCounter,
         clock: ClockMs,
         scope: TaskScope,
         log: list[RecordedEvent],
         transcript: Transcript,
-        settings: RunSettingsSource | None = None,
-        ratios: Mapping[str, float] | None = None,
+        settings: RunSettingsSource,
+        ratios: Mapping[str, float] = MappingProxyType({}),
+        prompts: Mapping[str, str] = MappingProxyType({}),
+        prompt_versions: Mapping[str, str] = MappingProxyType({}),
+        extracts: OutputExtracts = UNCACHED,
+        wait_s: WaitSeconds = asyncio.sleep,
     ) -> None:
         """`transcript` is the reduction of `log`; the session owns both from now on.
 
-        Without `settings` its summary tells no usage. `ratios` are those measured in it so far.
+        `ratios` are those measured in it so far.
         """
         self.id = session_id
+        self.counter, self.clock, self.scope, self.wait_s = counter, clock, scope, wait_s
+        self.prompts, self.prompt_versions, self.extracts = prompts, prompt_versions, extracts
+        self.model_choice = ModelChoice(self)
         self.log, self.transcript = log, transcript
         self._ahead: Transcript | None = None
-        self.ratios = dict(ratios or {})
+        self.ratios = dict(ratios)
         self.seen_interruption = 0  # the newest end of an interrupted turn that the user knows of
         self.settings = settings
         self.has_budget: Callable[[Transcript], bool] = lambda _: False  # asked after a budget was spent
-        self._store, self._clock, self._scope = store, clock, scope
+        self._store = store
         self._lock = asyncio.Lock()
         self._loaded_seq = transcript.last_seq
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
         self._listeners = TypedListeners()
+
+    @property
+    def policy(self) -> ContextPolicy:
+        return self.settings()[0]
+
+    @property
+    def frame(self) -> PromptFrame:
+        return self.settings()[1]
+
+    @property
+    def roles(self) -> ModelRoles:
+        return self.settings()[2]
+
+    @property
+    def effort(self) -> SentEffort:
+        """The level of reasoning that requests to the main model ask for; empty: none, or it was refused."""
+        info = self.frame.info
+        level = info.fit_effort(self.transcript.chosen_effort or info.effort)
+        return "" if self.transcript.refused_effort == (info.label, level) else level
+
+    async def count_tokens(self, text: str) -> int:
+        (tokens,) = await self.counter.count([text])
+        return tokens
+
+    def elapsed_ms(self, since_ms: int) -> int:
+        """Return the milliseconds since a time; 0 if the clock was set back."""
+        return max(0, self.clock() - since_ms)
 
     @property
     def failed_end(self) -> TurnEnded | None:
@@ -341,7 +453,7 @@ class Session:
         With `ends_partial_answer`, what was saved of an answer is deleted in the same commit.
         See `record`. Raises the HelixError that `decide` raises.
         """
-        task = self._scope.start(
+        task = self.scope.start(
             self._record(decide, contents, recalls, ends_partial_answer), f"record {self.id}"
         )
         self._pending.add(task)
@@ -370,7 +482,7 @@ class Session:
                 return error
             if not (events or contents or recalls):
                 return []
-            now = self._clock()
+            now = self.clock()
             first = self.transcript.last_seq + 1
             recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
             used_at_ms = now if _is_use(events) else self._used_at_ms(now)
@@ -404,13 +516,9 @@ class Session:
 
     def _summary(self, state: Transcript, used_at_ms: int) -> SessionSummary:
         """Return the session's summary for the session list, with usage counted as the gauge counts it."""
-        count, used, window_size, answering = None, 0, 0, ""
-        if self.settings is not None:
-            policy, frame, _ = self.settings()
-            count = count_window(state, policy, frame.info.window)
-            used, window_size = usage_from_count(count, policy, frame).used, frame.info.window
-            answering = frame.info.label if state.messages.turns else ""
-        reports = model_reports(state) if count is None else count.reported
+        policy, frame, _ = self.settings()
+        count = count_window(state, policy, frame.info.window)
+        answering = frame.info.label if state.messages.turns else ""
         failed_end = self._failed_end(state)
         return SessionSummary(
             id=self.id,
@@ -419,12 +527,12 @@ class Session:
             updated=used_at_ms,
             messages=state.messages.counts().messages,
             calls=state.messages.counts().calls,
-            used=used,
-            window=window_size,
+            used=usage_from_count(count, policy, frame).used,
+            window=frame.info.window,
             model=state.last_model or answering,
             events=state.last_seq,
             parent=state.parent,
-            ratios=self.ratios | {label: report.ratio for label, report in reports.items()},
+            ratios=self.ratios | {label: report.ratio for label, report in count.reported.items()},
             spent=state.spending.tokens,
             cost=state.spending.cost,
             count=count,
@@ -455,7 +563,7 @@ class Session:
         async with self._lock:
             if self.transcript.interrupted_seq > self.seen_interruption:
                 self.seen_interruption = self.transcript.interrupted_seq
-                summary = self._summary(self.transcript, self._used_at_ms(self._clock()))
+                summary = self._summary(self.transcript, self._used_at_ms(self.clock()))
                 await self._store.commit(Commit(self.id, summary=summary))
 
     async def correct_summary(self, summary: SessionSummary) -> None:
@@ -483,10 +591,13 @@ class Session:
         await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
+        is_imported = isinstance(self.log[-1].event, ForeignRecords)  # the records end there
         await self.close_calls("interrupted")
         later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
         began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
-        interruption: Literal["unsaved", "crash"] = "unsaved" if began_here else "crash"
+        interruption: Literal["", "unsaved", "crash"] = (
+            "unsaved" if began_here else "" if is_imported else "crash"
+        )
         ended = TurnEnded(
             "interrupted",
             interruption=interruption,
@@ -497,13 +608,9 @@ class Session:
         await self.end_turn(ended)
         return True
 
-    async def partial_answer(self) -> RecordedEvent | None:
-        """Return what was saved of an answer, if anything is, with the event it follows. Raise StoreError."""
-        return (await self._store.draft(self.id)).partial_answer
-
-    async def partial_outputs(self) -> tuple[PartialOutput, ...]:
-        """Return what was saved of the outputs of running calls. Raise StoreError."""
-        return (await self._store.draft(self.id)).partial_outputs
+    async def draft(self) -> Draft:
+        """Return what was saved for the session beside its log. Raise StoreError."""
+        return await self._store.draft(self.id)
 
     async def save_partial_outputs(self, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError."""
@@ -518,7 +625,7 @@ class Session:
 
     async def save_partial_answer(self, answer: AssistantSpoke | None) -> None:
         """Save what came so far of an answer, for after a crash; None: delete it. Raise StoreError."""
-        now, last_seq = self._clock(), self.transcript.last_seq
+        now, last_seq = self.clock(), self.transcript.last_seq
         recorded = RecordedEvent(last_seq, now, answer) if answer is not None else None
         await self._store.save_partial_answer(self.id, recorded)
 
@@ -590,3 +697,23 @@ def did_not_run(model_text: str) -> bool:
 def _is_use(events: Sequence[Event]) -> bool:
     """Return True if events, or contents without an event, are a use of the session."""
     return not events or not all(map(is_no_use, events))
+
+
+_KEY_DIGITS = 16
+
+
+def with_cache_hints(request: ModelRequest, window: Window, session: Session) -> ModelRequest:
+    """Return a request that begins as a window does with what it asks of the provider's cache.
+
+    It asks for the session's effort too: with another one a provider would not find what it has stored.
+    """
+    transcript, info = session.transcript, session.frame.info
+    next_input = round(window.estimate * session.frame.ratio)
+    gaps = measured_gaps(transcript, info.label, session.clock(), next_input)
+    tree = transcript.first_parent or session.id  # branches begin with what their parent has cached
+    hints = CacheHints(
+        key=digest_of(tree.encode())[:_KEY_DIGITS],
+        ends=layer_ends(window, transcript, session.policy),
+        keep_long=prefers_long(gaps, cache_prices(info)),
+    )
+    return replace(request, cache=hints, effort=session.effort)

@@ -6,8 +6,9 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
+from types import MappingProxyType
 
-from helix_desktop.agent.models import SlowModels
+from helix_desktop.agent.models import RunSettingsSource, SlowModels
 from helix_desktop.agent.ports import (
     Approver,
     AutoRunStore,
@@ -26,9 +27,12 @@ from helix_desktop.agent.subagents import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.tool_calls.toolset import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.deferred_tools import request_tools
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.system.clock import ClockMs, WaitSeconds
+from helix_desktop.system.task_scope import TaskScope
 
 
 class SessionServices:
@@ -87,6 +91,29 @@ class SessionServices:
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a request holds them."""
         return request_tools((*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else [])))
+
+    def create_session(
+        self,
+        session_id: str,
+        log: list[RecordedEvent],
+        transcript: Transcript,
+        settings: RunSettingsSource,
+        ratios: Mapping[str, float] = MappingProxyType({}),
+    ) -> Session:
+        return Session(
+            session_id,
+            self.store,
+            self.counter,
+            self.clock,
+            TaskScope(),
+            log,
+            transcript,
+            settings,
+            ratios,
+            self.prompts,
+            self.versions,
+            wait_s=self.wait_s,
+        )
 
     def tools_of(self, session: Session) -> Tools:
         if self._create_session_tools is None:

@@ -8,54 +8,63 @@ import msgspec
 
 from helix_desktop.agent.output_forms import OutputForms
 from helix_desktop.agent.ports import wire_request
-from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
-from helix_desktop.agent.window.rewriter import Exclusions, WindowRewriter
+from helix_desktop.agent.session import Session, with_cache_hints
+from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
+from helix_desktop.context.window.exclusion import (
+    Exclusion,
+    excluded_event,
+    plan_exclusion,
+    plan_opening_exclusion,
+)
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.provider_cache import RequestCost, next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request, message_limit
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
+from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, SweepReason, Undone, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, Form, Pinned, Redone, SweepReason, Undone, Unpinned
 from helix_desktop.domain.messages import WireRequest
+from helix_desktop.domain.translatable_text import TextContext
+
+_text = TextContext("Agent")
 
 
 class SessionWindow:
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, forms: OutputForms) -> None:
-        self._runtime, self._rewriter, self._forms = runtime, rewriter, forms
-        self._past, self._past_lock = PastWindows(runtime.session.log), asyncio.Lock()
-        self._exclusions = Exclusions(runtime, rewriter)
+    def __init__(self, session: Session, rewriter: WindowRewriter, forms: OutputForms) -> None:
+        self._session, self._rewriter, self._forms = session, rewriter, forms
+        self._past, self._past_lock = PastWindows(session.log), asyncio.Lock()
 
     @property
     def policy(self) -> ContextPolicy:
-        return self._runtime.policy
+        return self._session.policy
 
     @property
     def frame(self) -> PromptFrame:
-        return self._runtime.frame
+        return self._session.frame
 
     def measure(self) -> tuple[Window, UsageGauge]:
         return self._rewriter.measure()
 
     def items(self) -> tuple[WindowItem, ...]:
         return break_down_window(
-            self.measure()[0], self._runtime.transcript, self._runtime.frame, self._runtime.effort
+            self.measure()[0], self._session.transcript, self._session.frame, self._session.effort
         )
 
     def cost(self) -> RequestCost:
         """Return what the next request costs without its answer."""
-        (window, gauge), runtime = self.measure(), self._runtime
-        info, transcript = runtime.frame.info, runtime.transcript
-        is_cold = planner.is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
+        (window, gauge), session = self.measure(), self._session
+        info, transcript = session.frame.info, session.transcript
+        is_cold = planner.is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
     async def rewrite_status(self) -> RewriteStatus:
         """Return what waits for a rewrite now. Computed in a thread."""
-        runtime, now_ms = self._runtime, self._runtime.clock()
-        transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame
+        session, now_ms = self._session, self._session.clock()
+        transcript, policy, frame = session.transcript.fork(), session.policy, session.frame
 
         def compute() -> RewriteStatus:
             gauge = measure_next_request(transcript, policy, frame)
@@ -64,15 +73,15 @@ class SessionWindow:
         return await asyncio.to_thread(compute)
 
     def compaction_outlook(self) -> CompactionOutlook:
-        runtime, (_, gauge) = self._runtime, self.measure()
-        return planner.compaction_outlook(runtime.transcript, runtime.policy, gauge, runtime.clock())
+        session, (_, gauge) = self._session, self.measure()
+        return planner.compaction_outlook(session.transcript, session.policy, gauge, session.clock())
 
     async def window_at(self, seq: int) -> PastWindow:
         """Return the window of an earlier event: for a step, the request that it answered.
 
         Policy, system prompt and tools are today's; see PastWindow. Computed in a thread.
         """
-        policy, frame, _ = self._runtime.settings()
+        policy, frame, _ = self._session.settings()
         async with self._past_lock:
             return await asyncio.to_thread(self._past.window_at, seq, policy, frame)
 
@@ -84,30 +93,30 @@ class SessionWindow:
         """
         if past is None:
             window, _ = self.measure()
-            request = with_cache_hints(window.request, window, self._runtime)
+            request = with_cache_hints(window.request, window, self._session)
         else:
             request = msgspec.structs.replace(past.window.request, effort=past.effort)
-        return await asyncio.to_thread(wire_request, self._runtime.roles.main, request)
+        return await asyncio.to_thread(wire_request, self._session.roles.main, request)
 
     def forget_past(self) -> None:
         """Free what `window_at` stored, which takes memory in long sessions."""
-        self._past = PastWindows(self._runtime.session.log)
+        self._past = PastWindows(self._session.log)
 
     @property
     def message_limit(self) -> int:
         """The tokens of the largest message that can ever be sent, by our count."""
         _, gauge = self.measure()
-        fixed = self._runtime.frame.fixed_tokens + self._runtime.transcript.opening_tokens
-        return int(message_limit(self._runtime.policy, gauge) / gauge.ratio) - fixed
+        fixed = self._session.frame.fixed_tokens + self._session.transcript.opening_tokens
+        return int(message_limit(self._session.policy, gauge) / gauge.ratio) - fixed
 
     async def undo(self, *seqs: int) -> None:
         """Undo sweeps, folds, handovers or placements of observations by recording counter-events."""
-        can_undo = self._runtime.transcript.can_undo
-        await self._runtime.session.record(*(Undone(seq) for seq in reversed(seqs) if can_undo(seq)))
+        can_undo = self._session.transcript.can_undo
+        await self._session.record(*(Undone(seq) for seq in reversed(seqs) if can_undo(seq)))
 
     async def redo(self, *seqs: int) -> None:
-        can_redo = self._runtime.transcript.can_redo
-        await self._runtime.session.record(*(Redone(seq) for seq in seqs if can_redo(seq)))
+        can_redo = self._session.transcript.can_redo
+        await self._session.record(*(Redone(seq) for seq in seqs if can_redo(seq)))
 
     async def choose_form(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
@@ -116,19 +125,43 @@ class SessionWindow:
         bytes cannot be read, ModelError if no model wrote the extract, ModelNotChosen.
         """
         if form == "compact":
-            self._runtime.model_choice.require()
+            self._session.model_choice.require()
         await self._forms.choose(seq, form, instructions)
 
     async def exclude(self, seq: int, part: int = 0) -> None:
         """Leave out of the requests that follow what `seq` put into the window; undone like any rewrite.
 
-        With a `part`, that text of the session's start, from 1. Raises OutputFormUnavailable, StoreError.
+        With a `part`, that text of the session's start, from 1. What stood there is stored first. Raises
+        OutputFormUnavailable if it stands there no more or cannot be excluded, StoreError.
         """
-        await self._exclusions.exclude(self._runtime.transcript.opening_seq if part else seq, part)
+        planned = self._plan_exclusion(seq, part)
+        event = await self._exclusion_event(planned)
+        await self._session.record_decided(
+            lambda: (event,) if self._plan_exclusion(seq, part) == planned else (), planned.contents
+        )
 
     async def exclusion_savings(self, seq: int, part: int = 0) -> int:
         """Return the tokens, by our count, that `exclude` would save. Raises OutputFormUnavailable."""
-        return await self._exclusions.savings(self._runtime.transcript.opening_seq if part else seq, part)
+        return (await self._exclusion_event(self._plan_exclusion(seq, part))).saved
+
+    async def _exclusion_event(self, planned: Exclusion) -> Excluded:
+        session = self._session
+        tokens = sum(await session.counter.count(list(planned.counted_texts)))
+        return excluded_event(planned, tokens, session.transcript, session.policy, session.frame)
+
+    def _plan_exclusion(self, seq: int, part: int) -> Exclusion:
+        transcript, digits = self._session.transcript, self._session.policy.handle_digits
+        if part:
+            planned = plan_opening_exclusion(transcript, transcript.opening_seq, part, digits)
+        else:
+            planned = plan_exclusion(self._rewriter.measure()[0], transcript, seq, digits)
+        if planned is None:
+            raise OutputFormUnavailable(
+                _text("This can't be left out now."),
+                _text("It is pinned, left the context, or the agent is working on it."),
+                _text("Unpin it, or wait for the answer."),
+            )
+        return planned
 
     async def cache_now(self, seq: int) -> None:
         """Replace the output, the large arguments or the images of message `seq` by markers, at once."""
@@ -140,10 +173,10 @@ class SessionWindow:
 
     async def pin(self, seq: int) -> None:
         """Pin the output recorded as `seq`: no rewrite shortens it or removes it from the window."""
-        item = self._runtime.transcript.messages.item(seq)
+        item = self._session.transcript.messages.item(seq)
         if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest:
-            await self._runtime.session.record(Pinned(seq))
+            await self._session.record(Pinned(seq))
 
     async def unpin(self, seq: int) -> None:
-        if seq in self._runtime.transcript.rewrites.pinned:
-            await self._runtime.session.record(Unpinned(seq))
+        if seq in self._session.transcript.rewrites.pinned:
+            await self._session.record(Unpinned(seq))

@@ -50,7 +50,6 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
-from helix_desktop.system.task_scope import TaskScope
 
 Ask = TypeVar("Ask", bound=UserAsk)
 _ENDED_PHASES = get_args(TurnOutcome)
@@ -265,9 +264,9 @@ class SubagentFactory(msgspec.Struct, frozen=True):
 class SubagentRunner:
     """The subagents of one conversation. None outlives the turn that started it."""
 
-    def __init__(self, session: Session, scope: TaskScope, factory: SubagentFactory | None) -> None:
+    def __init__(self, session: Session, factory: SubagentFactory | None) -> None:
         """`factory` is None if the session is a subagent's itself: then every task is refused."""
-        self._session, self._scope, self._factory = session, scope, factory
+        self._session, self._factory = session, factory
         self._running: dict[str, SubagentMonitor] = {}
         self._slots = asyncio.Semaphore(MAX_PARALLEL_SUBAGENTS)
         self.canceled_as: TurnOutcome = (
@@ -307,7 +306,9 @@ class SubagentRunner:
             if not subagent.session.log or canceled.args not in ((STOPPED,), (TURN_ENDED,)):
                 raise
         finally:
-            release = self._scope.start(self._release(factory, monitor), f"subagent {subagent.session.id}")
+            release = self._session.scope.start(
+                self._release(factory, monitor), f"subagent {subagent.session.id}"
+            )
             await asyncio.shield(release)
         return _outcome(subagent, monitor.error)
 
@@ -443,12 +444,7 @@ def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) ->
         "model": {"type": "string", "enum": list(get_args(ModelRole))},
     }
     properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in types.items()}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": ["task"],
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "properties": properties, "required": ["task"], "additionalProperties": False}
     return ToolSpec(DELEGATE, description, schema)
 
 

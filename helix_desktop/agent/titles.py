@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from helix_desktop.agent.models import CallBill, complete
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.agent.window.summarizer import UnusedSummaries
 from helix_desktop.context.window.window import TITLE_OPENING
@@ -38,24 +38,22 @@ class SessionTitles:
     The demo model has a title where it follows a script, and costs nothing.
     """
 
-    def __init__(
-        self, runtime: SessionRuntime, is_trusted: IsTrusted, is_enabled: Callable[[], bool]
-    ) -> None:
-        self._runtime, self._is_trusted, self._is_enabled = runtime, is_trusted, is_enabled
-        self._unused = UnusedSummaries(runtime)
-        runtime.session.on(TurnEnded, self._on_turn_ended)
+    def __init__(self, session: Session, is_trusted: IsTrusted, is_enabled: Callable[[], bool]) -> None:
+        self._session, self._is_trusted, self._is_enabled = session, is_trusted, is_enabled
+        self._unused = UnusedSummaries(session)
+        session.on(TurnEnded, self._on_turn_ended)
 
     def _on_turn_ended(self, ended: TurnEnded) -> None:
         if ended.how == "done" and self._is_due():
-            self._runtime.scope.start(self._run(), f"title {self._runtime.session.id}")
+            self._session.scope.start(self._run(), f"title {self._session.id}")
 
     def _is_due(self) -> bool:
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if transcript.titled_by != "message" or transcript.parent:
             return False
         ends = sum(
             isinstance(recorded.event, TurnEnded) and recorded.event.how == "done"
-            for recorded in self._runtime.session.log
+            for recorded in self._session.log
         )
         return ends == 1 and self._is_enabled() and self._is_trusted()
 
@@ -63,12 +61,12 @@ class SessionTitles:
         try:
             await self._title()
         except HelixError as error:
-            _log.info("session %s has no title of a model: %s", self._runtime.session.id, error)
+            _log.info("session %s has no title of a model: %s", self._session.id, error)
 
     async def _title(self) -> None:
-        runtime = self._runtime
-        model = runtime.roles.fast or runtime.roles.main
-        request, bill = self._request(), CallBill(runtime.counter)
+        session = self._session
+        model = session.roles.fast or session.roles.main
+        request, bill = self._request(), CallBill(session.counter)
         try:
             title = clean_title(await complete(model, request, bill))
         except (asyncio.CancelledError, HelixError):
@@ -77,7 +75,7 @@ class SessionTitles:
                     await self._unused.record(bill.spent)
             raise
         try:
-            await runtime.session.record_decided(lambda: self._events(title, bill.model, bill.spent))
+            await session.record_decided(lambda: self._events(title, bill.model, bill.spent))
         except StoreError:
             with suppress(StoreError):
                 await self._unused.record(bill.spent)
@@ -85,14 +83,14 @@ class SessionTitles:
 
     def _events(self, title: str, model: str, spent: Spending) -> list[Event]:
         """Return the title, or what the call took where the user has typed one meanwhile, or none came."""
-        if not title or self._runtime.transcript.titled_by != "message":
+        if not title or self._session.transcript.titled_by != "message":
             return [unused_calls(spent)] if spent.tokens else []
         return [
             SessionRenamed(
                 title,
                 "model",
                 model,
-                self._runtime.prompt_versions["title"],
+                self._session.prompt_versions["title"],
                 spent=spent.tokens,
                 cost=spent.cost,
                 estimated=spent.estimated,
@@ -101,7 +99,7 @@ class SessionTitles:
         ]
 
     def _request(self) -> ModelRequest:
-        log = [recorded.event for recorded in self._runtime.session.log]
+        log = [recorded.event for recorded in self._session.log]
         message = next((event.text for event in log if isinstance(event, UserSpoke)), "")
         answer = next(
             (event.text for event in reversed(log) if isinstance(event, AssistantSpoke) and event.text), ""
@@ -112,7 +110,7 @@ class SessionTitles:
             for name, text in (("message", message), ("answer", answer))
             for part in (f"<{name} {code}>", text[:_MAX_READ], f"</{name} {code}>")
         )
-        system = Message("system", self._runtime.prompts["title"])
+        system = Message("system", self._session.prompts["title"])
         return ModelRequest((system, Message("user", "\n".join((TITLE_OPENING, *parts)))))
 
 

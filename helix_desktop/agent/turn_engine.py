@@ -9,13 +9,21 @@ from contextlib import aclosing, suppress
 
 import msgspec
 
+from helix_desktop.agent.attachments import without_repeats
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.message_queue import TurnStart, UserMessage
-from helix_desktop.agent.session import ErrorRaised, ModelCalled, ResponseDelta, ResponseReset, TurnChanged
-from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
+from helix_desktop.agent.session import (
+    ErrorRaised,
+    ModelCalled,
+    ResponseDelta,
+    ResponseReset,
+    Session,
+    TurnChanged,
+    with_cache_hints,
+)
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
@@ -40,7 +48,13 @@ from helix_desktop.domain.errors import (
     ReadingLost,
     StoreError,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    Attachment,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import NEW_TITLE, EffortRefused, SessionRenamed, WindowLearned
 from helix_desktop.domain.files.file_use import tool_kind
@@ -74,8 +88,8 @@ class ResponseStream:
     saved in the session's draft, not as events: it is history only once the answer ends or is cut off.
     """
 
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.waiting_since_ms = 0
         self.text, self._reasoning = "", ""
         self._request = AssistantSpoke("", "", tokens=0, stop="stopped")  # as it counts without an answer
@@ -94,12 +108,12 @@ class ResponseStream:
         await self._record_lost()  # of a request that the model refused in the middle of its answer
         self.text, self._retry, self.sent_after = "", None, last_seq
         self._request = self._unanswered(window)
-        request = with_cache_hints(window.request, window, self._runtime)
+        request = with_cache_hints(window.request, window, self._session)
         request = msgspec.structs.replace(
             request, report_state=self._on_request_state, answered=self._largest_answered()
         )
-        self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
-        self._runtime.session.publish(ModelCalled())
+        self.waiting_since_ms = self._saved_at_ms = self._session.clock()
+        self._session.publish(ModelCalled())
         try:
             return await self._receive(request)
         finally:
@@ -110,7 +124,7 @@ class ResponseStream:
 
         What no provider reported counts for less: our count may be above the model's.
         """
-        log, label = self._runtime.session.log, self._runtime.frame.info.label
+        log, label = self._session.log, self._session.frame.info.label
         for recorded in log[self._read_events :]:
             match recorded.event:
                 case AssistantSpoke(usage=usage, estimate=estimate, ratio=ratio, model=model) as answer:
@@ -121,8 +135,8 @@ class ResponseStream:
         return self._answered.get(label, 0)
 
     async def _receive(self, request: ModelRequest) -> ModelResponse:
-        session = self._runtime.session
-        async with aclosing(self._runtime.roles.main.stream(request)) as items:
+        session = self._session
+        async with aclosing(self._session.roles.main.stream(request)) as items:
             async for item in items:
                 self._retry, self.waiting_since_ms = None, 0
                 match item:
@@ -163,9 +177,9 @@ class ResponseStream:
         return self._retry[0].reason if self._retry is not None else ""
 
     def _publish_retry(self, retry_state: ResponseReset) -> None:
-        self.waiting_since_ms = self._runtime.clock() + round(retry_state.wait_s * 1_000)
+        self.waiting_since_ms = self._session.clock() + round(retry_state.wait_s * 1_000)
         self._retry = retry_state, asyncio.get_running_loop().time() + retry_state.wait_s
-        self._runtime.session.publish(retry_state)
+        self._session.publish(retry_state)
 
     def retry_now(self) -> None:
         if self._retry is not None:
@@ -199,7 +213,7 @@ class ResponseStream:
         if spent.tokens:
             lost = unused_calls(spent)
             try:
-                await self._runtime.session.record(lost, ends_partial_answer=True)
+                await self._session.record(lost, ends_partial_answer=True)
             except StoreError:  # it is recorded with the end of the turn
                 self._unrecorded += spent
             else:
@@ -216,22 +230,20 @@ class ResponseStream:
         if self.text.strip():
             answer = await self._counted(self._partial_answer())
             self.clear()
-            await self._runtime.session.record_decided(
-                lambda: [self._with_reach(answer)], ends_partial_answer=True
-            )
+            await self._session.record_decided(lambda: [self._with_reach(answer)], ends_partial_answer=True)
             self.forget_saved()
         elif self._is_sent:
             await self._count_lost()
             await self.discard_saved()
         elif self._is_saved:
-            await self._runtime.session.drain()  # all of it may be on its way to the log
+            await self._session.drain()  # all of it may be on its way to the log
             await self.recover_partial()
 
     async def recover_partial(self) -> None:
         """Record what came of an answer before a crash, or before it could not be recorded."""
-        self.text, session = "", self._runtime.session
+        self.text, session = "", self._session
         try:
-            saved = await session.partial_answer()
+            saved = (await session.draft()).partial_answer
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of an answer cannot be read: %s", error)
             return
@@ -254,19 +266,19 @@ class ResponseStream:
         """Delete what was saved of an answer: all of it is recorded now."""
         if self._is_saved:
             with suppress(StoreError):  # what stays is seen to be recorded
-                await self._runtime.session.save_partial_answer(None)
+                await self._session.save_partial_answer(None)
             self._is_saved = False
 
     def estimated(self, answer: AssistantSpoke) -> AssistantSpoke:
         """Return the answer to the newest request; unreported, it counts as that request was shown."""
         if answer.usage is not None:
             return answer
-        request, info = self._request, self._runtime.frame.info
+        request, info = self._request, self._session.frame.info
         cost = request.cost + call_cost(info, Usage(0, answer.tokens))
         return msgspec.structs.replace(answer, ratio=request.ratio, cost=cost)
 
     async def _counted(self, answer: AssistantSpoke) -> AssistantSpoke:
-        tokens, info = await self._runtime.count_tokens(answer.text), self._runtime.frame.info
+        tokens, info = await self._session.count_tokens(answer.text), self._session.frame.info
         answer = msgspec.structs.replace(answer, tokens=tokens)
         if answer.model != info.label:  # the prices of another are not known
             return answer
@@ -275,20 +287,20 @@ class ResponseStream:
         return msgspec.structs.replace(answer, cost=answer.cost + call_cost(info, Usage(0, tokens)))
 
     def _with_reach(self, answer: AssistantSpoke) -> AssistantSpoke:
-        reached = self._runtime.transcript.rewritten_after(answer.sent_after)
+        reached = self._session.transcript.rewritten_after(answer.sent_after)
         return msgspec.structs.replace(answer, sent_after=reached)
 
     async def _save_partial(self) -> None:
-        if self._runtime.elapsed_ms(self._saved_at_ms) >= _SAVE_EVERY_MS and self.text.strip():
+        if self._session.elapsed_ms(self._saved_at_ms) >= _SAVE_EVERY_MS and self.text.strip():
             await self._save()
 
     async def _save(self) -> None:
         self._is_saved = True  # also if the turn is stopped meanwhile: the store goes on
         try:
-            await self._runtime.session.save_partial_answer(self._partial_answer())
+            await self._session.save_partial_answer(self._partial_answer())
         except StoreError as error:  # the answer goes on; recording it reports what is wrong
             _log.warning("what came so far of an answer was not saved: %s", error)
-        self._saved_at_ms = self._runtime.clock()
+        self._saved_at_ms = self._session.clock()
 
     def _partial_answer(self) -> AssistantSpoke:
         """Return what came so far of the answer, as one that was stopped; its tokens are not counted."""
@@ -296,9 +308,9 @@ class ResponseStream:
 
     def _unanswered(self, window: Window) -> AssistantSpoke:
         """Return an empty answer: the request's tokens, and its cost by what the provider has cached."""
-        runtime, transcript, frame = self._runtime, self._runtime.transcript, self._runtime.frame
-        gauge = measure_usage(window, transcript, runtime.policy, frame)
-        is_cold = is_prompt_cache_cold(transcript, runtime.policy, frame.info.label, runtime.clock())
+        session, transcript, frame = self._session, self._session.transcript, self._session.frame
+        gauge = measure_usage(window, transcript, session.policy, frame)
+        is_cold = is_prompt_cache_cold(transcript, session.policy, frame.info.label, session.clock())
         return AssistantSpoke(
             "",
             frame.info.label,
@@ -321,7 +333,7 @@ _MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the m
 class TurnEngine:
     def __init__(
         self,
-        runtime: SessionRuntime,
+        session: Session,
         tools: ToolRunner,
         context_manager: ContextManager,
         budget: SessionBudget,
@@ -333,11 +345,11 @@ class TurnEngine:
     ) -> None:
         """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
         self._is_unattended = is_unattended
-        self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
-        self.response = ResponseStream(runtime)
+        self._session, self._tools, self._context_manager = session, tools, context_manager
+        self.response = ResponseStream(session)
         self._budget, self._permissions, self._file_versions = budget, permissions, file_versions
         self._changes, self._instructions = changes, instructions
-        self._intake = Intake(runtime.counter)
+        self._intake = Intake(session.counter)
         self.canceled_as: TurnOutcome = (
             "stopped"  # the outcome of a canceled turn; closing the app sets "interrupted"
         )
@@ -356,18 +368,18 @@ class TurnEngine:
 
     async def close_interrupted(self) -> bool:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""
-        await self._runtime.session.drain()
+        await self._session.drain()
         await self.response.recover_partial()
         await self._tools.recover_outputs()
-        return await self._runtime.session.close_interrupted(self.response.take_unrecorded())
+        return await self._session.close_interrupted(self.response.take_unrecorded())
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
-        self._runtime.session.publish(TurnChanged(running=True))
+        self._session.publish(TurnChanged(running=True))
         try:
             ended = await self._run_safely(begin)
         finally:
             self.response.cancel_retry()
-            self._runtime.session.publish(TurnChanged(running=False))
+            self._session.publish(TurnChanged(running=False))
         return ended
 
     async def _run_safely(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
@@ -396,7 +408,7 @@ class TurnEngine:
         if isinstance(error, BudgetExhausted):
             return msgspec.structs.replace(ended, cause="budget")
         if isinstance(error, ImagesRejected) and error.seqs:
-            label = self._runtime.frame.info.label
+            label = self._session.frame.info.label
             return msgspec.structs.replace(ended, cause="image", images=error.seqs, refused_by=label)
         return ended
 
@@ -409,32 +421,30 @@ class TurnEngine:
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
             updates = files_note(changed, await self._changes.file_updates(changed))
-            of_mode = mode_note(self._runtime.transcript.announced_mode, mode)
+            of_mode = mode_note(self._session.transcript.announced_mode, mode)
             note = "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), updates)))
             uncounted = [message.text] if message.tokens is None else []
-            counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
+            counts = await self._session.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
-            titled = _first_title(self._runtime.transcript, message)
+            titled = _first_title(self._session.transcript, message)
+            attachments = await self._without_repeats(message.attachments)
             event = UserSpoke(
-                message.text,
-                tokens,
-                message.attachments,
-                message.queued_seq,
-                mode,
-                note,
-                prompt=message.prompt,
+                message.text, tokens, attachments, message.queued_seq, mode, note, prompt=message.prompt
             )
-            *_, recorded = await self._runtime.session.record(*titled, *instructions, event)
+            *_, recorded = await self._session.record(*titled, *instructions, event)
             start.end(recorded.seq)
             if any(attachment.version for attachment in message.attachments):
                 await self._file_versions.record()  # they may have changed since they were attached
         finally:
             start.end()
 
+    async def _without_repeats(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
+        return await without_repeats(attachments, self._session.transcript, self._session.counter)
+
     async def _omit_refused_images(self) -> None:
         """Mask the images that this model's server rejected: it would reject every request with them."""
-        refused = self._runtime.transcript.image_refusal
-        if refused is not None and refused.refused_by == self._runtime.frame.info.label:
+        refused = self._session.transcript.image_refusal
+        if refused is not None and refused.refused_by == self._session.frame.info.label:
             await self._context_manager.rewriter.mask_messages(refused.images)
 
     async def _restart(self, start: TurnStart) -> None:
@@ -442,7 +452,7 @@ class TurnEngine:
             await self.close_interrupted()
 
             def decide() -> list[TurnRetried]:
-                event = self._runtime.transcript.retry_event()
+                event = self._session.transcript.retry_event()
                 if event is None:
                     raise InvalidInput(
                         _text("No turn to retry."),
@@ -451,7 +461,7 @@ class TurnEngine:
                     )
                 return [event]
 
-            await self._runtime.session.record_decided(decide)
+            await self._session.record_decided(decide)
             await self._file_versions.record()
             self._changes.scan_in_background()
         finally:
@@ -463,18 +473,18 @@ class TurnEngine:
             window, answer = await self._run_step()
             lost_steps = lost_steps + 1 if read_ids and not read_ids & _shown_outputs(window) else 0
             if lost_steps >= _MAX_LOST_STEPS and answer.calls:
-                raise _reading_lost(self._runtime.frame.info)
+                raise _reading_lost(self._session.frame.info)
             is_unnamed = answer.calls and all(call.name == UNNAMED_CALL for call in answer.calls)
             unnamed_steps = unnamed_steps + 1 if is_unnamed else 0
             if unnamed_steps >= _MAX_UNNAMED_STEPS:
                 raise InvalidModelResponse(
-                    _text("The tool calls of {model} have no name.", model=self._runtime.frame.info.label),
+                    _text("The tool calls of {model} have no name.", model=self._session.frame.info.label),
                     _text("The model or its server can't call tools correctly."),
                     _text("Send the message again, or choose another model."),
                 )
             is_reading = all(tool_kind(call.name) in LOOKUPS for call in answer.calls)
             read_ids = frozenset(call.id for call in answer.calls) if is_reading else frozenset()
-            answered_seq = self._runtime.transcript.last_seq
+            answered_seq = self._session.transcript.last_seq
             if answer.calls:
                 self._context_manager.early_rewrites.start()
             await self._tools.run_calls(answer.calls, self._context_manager.early_rewrites)
@@ -490,32 +500,25 @@ class TurnEngine:
         """
         queued = [
             (seq, message)
-            for seq, message in self._runtime.transcript.queued_messages.items()
+            for seq, message in self._session.transcript.queued_messages.items()
             if message.steer
         ]
         if not queued:
             return False
         mode = self._permissions.mode
-        note = mode_note(self._runtime.transcript.announced_mode, mode)
-        note_tokens, *counts = await self._runtime.counter.count(
+        note = mode_note(self._session.transcript.announced_mode, mode)
+        note_tokens, *counts = await self._session.counter.count(
             [note, *(message.text for _, message in queued)]
         )
+        attachments = [await self._without_repeats(message.attachments) for _, message in queued]
 
         def decide() -> list[UserSpoke]:
             still_queued = (
-                self._runtime.transcript.queued_messages
+                self._session.transcript.queued_messages
             )  # a message may have been changed or withdrawn meanwhile
             events = [
-                UserSpoke(
-                    message.text,
-                    tokens,
-                    message.attachments,
-                    seq,
-                    mode,
-                    steered=True,
-                    prompt=message.prompt,
-                )
-                for (seq, message), tokens in zip(queued, counts, strict=True)
+                UserSpoke(message.text, tokens, attached, seq, mode, steered=True, prompt=message.prompt)
+                for (seq, message), tokens, attached in zip(queued, counts, attachments, strict=True)
                 if still_queued.get(seq) == message
             ]
             if note and events:
@@ -524,26 +527,26 @@ class TurnEngine:
                 )
             return events
 
-        return bool(await self._runtime.session.record_decided(decide))
+        return bool(await self._session.record_decided(decide))
 
     async def _run_step(self) -> tuple[Window, ModelResponse]:
         await self._budget.ensure_available()
-        started_at_ms = self._runtime.clock()
+        started_at_ms = self._session.clock()
         window, answer = await self._request()
-        frame = self._runtime.frame
-        duration_ms = self._runtime.elapsed_ms(started_at_ms)
+        frame = self._session.frame
+        duration_ms = self._session.elapsed_ms(started_at_ms)
         event, contents = await self._intake.from_response(
-            answer, frame.info, window.estimate, duration_ms, self._runtime.policy.handle_digits
+            answer, frame.info, window.estimate, duration_ms, self._session.policy.handle_digits
         )
         self.response.clear()
         event = msgspec.structs.replace(self.response.estimated(event), layers=hash_layers(window))
-        refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
+        refusals = _new_refusals(self._session.transcript, answer, frame.info)
 
         def decide() -> list[Event]:
-            reached = self._runtime.transcript.rewritten_after(self.response.sent_after)
+            reached = self._session.transcript.rewritten_after(self.response.sent_after)
             return [msgspec.structs.replace(event, sent_after=reached), *refusals]
 
-        await self._runtime.session.record_decided(decide, contents, ends_partial_answer=True)
+        await self._session.record_decided(decide, contents, ends_partial_answer=True)
         self.response.forget_saved()
         return window, answer
 
@@ -557,7 +560,7 @@ class TurnEngine:
         while True:
             window = await self._context_manager.prepare_window()
             try:
-                return window, await self.response.receive(window, self._runtime.transcript.last_seq)
+                return window, await self.response.receive(window, self._session.transcript.last_seq)
             except ContextWindowExceeded as error:
                 await self._record_learned(error)
                 if rewrites is not None:
@@ -568,21 +571,19 @@ class TurnEngine:
                     raise
                 if error.is_rate:
                     smaller = _text("It is made smaller and sent again.")
-                    self._runtime.session.publish(
-                        ErrorRaised(error.what, error.why, smaller, is_warning=True)
-                    )
+                    self._session.publish(ErrorRaised(error.what, error.why, smaller, is_warning=True))
             except ImagesRejected as error:
                 await self._omit_images(error)
 
     async def _record_learned(self, error: ContextWindowExceeded) -> None:
         if error.believed:
-            label, believed, error.believed = self._runtime.frame.info.label, error.believed, 0
-            await self._runtime.session.record(WindowLearned(label, error.window_size, believed, error.why))
+            label, believed, error.believed = self._session.frame.info.label, error.believed, 0
+            await self._session.record(WindowLearned(label, error.window_size, believed, error.why))
 
     async def _omit_images(self, rejection: ImagesRejected) -> None:
         """Mask rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
-        policy, frame = self._runtime.policy, self._runtime.frame
-        transcript = self._runtime.transcript
+        policy, frame = self._session.policy, self._session.frame
+        transcript = self._session.transcript
         suspects = suspect_messages(transcript, frame.info.label)
         error = describe_rejection(rejection, suspects, transcript, frame.info)
         if not (error.seqs and self._is_unattended and policy.enabled):
@@ -590,7 +591,7 @@ class TurnEngine:
         # Each time fewer images are left, so the repetitions end.
         await self._context_manager.rewriter.mask_messages(error.seqs)
         left_out = _text("It was left out, and the turn continues.")
-        self._runtime.session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
+        self._session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
 
     async def _end(self, ended: TurnEnded, error_raised: ErrorRaised | None = None) -> TurnEnded:
         """Record the partial answer, answers for open calls, and the turn's end; `error_raised` caused it.
@@ -606,15 +607,15 @@ class TurnEngine:
             )
             await self._context_manager.early_rewrites.cancel()
             await self._tools.record_again()
-            await self._runtime.session.close_calls(ended.how)
+            await self._session.close_calls(ended.how)
             await self._changes.end_open_calls()
-            if await self._runtime.session.end_turn(ended):
+            if await self._session.end_turn(ended):
                 self._context_manager.after_turn()
             elif ended.how == "failed":
                 failure = ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies, details=ended.details)
-                self._runtime.session.publish(error_raised or failure)
+                self._session.publish(error_raised or failure)
         except HelixError as error:
-            self._runtime.session.publish(ErrorRaised.from_error(error))
+            self._session.publish(ErrorRaised.from_error(error))
         return ended
 
 

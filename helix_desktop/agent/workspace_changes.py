@@ -321,11 +321,7 @@ class WorkspaceChanges:
         return replace(plan, capture_ids=tuple(capture_ids), scope=scope, is_redo=is_redo)
 
     async def _taken_back_by(
-        self,
-        rows: Sequence[RecordedChanges],
-        row: RecordedChanges,
-        change: FileChange,
-        hunks: Sequence[int],
+        self, rows: Sequence[RecordedChanges], row: RecordedChanges, change: FileChange, hunks: Sequence[int]
     ) -> RecordedChanges | None:
         """Return the newest revert that stands, and took hunks of a row's change of a path back."""
         own = next(own for own in row.changes if own.path == change.path)

@@ -13,8 +13,8 @@ from helix_desktop.app.early_file_events import EarlyFileOpenEvents, event_targe
 from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, is_from_outside, parse_target
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.links import is_link
-from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.window_group import NO_SESSION, ShownSession
 
 
 async def open_target(

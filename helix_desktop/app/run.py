@@ -19,6 +19,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
 from helix_desktop.app.data_move_window import relaunch
@@ -40,18 +41,16 @@ from helix_desktop.system.exit_codes import LOCKED
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.session.window_group import NO_SESSION, ShownSession, WindowGroup
-from helix_desktop.ui.shell.crash_notice import report_crash
-from helix_desktop.ui.shell.main_window import WindowPages
-from helix_desktop.ui.shell.panes import LAYOUT_NAMES
 from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.view import Timeline
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.crash_notice import report_crash
+from helix_desktop.ui.window.main_window import WindowPages
+from helix_desktop.ui.window.panes import LAYOUT_NAMES
+from helix_desktop.ui.window.window_group import NO_SESSION, ShownSession, WindowGroup
 from helix_desktop.words.translation import Translator, translate
 
 _INTERVAL_MS = 1_000
@@ -200,8 +199,11 @@ async def _run_window(
     def follow(opened: ControlledWindow) -> None:
         opened.quit_controller.move_confirmed.connect(move)
         opened.quit_controller.confirmed.connect(end)
-        _note_opened(opened, window_context, marker)
 
+    def note_opened(workspace: OpenWorkspace) -> None:  # in case this run crashes
+        window_context.actions.start(asyncio.to_thread(marker.add_workspace, workspace.id), "note workspace")
+
+    windows.workspace_opened.connect(note_opened)
     follow(controllers)
     windows.created.connect(follow)
 
@@ -307,14 +309,6 @@ async def reopen_windows(
         bring_to_front(front)
 
 
-def _note_opened(opened: ControlledWindow, first: WindowContext, marker: RunMarker) -> None:
-    """Note which workspaces a window opens, in case this run crashes."""
-    start = first.actions.start
-    opened.workspace_controller.workspace_opened.connect(
-        lambda workspace_id: start(asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace")
-    )
-
-
 def _save_progress(windows: WindowGroup, first: WindowContext) -> None:
     """Save which windows are open, what they show and how they look, in case this run crashes."""
 
@@ -394,7 +388,6 @@ def _build_pages(window_context: WindowContext) -> None:
     parent, window_state = window.session_pages, window_context.window_state
     chat, inspector = ChatPage(parent), Inspector(window.inspector_pane)
     window.key_bindings.add_page(inspector.keys)
-    appearance = window_context.appearance
 
     def build_cache() -> CacheBrowser:
         cache = CacheBrowser(start, parent=parent)
@@ -408,9 +401,6 @@ def _build_pages(window_context: WindowContext) -> None:
         window.key_bindings.add_page(changes.keys)
         return changes
 
-    def zoom(theme: Theme) -> None:
-        chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
-
     window.add_pages(
         WindowPages(
             chat,
@@ -421,8 +411,6 @@ def _build_pages(window_context: WindowContext) -> None:
             lambda: SurvivalPage(parent),
         )
     )
-    appearance.changed.connect(zoom)
-    zoom(appearance.theme)
 
 
 async def _save_window_state(window_context: WindowContext) -> None:

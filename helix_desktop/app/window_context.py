@@ -13,7 +13,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.intents import ApplyRemedy
 from helix_desktop.ui.kit.notices import ErrorNotices
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 
 text = TextContext("Start")
 

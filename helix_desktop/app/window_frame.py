@@ -15,8 +15,8 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
-from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow
-from helix_desktop.ui.shell.panes import LAYOUT_NAMES
+from helix_desktop.ui.window.main_window import LayoutStore, MainWindow
+from helix_desktop.ui.window.panes import LAYOUT_NAMES
 from helix_desktop.words.english import English
 from helix_desktop.words.translation import current_language
 

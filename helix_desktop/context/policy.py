@@ -156,34 +156,28 @@ _COUNT, _SCALED = PolicyField(), PolicyField(is_scaled=True)
 FIELDS: Mapping[str, PolicyField] = {
     "intake_above": PolicyField(
         _text("Large outputs over"), _text("tokens"),
-        _text("A large output is saved whole, and only a part enters the context. The agent can recall "
-              "it. 0: only outputs over a share of the context window are large.")),
+        _text("The agent gets a part of them, and can recall the rest from the cache.")),
     "intake_deadline_s": PolicyField(
         _text("Agent's time to choose"), "s",
-        _text("For each large output, the agent chooses all of it, a preview or an extract. After that "
-              "time, it gets a preview. 0: the agent doesn't choose.")),
+        _text("All of a large output, a preview or an extract. Later, or with 0, it gets a preview.")),
     "preview_above": _share(0.05, 0.8),
     "preview_tokens": _COUNT,
     "least_saving": _COUNT,
     "protect_steps": PolicyField(
         _text("Newest steps kept"), _text("steps"),
-        _text("Older tool outputs are cached: a marker replaces each one, and the agent can recall it. "
-              "At least 2 steps are always kept.")),
+        _text("A step is one answer of the model with its tool calls. Older outputs are cached.")),
     "protect_tokens": PolicyField(
         _text("Newest outputs kept"), _text("tokens"),
-        _text("The newest part ends at the limit that is reached first. Less in a context window below "
-              "128,000 tokens."),
+        _text("Of these steps, at most. Less in a context window below 128,000 tokens."),
         is_scaled=True),
     "protect_argument_steps": _COUNT,
     "protect_recalls": _COUNT,
     "previous_turn_share": _share(
-        0.0, 0.8, _text("Keep the last turn up to"),
-        _text("While the context is below this share of the window, outputs of the running turn and of "
-              "the one before it stay whole. 0 turns this off.")),
+        0.0, 0.8, _text("Keep two turns below"),
+        _text("In a context smaller than this, outputs of this turn and the one before aren't cached.")),
     "never_cache": PolicyField(
         _text("Never cache"), _text("tools"),
-        _text("Outputs of these tools stay in the context as they came, until facts or a handover replace "
-              "them. Names of tools, separated by commas, such as run_command."),
+        _text("Their outputs are only compacted. Names with commas, such as run_command, read_file."),
         is_names=True),
     "sweep_min": _SCALED,
     "sweep_max": _SCALED,
@@ -196,25 +190,23 @@ FIELDS: Mapping[str, PolicyField] = {
     "condense_message": _COUNT,
     "observe_at": _share(
         0.0, 0.9, _text("Facts from"),
-        _text("Share of the context window from which a model writes dated facts about older turns. "
-              "They replace the turns when that pays off. 0 turns this off.")),
+        _text("Once new messages take this share of the context, facts replace them. 0: never.")),
     "observe_place_at": _share(0.0, 0.9),
     "reflect_at": _share(
-        0.05, 0.9, _text("Merge above"),
-        _text("Share of the context window above which facts become fewer: outdated ones are "
-              "dropped.")),
+        0.05, 0.9, _text("Merge facts above"),
+        _text("Once facts take this share of the context, outdated ones are dropped.")),
     "handover_at": _share(
         0.30, 0.95, _text("Compact at"),
-        _text("Share of the context window from which a handover replaces older messages.")),
+        _text("Then a handover replaces older messages. Sooner in a small window: output needs room.")),
     "handover_cooldown_s": PolicyField(
-        _text("At most every"), "s", _text("Doubles after each failure, up to four times as long.")),
+        _text("At most every"), "s",
+        _text("Between two handovers; after failures, up to four times as long.")),
     "handover_least_messages": _COUNT,
     "handover_least_gain": _share(0.0, 0.5),
     "handover_keep": _share(0.02, 0.5),
     "checkpoint_tokens": PolicyField(
         _text("Prepare a handover every"), _text("tokens"),
-        _text("A model writes the handover ahead of time; requests stay as they are. Each reads about "
-              "5,000 tokens. 0 turns this off.")),
+        _text("Of new messages and outputs, cached or not. The next handover builds on it. 0: never.")),
     "user_text_tokens": _COUNT,
     "ledger_tokens": _COUNT,
     "handle_digits": PolicyField(minimum=MIN_PREFIX, maximum=HEX_DIGITS),
@@ -223,13 +215,13 @@ FIELDS: Mapping[str, PolicyField] = {
     "panic_to": _share(0.1, 0.9),
     "budget_tokens": PolicyField(
         _text("Tokens sent and received"), _text("tokens, 0: no limit"),
-        _text("What a session may spend before its turn stops."), most_typed=10**12),
+        _text("A session that has spent this stops."), most_typed=10**12),
     "budget_cost": PolicyField(
-        _text("Cost"), _text("US dollars, 0: no limit"), _text("Only models with known prices count."),
-        most_typed=10**6),
+        _text("Cost"), _text("US dollars, 0: no limit"),
+        _text("The same in money. Only models with known prices count."), most_typed=10**6),
     "ask_above": PolicyField(
         _text("Ask before background work"), _text("tokens, 0: never"),
-        _text("Handovers and facts that read more than that. The session budget holds anyway.")),
+        _text("Facts and handovers that read more than this wait for your approval.")),
 }  # fmt: skip
 """The numbers and names of a policy; `CHOICES` are the fields with a few values."""
 CHOICES = frozenset(("profile", "enabled", "subagent_profile", "intake_ask", "sweep"))

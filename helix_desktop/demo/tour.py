@@ -32,9 +32,9 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
-from helix_desktop.ui.kit.intents import Redo, Undo
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
@@ -116,11 +116,11 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
     views = controllers.window.pages
     match page:
         case "cache":
-            return _are_rows_read(views.cache)
+            return _are_rows_read(views.cache.get())
         case "changes":
-            return views.changes.detail.has_diff
+            return views.changes.get().detail.has_diff
         case "timeline":
-            return not views.timeline.is_reading
+            return not views.timeline.get().is_reading
     return True
 
 
@@ -161,9 +161,7 @@ async def check_session(store: Store, conversation: Conversation) -> list[DemoCh
         await _check_outputs(store, outputs),
         await _check_arguments(store, transcript),
         DemoCheck(
-            tr("recalled by the agent"),
-            bool(recalled),
-            tr.plural(len(recalled), "%n time", "%n times"),
+            tr("recalled by the agent"), bool(recalled), tr.plural(len(recalled), "%n time", "%n times")
         ),
         _check_window(conversation),
     ]
@@ -196,11 +194,12 @@ def _check_cached(transcript: Transcript) -> DemoCheck:
         for seq in sweep.masked
         if (item := transcript.messages.item(seq)) is not None
     ]
-    steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
+    replies = [item.event for item in masked if isinstance(item.event, AssistantSpoke)]
+    calls = sum(len(reply.short) for reply in replies)
     parts = (
         tr.plural(len(sweeps), "%n time", "%n times"),
-        tr.plural(len(masked) - steps, "%n output", "%n outputs"),
-        tr.plural(steps, "arguments of %n step", "arguments of %n steps"),
+        tr.plural(len(masked) - len(replies), "%n output", "%n outputs"),
+        tr.plural(calls, "arguments of %n call", "arguments of %n calls"),
         _saved_text(sum(sweep.saved for sweep in sweeps)),
     )
     return DemoCheck(tr("cached"), bool(sweeps), " · ".join(parts))
@@ -480,11 +479,7 @@ class DemoTour:
         raise HelixError(text("The context didn't change."), fix=_REPORT_IT)
 
     async def _capture_screens(self, conversation: Conversation) -> None:
-        window, navigation, transcript = (
-            self._window_context.window,
-            self._controllers.navigation,
-            conversation.session.transcript,
-        )
+        window, transcript = self._window_context.window, conversation.session.transcript
         window.show_page("chat")
         await self._screenshots.capture("chat")
         first_rewrite = min(transcript.rewrites.by_seq)
@@ -493,14 +488,14 @@ class DemoTour:
             for item in transcript.messages.items
             if isinstance(item.event, AssistantSpoke) and item.seq < first_rewrite
         ]
-        navigation.show_event(answer_seqs[-2])
+        window.perform(ShowEvent(answer_seqs[-2]))
         await self._screenshots.capture("chat-tools")
         largest = max(
             outputs_in([entry for entry in transcript.window.entries() if isinstance(entry, LogItem)]),
             key=lambda entry: entry.size,
         )
-        navigation.show_cache_entry(largest.digest)
-        table = self._controllers.window.pages.cache.table
+        window.perform(OpenCacheEntry(largest.digest))
+        table = self._controllers.window.pages.cache.get().table
         await self._screenshots.wait_until(
             lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
         )
@@ -514,9 +509,9 @@ class DemoTour:
         }
         for name, seqs in cards.items():
             if seqs:
-                navigation.show_event(max(seqs))
+                window.perform(ShowEvent(max(seqs)))
                 await self._screenshots.wait_until(
-                    lambda: not self._controllers.window.pages.timeline.is_revealing
+                    lambda: not self._controllers.window.pages.timeline.get().is_revealing
                 )
                 await self._screenshots.capture(name)
         await self.pause("first-pages")

@@ -23,7 +23,9 @@ class OwnTool(msgspec.Struct, frozen=True):
 
     With `shows_lines` its output holds the lines of the file that it reads, with `is_of_file` it is about one
     file, under whose name it opens. A call that `asks` waits for the user, unless a mode or a rule allows it.
-    What stands above its output matches `header`; `counted` words the number of lines below that.
+    What stands above its output matches `header`; `counted` words the number of lines below that, of lines
+    that are `grouped` below headings the number that the header says. `exact` and `any_use` are what a rule
+    allows: one call by its subject, or all; each as a title, and within a sentence.
     """
 
     kind: ToolKind
@@ -36,6 +38,9 @@ class OwnTool(msgspec.Struct, frozen=True):
     asks: bool = False
     header: re.Pattern[str] | None = None
     counted: Callable[[int], TranslatableText] | None = None
+    grouped: bool = False
+    exact: Callable[[str], tuple[TranslatableText, TranslatableText]] | None = None
+    any_use: tuple[TranslatableText, TranslatableText] | None = None
 
 
 COMMAND_HEADER = re.compile(
@@ -43,13 +48,17 @@ COMMAND_HEADER = re.compile(
     r"(?:\n\(no output\))?"
 )
 """What stands above a command's output."""
+MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
+_rule = TextContext("Tools")
 _EDIT = OwnTool("edit", text("Edit"), text("Editing"), text("Edited"), "file-pen", asks=True)
 
 OWN_TOOLS: Mapping[str, OwnTool] = {
     "ask_user": OwnTool("other", text("Ask"), text("Asking"), text("Asked"), "circle-question-mark"),
     "call_tool": OwnTool("other", text("Call tool"), text("Calling tool"), text("Called tool"), "wrench"),
     "delegate": OwnTool("other", text("Delegate"), text("Delegating"), text("Delegated"), "bot"),
-    "edit_file": msgspec.structs.replace(_EDIT, is_of_file=True),
+    "edit_file": msgspec.structs.replace(
+        _EDIT, is_of_file=True, any_use=(_rule("Edit any file"), _rule("edit any file"))
+    ),
     "fetch_url": OwnTool("other", text("Fetch"), text("Fetching"), text("Fetched"), "globe", asks=True),
     "find_files": OwnTool(
         "search",
@@ -67,7 +76,7 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         "list", text("List cache"), text("Listing cache"), text("Listed cache"), "folder-tree"
     ),
     "list_directory": OwnTool("list", text("List"), text("Listing"), text("Listed"), "folder-tree"),
-    "multi_edit": _EDIT,
+    "multi_edit": msgspec.structs.replace(_EDIT, any_use=(_rule("Edit any files"), _rule("edit any files"))),
     "read_file": OwnTool(
         "read",
         text("Read", "to do"),
@@ -78,6 +87,10 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         is_of_file=True,
         header=re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),
         counted=lambda lines: text.plural(lines, "%n line read", "%n lines read"),
+        exact=lambda file: (
+            _rule("Read the file {file}", file=file),
+            _rule("read the file {file}", file=file),
+        ),
     ),
     "recall_cached_content": OwnTool(
         "other",
@@ -96,14 +109,35 @@ OWN_TOOLS: Mapping[str, OwnTool] = {
         "terminal",
         asks=True,
         header=COMMAND_HEADER,
+        exact=lambda command: (
+            _rule("Run: {command}", command=command),
+            _rule("run: {command}", command=command),
+        ),
+        any_use=(_rule("Run any command"), _rule("run any command")),
     ),
     "search_cached_content": OwnTool(
         "search", text("Search cache"), text("Searching cache"), text("Searched cache"), "text-search"
     ),
-    "search_text": OwnTool("search", text("Search"), text("Searching"), text("Searched"), "text-search"),
+    "search_text": OwnTool(
+        "search",
+        text("Search"),
+        text("Searching"),
+        text("Searched"),
+        "text-search",
+        header=MATCHES_HEADER,
+        counted=lambda lines: text.plural(lines, "%n matching line", "%n matching lines"),
+        grouped=True,
+    ),
     "show_output": OwnTool("read", text("Show"), text("Showing"), text("Showed"), "eye"),
     "todo": OwnTool("other", *(text("To-do list"),) * 3, "list"),
     "write_file": OwnTool(
-        "write", text("Write"), text("Writing"), text("Wrote"), "file-plus", is_of_file=True, asks=True
+        "write",
+        text("Write"),
+        text("Writing"),
+        text("Wrote"),
+        "file-plus",
+        is_of_file=True,
+        asks=True,
+        any_use=(_rule("Write any file"), _rule("write any file")),
     ),
 }

@@ -16,6 +16,9 @@ _QUESTION_CHARS = 160  # of a question beside its reply
 SKIPPED = "The user skipped this question: decide yourself and say what you decided, or go on without it."
 NO_USER = "No user is there to answer. Decide yourself, and say in your answer what you decided and why."
 UNANSWERED = "The turn ended before the user answered this question."
+DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
+CORRECTED = "The user did not allow this call. Do what they say instead: "
+_USER_SAYS = " The user says: "  # in logs of before, behind DENIED
 
 
 class QuestionOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,6 +159,11 @@ def answered_text(question: str, reply: str) -> str:
     if len(plain) > _QUESTION_CHARS:
         plain = f"…{plain[-_QUESTION_CHARS:].partition(' ')[2] or plain[-_QUESTION_CHARS:]}"
     return f"{plain} – {' '.join(reply.split())}"
+
+
+def denial_reason(model_text: str) -> str:
+    """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
+    return model_text.partition(CORRECTED)[2] or model_text.partition(f"{DENIED}{_USER_SAYS}")[2]
 
 
 def late_reply_text(question: Question, reply: QuestionReply) -> str:

@@ -165,8 +165,7 @@ class Redaction:
         self.digests = frozenset(request.digests)
         if not (self.needles or self.digests):
             raise InvalidInput(
-                _text("Nothing to remove."),
-                fix=_text("Enter the secret, or the digest of an entry."),
+                _text("Nothing to remove."), fix=_text("Enter the secret, or the digest of an entry.")
             )
         self.new_digests: dict[str, str] = {}
         self._copies = OutputCopies((), (), self.mark)  # of all logs

@@ -114,10 +114,7 @@ def indexed_digests(index: bytes) -> set[str]:
 
 
 def plan_cleanup(
-    entries: Iterable[CacheEntry],
-    read_index: Callable[[str], bytes | None],
-    rule: RetentionRule,
-    at_ms: int,
+    entries: Iterable[CacheEntry], read_index: Callable[[str], bytes | None], rule: RetentionRule, at_ms: int
 ) -> CleanupPlan:
     """Return the plan for these entries at `at_ms`; `read_index` returns None for a damaged index entry."""
     referenced = pinned = young = trashed = EntryTotals()

@@ -299,10 +299,7 @@ class ReportRedaction:
     def _substitutions(self) -> Iterator[tuple[re.Pattern[str], Substitution]]:
         yield from _FORMS
         if self.names:
-            yield (
-                re.compile(rf"(?<!\w)(?:{_any_of(self.names)})(?!\w)"),
-                lambda match: self.names[match[0]],
-            )
+            yield (re.compile(rf"(?<!\w)(?:{_any_of(self.names)})(?!\w)"), lambda match: self.names[match[0]])
         home = self.home.rstrip("/\\")
         if len(home) >= MIN_SECRET_LENGTH:  # of a user without one it is the root folder
             user = re.split(r"[/\\]", home)[-1]

@@ -12,6 +12,7 @@ from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPla
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall, TurnOutcome, server_tool_name
+from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import AskUser, QuestionReply
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
@@ -234,31 +235,19 @@ class PermissionRule(msgspec.Struct, frozen=True):
         )
 
     def _exact_texts(self) -> tuple[TranslatableText, TranslatableText]:
-        tool, subject = self.tool, self.subject
+        tool, subject, own = self.tool, self.subject, OWN_TOOLS.get(self.tool)
         if subject == ANY:
-            return self._any_use_texts()
-        if tool == "run_command":
-            return _text("Run: {command}", command=subject), _text("run: {command}", command=subject)
-        if tool == "read_file":
-            return _text("Read the file {file}", file=subject), _text("read the file {file}", file=subject)
+            if own is not None and own.any_use is not None:
+                return own.any_use
+            return (
+                _text("Use {tool}, whatever it is asked", tool=tool),
+                _text("use {tool}, whatever it is asked", tool=tool),
+            )
+        if own is not None and own.exact is not None:
+            return own.exact(subject)
         return (
             _text("Use {tool}: {subject}", tool=tool, subject=subject),
             _text("use {tool}: {subject}", tool=tool, subject=subject),
-        )
-
-    def _any_use_texts(self) -> tuple[TranslatableText, TranslatableText]:
-        match self.tool:
-            case "run_command":
-                return _text("Run any command"), _text("run any command")
-            case "write_file":
-                return _text("Write any file"), _text("write any file")
-            case "edit_file":
-                return _text("Edit any file"), _text("edit any file")
-            case "multi_edit":
-                return _text("Edit any files"), _text("edit any files")
-        return (
-            _text("Use {tool}, whatever it is asked", tool=self.tool),
-            _text("use {tool}, whatever it is asked", tool=self.tool),
         )
 
 

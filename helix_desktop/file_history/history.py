@@ -354,14 +354,12 @@ class WorkspaceFileHistory:
 
     @property
     def coverage(self) -> FileCoverage:
-        """What is covered, as last known; does not block."""
         return self._coverage
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         return self._listeners.listen(listener)
 
     async def start(self) -> None:
-        """Repair what a kill left, then copy what is not covered yet in the background. Does not raise."""
         if self._is_closed:
             return
         try:
@@ -375,26 +373,21 @@ class WorkspaceFileHistory:
         self._copy_pending()
 
     async def begin_call(self, mark: CallMark) -> CapturedChanges | None:
-        """Note that a call begins; return what changed before it outside all calls, for its session."""
         return await self._run(lambda opened: opened.begin_call(mark))
 
     async def end_call(self, session_id: str, call_id: str) -> CapturedChanges | None:
-        """Note that a call of a session ended, and return what changed during it; None: nothing did."""
         return await self._run(lambda opened: opened.end_call(session_id, call_id))
 
     async def scan(self, session_id: str) -> CapturedChanges | None:
-        """Return what changed outside all calls since the last look of any session, for this one."""
         return await self._run(lambda opened: opened.scan(session_id))
 
     async def unrecorded(self, session_id: str) -> tuple[CapturedChanges, ...]:
-        """Return what was captured for a session and not acknowledged yet, oldest first."""
         return await self._run(lambda opened: opened.unrecorded(session_id))
 
     async def acknowledge(self, capture_ids: Sequence[str]) -> None:
         await self._run(lambda opened: opened.acknowledge(capture_ids))
 
     async def change_list(self, digest: str) -> ChangeList:
-        """Return a list of changes. Raises DigestUnknown, ContentDamaged."""
         data = await self.content(digest)
         try:
             return ChangeList.decode(data)
@@ -412,28 +405,23 @@ class WorkspaceFileHistory:
         return await self._run(lambda opened: opened.uncovered_places())
 
     async def content(self, digest: str) -> bytes:
-        """Return a former content; `digest` may be its first digits. Raises DigestUnknown, ContentDamaged."""
         return await self._run(lambda opened: opened.content(digest))
 
     async def put_content(self, data: bytes) -> str:
         return await self._run(lambda opened: opened.put_content(data))
 
     async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
-        """Return what stands at paths now; their contents are stored where they are covered."""
         return await self._run(lambda opened: opened.current_states(paths))
 
     async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
-        """Return the files at paths whose content cannot be brought back if a tool changes it, and why."""
         return await self._run(lambda opened: opened.uncovered_files(paths))
 
     async def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
-        """Return what taking back changes would do; they are in the order in which they were made."""
         return await self._run(lambda opened: opened.plan_revert(changes, capture_ids))
 
     async def revert(
         self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
-        """Bring the files of a plan to what is planned and chosen: all of it, or nothing."""
         return await self._run(lambda opened: opened.revert(session_id, plan, choices))
 
     async def include(self, path: str, included: bool) -> None:
@@ -465,7 +453,6 @@ class WorkspaceFileHistory:
         await self._run(lambda opened: opened.pause(is_paused))
 
     async def close(self) -> None:
-        """Stop the first copy (it goes on at the next start), and close the files."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -640,7 +640,7 @@ class MessagesExchange:
         if not self.effort.level:
             return False
         if BLOCK_REQUIRED.search(low):
-            self.effort.leave_out()
+            self.effort.level = ""
             return True
         form = self._dialect.effort_form
         if self.effort.level != "none" and OLDER_FORM.search(low):

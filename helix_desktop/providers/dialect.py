@@ -37,10 +37,6 @@ class RequestEffort:
         reason = self._refusals.get(self._requested)
         return EffortRefusal(self._requested, reason) if reason is not None else None
 
-    def leave_out(self) -> None:
-        """Leave the level out of this request alone."""
-        self.level = ""
-
     def learn(self, error_text: str, field_pattern: re.Pattern[str]) -> bool:
         """Leave the level out from now on if an error names its field; return True if it does.
 

@@ -126,17 +126,14 @@ class Endpoint:
     def wire_request(self, path: str, body: bytes) -> WireRequest:
         """Return what `send` would post below the base URL, with names where secrets stand."""
         plain = {**self._own_headers(), **self._headers}
-        headers = [WireHeader(name, value) for name, value in plain.items() if name not in self._secret_names]
+        secret = set(map(str.lower, self._secret_headers))
+        headers = [WireHeader(name, value) for name, value in plain.items() if name not in secret]
         headers += [WireHeader(name.lower(), "", name) for name in self._secret_headers]
         for name, value in self._credentials(_KEY_PLACE if self._key else "").items():
             text, is_key, _ = value.partition(_KEY_PLACE)
             headers.append(WireHeader(name, text, API_KEY if is_key else ""))
         text = self.redact(body.decode())
         return WireRequest(self.provider, self.base_url + path, tuple(headers), text.encode())
-
-    @property
-    def _secret_names(self) -> set[str]:
-        return {name.lower() for name in self._secret_headers}
 
     def _own_headers(self) -> dict[str, str]:
         return {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}

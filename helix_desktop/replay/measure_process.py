@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -19,8 +17,8 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.replay.measure import RecordingFigures, measure_messages
 from helix_desktop.replay.policy.policy_replay import encode
-from helix_desktop.replay.policy.worker import end_process, start_process
 from helix_desktop.replay.recording import messages_of_log
+from helix_desktop.system.worker_process import end_process, run_in_background, start_process
 
 _text = TextContext("Replay")
 
@@ -67,7 +65,7 @@ async def measure_session(
     what = _text("This session can't be replayed.")
     fix = _text("Close other programs and try again.")
     in_thread = asyncio.get_running_loop().run_in_executor
-    starting = in_thread(None, start_process, _serve)
+    starting = in_thread(None, start_process, _serve, "replay")
     receiving: asyncio.Future[bytes] | None = None
     try:
         _, connection = await asyncio.shield(starting)
@@ -110,9 +108,7 @@ def _send(connection: Connection, part: object) -> None:
 
 def _serve(connection: Connection) -> None:
     """Measure one session, and send how far it is now and then."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches every process of it
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
+    run_in_background(_NICENESS)
     with suppress(EOFError, OSError):  # nobody waits any more
         try:
             reply: _Measured | _Failed = _Measured(_measure(connection))

@@ -18,7 +18,6 @@ import msgspec
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts, resources_dir
@@ -125,20 +124,21 @@ class Replayer:
 
     async def _open(self) -> None:
         self._scope = TaskScope()
-        self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript(), self.settings)
-        self._intake = Intake(self._counter)
         prompts, versions = split_versions(load_prompts())
-        runtime = SessionRuntime(
-            session=self.session,
-            settings=self.settings,
-            counter=self._counter,
-            clock=self._now,
-            scope=self._scope,
+        self.session = Session(
+            _SESSION,
+            self._store,
+            self._counter,
+            self._now,
+            self._scope,
+            [],
+            Transcript(),
+            self.settings,
             prompts=prompts,
             prompt_versions=versions,
-            model_choice=ModelChoice(self.session, self.settings),
         )
-        self._context_manager = ContextManager(runtime)
+        self._intake = Intake(self._counter)
+        self._context_manager = ContextManager(self.session)
         self._checkpoints = self._context_manager.checkpoints
         self._checkpoints.idle_s = _NEVER_IDLE_S
         self._writer.is_for_checkpoint = lambda: self._checkpoints.is_running

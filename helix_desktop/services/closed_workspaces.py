@@ -93,18 +93,13 @@ class ClosedSessions:
     """Opens a store when its sessions are listed or read, and closes it a moment after, or on `release`."""
 
     def __init__(
-        self,
-        registry: WorkspaceRegistry,
-        borrow_store: BorrowStore,
-        is_open: Callable[[str], bool],
+        self, registry: WorkspaceRegistry, borrow_store: BorrowStore, is_open: Callable[[str], bool]
     ) -> None:
         """`is_open` says of a workspace's id whether it is open in this app, so that others list it."""
         self._registry, self._borrow_store, self._is_open = registry, borrow_store, is_open
         self._stores: dict[str, LazyStore] = {}
 
-    async def list_by_workspace(
-        self,
-    ) -> AsyncGenerator[tuple[WorkspaceRecord, list[SessionSummary] | None]]:
+    async def list_by_workspace(self) -> AsyncGenerator[tuple[WorkspaceRecord, list[SessionSummary] | None]]:
         """Yield the sessions of each workspace; None if its store can't be opened.
 
         Opening the workspace says why; also what was repaired in its store.

@@ -368,9 +368,7 @@ def write_bundle(path: Path, files: Iterable[DiagnosticsFile]) -> None:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise HelixError(
-            text("The diagnostics couldn't be saved."),
-            system_reason(error),
-            text("Choose another folder."),
+            text("The diagnostics couldn't be saved."), system_reason(error), text("Choose another folder.")
         ) from error
 
 

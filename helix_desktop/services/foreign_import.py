@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import msgspec
 
@@ -31,20 +30,13 @@ from helix_desktop.foreign.discovery import (
 from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore
 from helix_desktop.services.foreign_conversion import Conversion, Marks, converted, session_id_of
-from helix_desktop.store.archive_spool import ArchiveSpool
+from helix_desktop.services.foreign_process import ForeignSession, convert_session
 from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Services")
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 OnFound = Callable[[int], None]
 """Told how many sessions were found so far; in another thread."""
-
-
-class _Stopped(Exception):
-    """The user canceled the import."""
 
 
 class ForeignImport(msgspec.Struct, frozen=True):
@@ -150,54 +142,21 @@ class ForeignSessions:
     async def _import(self, store: AnyStore, found: FoundSession, on_progress: OnProgress) -> ForeignImport:
         main_id, *_ = ids = ids_of(found)
         marks = {session_id: await _marks(store, session_id) for session_id in ids}
-        stop = threading.Event()
-
-        def report(done: int, size: int) -> None:
-            if stop.is_set():
-                raise _Stopped
-            on_progress(2 * done, 3 * size)
-
-        with ArchiveSpool() as spool:
-            try:
-                conversions = await _run_until_done(stop, self._convert, spool, found, marks, report)
-                listed = [
-                    (one.summary, one.branch) for each in conversions for one in converted(each.sessions)
-                ]
-                if not conversions[0].main.is_started:
-                    return ForeignImport(ImportResult(""), ("",))
-                path, totals = await _run_until_done(stop, spool.write, found.title, self._clock(), listed)
-            finally:
-                stop.set()
+        folder = await asyncio.to_thread(mkdtemp, prefix="helix-import-")
+        try:
+            session = ForeignSession(found, marks, self._vocabulary, self._clock(), Path(folder))
+            done = await convert_session(session, lambda done, size: on_progress(2 * done, 3 * size))
+            if done.archive is None:
+                return ForeignImport(ImportResult(""), ("",))
+            path, totals = done.archive
             result = await store.import_from(
                 path, lambda done, size: on_progress(2 * size + done, 3 * size), totals
             )
             missing = [digest for digest in totals.missing if not await store.find(digest)]
             result = msgspec.structs.replace(result, missing=tuple(missing))
-        by_kind = tuple(
-            RecordCount(kind, sum(each.data_counts[kind, known] for each in conversions), known)
-            for kind, known in dict.fromkeys(key for each in conversions for key in sorted(each.data_counts))
-        )
-        damaged = sum(len(each.damaged) for each in conversions)
-        return ForeignImport(result, (main_id,), by_kind, damaged)
-
-    def _convert(
-        self, spool: ArchiveSpool, found: FoundSession, marks: Mapping[str, Marks], report: OnProgress
-    ) -> list[Conversion]:
-        """Convert a session and those of its subagents. Raises OSError, sqlite3.Error, _Stopped."""
-        children = {}
-        for name, _ in found.subagents:
-            children[name] = session_id_of(found.agent, name)
-        main_id = session_id_of(found.agent, found.id)
-        with PrefetchingTokenCounter(self._vocabulary) as counter:
-            main = Conversion(found.source, found.id, spool, counter, title=found.title, subagents=children)
-            asyncio.run(main.run(marks[main_id], report))
-            conversions = [main]
-            for name, source in found.subagents:
-                title = main.subagent_titles.get(children[name], "")
-                child = Conversion(source, name, spool, counter, parent=main_id, title=title)
-                asyncio.run(child.run(marks[children[name]], report))
-                conversions.append(child)
-        return conversions
+        finally:
+            await asyncio.to_thread(rmtree, folder, ignore_errors=True)
+        return ForeignImport(result, (main_id,), done.by_kind, done.damaged)
 
 
 class _InMemory:
@@ -230,20 +189,6 @@ def read_session(found: FoundSession, vocabulary: Path) -> tuple[list[RecordedEv
         if not session.parent:
             logs[session.id] = [*shared, *records.logs[session.id]]
     return max(logs.values(), key=len, default=[]), records.contents
-
-
-async def _run_until_done(
-    stop: threading.Event, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Do it in a thread; canceled, set `stop` and wait for that thread: its files are closed next."""
-    running = asyncio.get_running_loop().run_in_executor(None, partial(work, *args, **kwargs))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        stop.set()
-        with suppress(_Stopped):
-            await running
-        raise
 
 
 async def _marks(store: AnyStore, session_id: str) -> Marks:

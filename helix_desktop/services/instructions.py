@@ -150,7 +150,6 @@ class WorkspaceInstructions:
     async def in_folders(
         self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[StandingText, ...]:
-        """Return the instructions in these folders of the workspace, and in those above, not in force yet."""
         if not (self._run.enabled and self._is_trusted()):
             return ()
         return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window_size)

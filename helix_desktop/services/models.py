@@ -14,13 +14,7 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.secrets import NO_SECRET_HEADERS, ApiKey, SecretHeaders, SecretStore
-from helix_desktop.config.settings import (
-    Provider,
-    Settings,
-    has_standard_variable,
-    key_variable,
-    parse_label,
-)
+from helix_desktop.config.settings import Provider, Settings, has_standard_variable, key_variable, parse_label
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.messages import ModelInfo

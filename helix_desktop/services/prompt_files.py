@@ -76,10 +76,7 @@ class PromptFiles:
     """Reads the prompt files; nothing is kept from one time to the next."""
 
     def __init__(
-        self,
-        user_folder: Path,
-        registry: WorkspaceRegistry,
-        open_jail: Callable[[Path], Jail],
+        self, user_folder: Path, registry: WorkspaceRegistry, open_jail: Callable[[Path], Jail]
     ) -> None:
         self.user_folder, self._registry, self._open_jail = user_folder, registry, open_jail
 

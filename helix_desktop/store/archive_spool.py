@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, Self
 
 import msgspec
@@ -32,11 +31,11 @@ from helix_desktop.store.rows.records import EntryRecord
 
 
 class ArchiveSpool:
-    """A folder of its own, deleted at the end. Every method raises OSError when the disk takes no more."""
+    """Every method raises OSError when the disk takes no more."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="helix-import-")))
+    def __init__(self, folder: Path) -> None:
+        """`folder` is empty, and somebody else deletes it."""
+        self._stack, self._folder = ExitStack(), folder
         self._contents: BinaryIO = self._stack.enter_context((self._folder / "contents").open("w+b"))
         self._places: dict[str, tuple[int, EntryRecord]] = {}
         self._logs: dict[str, BinaryIO] = {}

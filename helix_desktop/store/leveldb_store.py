@@ -15,18 +15,12 @@ import msgspec
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.domain.store import (
-    CacheEntry,
-    Commit,
-    EntryPage,
-)
+from helix_desktop.domain.store import CacheEntry, Commit, EntryPage
 from helix_desktop.store import search_index
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import RowView, WriteBatch
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import (
-    EntryQuery,
-)
+from helix_desktop.store.core.store_search import EntryQuery
 from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
@@ -119,7 +113,6 @@ class LevelDbStore(RowStore):
         return cls(files, readers, LoopBridge(asyncio.get_running_loop()), clock, index_after_s)
 
     async def commit(self, commit: Commit) -> None:
-        """Store all of it, or nothing, durably; see `RowStore.commit`."""
         await super().commit(commit)
         self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
@@ -172,7 +165,6 @@ class LevelDbStore(RowStore):
         return page
 
     async def find_passages(self, query: PassageQuery) -> PassagePage:
-        """Return messages, handovers and names of files with all words of a query, newest first."""
         self._check_open()
         page = await asyncio.wrap_future(self._index.find_passages(query))
         return await super().find_passages(query) if page is None else page

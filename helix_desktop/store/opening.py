@@ -518,18 +518,12 @@ class LevelDbHealth:
         await self._access.run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Subscribe to damaged contents, once for each, with what to do. Call the result to unsubscribe."""
         return self.damage_notifier.listen(listener)
 
     async def missing_files(self) -> StoreWriteFailed | None:
-        """Return why nothing can be saved while the files are not in their place; None: they are."""
         return await asyncio.to_thread(self._files.database.missing_files)
 
     async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
-        """Check everything, in slices between which others are served; if canceled, end after a slice.
-
-        Damage to rows other than contents is repaired at the next opening.
-        """
         checker = IntegrityChecker(self._access.contents)
         total = await self._access.run_query(checker.count_entries)
         while await self._access.run_query(checker.check_next_slice):

@@ -318,13 +318,7 @@ def _search_logs(view: RowView, redaction: Redaction, matches: SecretMatches) ->
 class Redactor:
     """Stage the changes of one redaction at the time `at_ms`, in ms since 1970."""
 
-    def __init__(
-        self,
-        batch: WriteBatch,
-        access: StoreAccess,
-        redaction: Redaction,
-        at_ms: int,
-    ) -> None:
+    def __init__(self, batch: WriteBatch, access: StoreAccess, redaction: Redaction, at_ms: int) -> None:
         self._batch, self._access = batch, access
         self._redaction, self._at_ms = redaction, at_ms
 

@@ -180,12 +180,7 @@ def remove_content(batch: WriteBatch, database: RowDatabase, digest: str, record
     chunks: list[bytes] = []
     if record.size > MAX_SINGLE_ROW_BYTES:
         chunks = database.read(lambda view: [key for key, _ in view.scan(keys.chunks_of(digest))])
-    for key in (
-        keys.content(digest),
-        *chunks,
-        keys.record(digest),
-        keys.time_index(record.created, digest),
-    ):
+    for key in (keys.content(digest), *chunks, keys.record(digest), keys.time_index(record.created, digest)):
         batch.delete(key)
     batch.add_totals(entries=-1, size=-record.size, stored_size=-record.stored_size)
 
@@ -467,17 +462,14 @@ class RowRetention:
         self._access = access
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         keys.digest_bytes(digest)
         return await self._access.run_query(lambda view: read_references(view, digest))
 
     async def session_digests(self, session_id: str) -> list[str]:
-        """Return the contents that a session names, each once, in the order of their first event."""
         keys.session_bytes(session_id)
         return await self._access.run_query(lambda view: read_session_digests(view, session_id))
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
 
         def stage(batch: WriteBatch) -> None:
             record = ROWS.record.get(batch, digest)
@@ -497,7 +489,6 @@ class RowRetention:
         return await self._access.run_query(lambda view: read_plan(view, self._access.contents, rule, at_ms))
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, if they are still collectable."""
         at_ms, trashed_ms = self._access.clock(), await self._trash_time_ms()
         contents = self._access.contents
         collected = await self._access.run_query(
@@ -519,7 +510,6 @@ class RowRetention:
         return await self._in_batches(lambda batch, part: stage_restore(batch, part, at_ms), digests)
 
     async def trash_session(self, session_id: str) -> tuple[str, ...]:
-        """Move a session and its subagents' sessions to the trash; return the ids that were moved."""
         return await self._set_trashed(session_id, await self._trash_time_ms())
 
     async def restore_session(self, session_id: str) -> tuple[str, ...]:
@@ -527,7 +517,6 @@ class RowRetention:
         return await self._set_trashed(session_id, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Delete what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         limit = before_ms or MAX_TIME_MS
         sessions = await self._access.run_query(read_trashed)
         removed = [summary.id for summary in sessions if await self._remove_session(summary.id, limit)]
@@ -544,7 +533,6 @@ class RowRetention:
     async def delete_permanently(
         self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
     ) -> PermanentDeletion:
-        """Delete these contents and sessions of the trash, and what only these sessions name, at once."""
         done: list[PermanentDeletion] = []
 
         def stage(batch: WriteBatch) -> None:

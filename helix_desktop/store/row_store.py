@@ -204,11 +204,6 @@ class RowStore(StoreSearch):
         """Raise StoreClosed if the store is closed."""
 
     async def commit(self, commit: Commit) -> None:
-        """Store all of it, or nothing, durably; return when it would survive a power cut.
-
-        If canceled, it is stored completely or not at all. Raise StoreWriteFailed, ContentTooLarge,
-        StoreClosed; ValueError if the events leave a gap, or something names a content that is not stored.
-        """
         self._check_open()
         at_ms = self._access.clock()
         check_commit(commit)
@@ -219,15 +214,12 @@ class RowStore(StoreSearch):
         )
 
     async def events(self, session_id: str) -> list[RecordedEvent]:
-        """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
         return await self._access.run_query(lambda view: read_events(view, session_id))
 
     async def sessions(self) -> list[SessionSummary]:
-        """Return all sessions except those in the trash, last updated first."""
         return await self._access.run_query(read_sessions)
 
     async def get(self, digest: str) -> bytes:
-        """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         return await self._access.run_query(lambda view: self._access.contents.read(view, digest))
 
     async def entry(self, digest: str) -> CacheEntry:
@@ -246,7 +238,6 @@ class RowStore(StoreSearch):
         return await self._access.run_query(query)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
         return await self._access.run_query(lambda view: find_digests(view, prefix, limit))
 
     async def totals(self) -> StoreTotals:
@@ -283,13 +274,11 @@ class RowStore(StoreSearch):
         )
 
     async def draft(self, session_id: str) -> Draft:
-        """Return the unsent text and attachments, and what came of answers and outputs not recorded yet."""
         keys.session_bytes(session_id)
         draft = await self._access.run_query(lambda view: ROWS.draft.get(view, session_id))
         return draft if draft is not None else Draft()
 
     async def tools(self) -> tuple[str, ...]:
-        """Return the names of the tools that stored something, sorted."""
         return tuple(await self._access.run_query(read_tools))
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
@@ -305,5 +294,4 @@ class RowStore(StoreSearch):
         return await self._access.run_query(lambda view: read_handovers(view, with_checkpoints))
 
     async def find_passages(self, query: PassageQuery) -> PassagePage:
-        """Return messages, handovers and names of files with all words of a query, newest first."""
         return await self._access.run_query(lambda view: scan_passages(view, query))

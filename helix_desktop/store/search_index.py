@@ -163,11 +163,7 @@ NOT_INDEXED = "text <> 1"  # entries whose text is pending, or must be scanned
 
 COLUMNS = "digest, record"  # one value of each entry is read several times faster than fifteen
 _RECORD = msgspec.msgpack.Decoder(EntryRecord)
-_SORTED_BY: dict[SortColumn, str] = {
-    "target": "target_key",
-    "line": "line_key",
-    "references": "refs",
-}
+_SORTED_BY: dict[SortColumn, str] = {"target": "target_key", "line": "line_key", "references": "refs"}
 _MATCHING_WORDS = "SELECT rowid FROM words WHERE words MATCH ?"
 _MATCHING = f"{_MATCHING_WORDS} UNION ALL SELECT id FROM entries WHERE {NOT_INDEXED}"
 

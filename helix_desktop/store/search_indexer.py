@@ -43,7 +43,7 @@ from helix_desktop.store.search_index import (
 )
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
-_MAX_PENDING_RECORDS = 2_000  # changed records from which on they are written without waiting
+_MAX_PENDING_RECORDS = 50_000  # changed records, about 25 MB, from which on they are written without waiting
 _CATCH_UP_S = 0.03  # seconds that a search spends on indexing new events before it looks
 _MAX_RENEWALS = 2  # rebuilds of an index in one run: after one more damage it is given up
 
@@ -308,6 +308,7 @@ def _read_sequence(database: Database) -> int:
 
 
 FLUSH_S = 0.1  # how long changes are collected without queries: a wake-up each would slow the writer down
+_QUIET_S = 1.0  # seconds without changes until they are written: each time nearly every page of a table is
 _AT_ONCE = 64  # writes whose changes are passed on before the next look whether the thread ends
 _MIN_PAUSE_S = 0.002  # between two steps of work: other threads need to run
 
@@ -466,8 +467,10 @@ class SearchThread:
         """Return how long to wait for a job before continuing with pending work, in seconds."""
         if self._indexer.is_syncing:
             return self._indexer.pause_s
-        if self._pending_changes or self._indexer.has_changes:
+        if self._pending_changes:
             return FLUSH_S
+        if self._indexer.has_changes:
+            return max(0.0, self._quiet_since + _QUIET_S - time.monotonic())
         if self._idle_s is None or not self._indexer.has_pending_texts:
             return None
         return max(self._indexer.pause_s, self._quiet_since + self._idle_s - time.monotonic())

@@ -39,15 +39,11 @@ def read_regular(path: Path) -> bytes:
 MoveFile = Callable[[Path, Path], object]
 
 
-def _move_file(source: Path, target: Path) -> None:
-    source.replace(target)
-
-
 def replace_file(
     source: Path,
     target: Path,
     windows: bool = os.name == "nt",
-    move: MoveFile = _move_file,
+    move: MoveFile = lambda source, target: source.replace(target),
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
     """Replace a file by another. Raises OSError.

@@ -7,16 +7,16 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from html import unescape
 from typing import Protocol
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.rules import suggest_fetch_rules
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+from helix_desktop.permissions.rules import suggest_fetch_rules
 from helix_desktop.system.ip_addresses import address_zone
 from helix_desktop.tools.tool import Arguments, CurrentGrants, Tool
 
@@ -160,7 +160,8 @@ class _Reader:
             case "a":
                 self._link = _attribute("href", attributes)
             case "img":
-                self._image(_attribute("alt", attributes).strip())
+                if alt_text := _attribute("alt", attributes).strip():
+                    self._write(f"[image: {alt_text}]")
 
     def close_tag(self, tag: str) -> None:
         self._in_title = False
@@ -187,10 +188,6 @@ class _Reader:
         if self._link.startswith(("http://", "https://", "/")) and len(self._link) <= _MAX_LINK:
             self._write(f" ({self._link})")
         self._link = ""
-
-    def _image(self, alt_text: str) -> None:
-        if alt_text:
-            self._write(f"[image: {alt_text}]")
 
     def _item(self) -> None:
         indent = "  " * min(max(0, len(self._lists) - 1), _MAX_DEPTH)
@@ -251,20 +248,11 @@ def parse_url(url: str) -> CheckedUrl:
     if parts.username or parts.password:
         raise ToolError("The address was refused: it holds a user name or password.", fix=_FIX)
     return CheckedUrl(
-        _without_fragment(parts),
+        parts._replace(fragment="").geturl(),
         parts.scheme,
         _ascii(parts.hostname or "", url),
         port or _PORTS[parts.scheme],
     )
-
-
-def resolve_redirect(base: CheckedUrl, location: str) -> CheckedUrl:
-    """Return the target of a redirect. Raises ToolError."""
-    return parse_url(urljoin(base.url, location))
-
-
-def _without_fragment(parts: SplitResult) -> str:
-    return parts._replace(fragment="").geturl()
 
 
 def _ascii(host: str, url: str) -> str:
@@ -406,7 +394,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
 
 def _checked_redirect(url: CheckedUrl, location: str) -> CheckedUrl:
     """Return the target of a redirect that may be followed without approval. Raises ToolError."""
-    target = resolve_redirect(url, location)
+    target = parse_url(urljoin(url.url, location))
     if target.host != url.host or target.port not in (url.port, 443):
         raise ToolError(
             f"{url.url} redirects to {target.url}, on another host.",

@@ -276,19 +276,10 @@ class ToolRegistry:
         return tuple(self._specs[name] for name, tool in self._tools.items() if tool.is_offered)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what the user is asked before a call; None when that is nothing.
-
-        Raises ToolError when the call is refused whatever the user decides.
-        """
         tool = self._find(call)
         return await tool.approval_request(call.id, parse(tool.name, call.arguments, tool.arguments_type))
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `on_output` gets its output. Raises ToolError with the text for the agent.
-
-        Canceling ends what was started; with the message STOPPED or TURN_ENDED, the result may be the
-        output so far.
-        """
         tool = self._find(call)
         arguments = parse(tool.name, call.arguments, tool.arguments_type)
         if isinstance(call, AllowedCall) and call.is_reading:

@@ -116,8 +116,6 @@ def divider_reason_text(
             return tr("older steps compacted")
         case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
             return _reached_text(share)
-        case ObservationsPlaced(threshold=share) if share:
-            return _reached_text(share)
     return tr("older messages compacted")
 
 
@@ -137,8 +135,10 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
     share = format_whole_percent(gauge.trigger.share)
     left = format_tokens(max(0, gauge.trigger.distance))
     texts: dict[CompactionState, str] = {
-        "room": tr("Older messages are compacted at {share}, {tokens} left.", share=share, tokens=left),
-        "due": tr("Older messages are compacted at {share}, due now.", share=share),
+        "room": tr(
+            "Older messages are compacted at {share} at the latest, {tokens} left.", share=share, tokens=left
+        ),
+        "due": tr("Older messages are compacted at {share} at the latest, due now.", share=share),
         "full": tr("Older messages are compacted at {share}, with the next request.", share=share),
         "facts": tr("At {share}, facts replace older messages first.", share=share),
         "waiting": tr(

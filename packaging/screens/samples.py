@@ -28,8 +28,8 @@ from helix_desktop.ui.kit.intents import (
     ShowHandovers,
     UndoLast,
 )
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
-from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from screens.states import opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
@@ -76,14 +76,14 @@ class SampleScreens:
     async def _capture_past(self) -> None:
         """Capture an earlier step in timeline, chat and inspector, and the text of its request."""
         steps, past = read_steps(self._conversation.session.log), self._controllers.past
-        scrubber = self._views.timeline.chart.scrubber
+        scrubber = self._views.timeline.get().chart.scrubber
         self._window.show_page("timeline")
         await wait_until(lambda: len(scrubber.steps) == len(steps))
         scrubber.choose(steps[int(len(steps) * _PAST_SHARE)].seq)
         for page in ("timeline", "chat"):
             self._window.show_page(page)
             await wait_until(lambda: past.window is not None)
-            self._views.timeline.scroll_to_top()
+            self._views.timeline.get().scroll_to_top()
             await self._screenshots.capture(f"past-{page}")
         past.leave()
         self._window.show_page("chat")
@@ -168,14 +168,14 @@ class SampleScreens:
     async def _capture_recall(self) -> None:
         """Capture the offer to recall the lines that find has."""
         self._window.show_page("cache")
-        entries = self._views.cache.model
+        entries = self._views.cache.get().model
         await wait_until(lambda: entries.entry(0) is not None)
         rows = map(entries.entry, range(entries.rowCount()))
         entry = next((row for row in rows if row is not None and _CODE in row.target), None)
         if entry is None:
             return
-        self._views.cache.select(entry.digest)
-        preview = self._views.cache.preview
+        self._views.cache.get().select(entry.digest)
+        preview = self._views.cache.get().preview
         await wait_until(lambda: preview.digest == entry.digest)
         preview.content.open_find()
         preview.content.find_bar.field.setText(_WORD)
@@ -186,7 +186,7 @@ class SampleScreens:
     async def _capture_survival(self) -> None:
         """Capture what survives, with a kind of facts opened."""
         self._window.show_page("survives")
-        report = self._views.survives.report
+        report = self._views.survives.get().report
         for _ in range(_REPLAY_CHECKS):
             if report.isVisible():
                 break
@@ -200,7 +200,7 @@ class SampleScreens:
         """Capture the session as a document for others, and a search over everything."""
         self._window.perform(ShareSession(self._conversation.session.log[-1].seq))
         await self._capture_dialog("dialog-share")
-        panel = self._window.search_panel
+        panel = self._window.search_panel.get()
         panel.open_with(_WORD)
         await wait_until(lambda: panel.items.rowCount() > 1)
         await self._screenshots.capture("search-everything")

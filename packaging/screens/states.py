@@ -23,7 +23,7 @@ from helix_desktop.demo.tour import (
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 
 _KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
 _REFUSAL_HEAD = (
@@ -46,7 +46,7 @@ class StateScreens:
     async def capture_refused_key(self) -> None:
         """Paste a key on the first page, and test it on a server that refuses every key."""
         settings = self._controllers.settings
-        pasted = self._window.welcome.findChild(QLineEdit, "pasted_key")
+        pasted = self._window.welcome.get().findChild(QLineEdit, "pasted_key")
         if pasted is None:
             return
         pasted.setText(_KEY)
@@ -73,7 +73,7 @@ class StateScreens:
 
     async def _capture_filters(self) -> None:
         self._window.show_page("cache")
-        filters = self._views.cache.filter_bar
+        filters = self._views.cache.get().filter_bar
         for option in (tool_option("read_file"), SIZE_OPTIONS[0]):
             filters.toggle(option)
         await self._screenshots.wait_until(partial(is_page_read, self._controllers, "cache"))
@@ -81,9 +81,9 @@ class StateScreens:
 
     async def _capture_export(self) -> None:
         """Capture several selected entries, and what is said when they are saved."""
-        table, entries = self._views.cache.table, self._views.cache.model
+        table, entries = self._views.cache.get().table, self._views.cache.get().model
         narrowed = entries.rowCount()
-        self._views.cache.filter_bar.clear()
+        self._views.cache.get().filter_bar.clear()
         await self._screenshots.wait_until(
             lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "cache")
         )

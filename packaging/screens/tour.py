@@ -103,7 +103,7 @@ class ScreenTour(DemoTour):
     async def _capture_changes(self) -> None:
         """Capture what the session on screen did to the files, and the preview of going back."""
         await self._capture_changed_files()
-        window, page = self._window_context.window, self._controllers.window.pages.changes
+        window, page = self._window_context.window, self._controllers.window.pages.changes.get()
         window.show_page("changes")
         await wait_until(lambda: is_page_read(self._controllers, "changes"))
         await self._screenshots.capture("changes")

@@ -21,7 +21,7 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, use_theme
 from tests.support.window.chat_geometry import row_key
 
 MESSAGES = 100_000
@@ -209,7 +209,8 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
         results.append((f"chat: {name}, longest slice", statistics.median(map(max, slices)), _SLICE))
     model.reset([AssistantRow(row_key("x"), text)])
     for name, theme in (("dark", DARK), ("light", LIGHT)):
-        worst = max(_slices(view, partial(view.set_theme, theme)))
+        use_theme(theme)
+        worst = max(_slices(view, view.tint))
         results.append((f"chat: {name} theme over a 64 KB answer, longest slice", worst, _SLICE))
     model.reset(conversation(10_000))
     jumps = [

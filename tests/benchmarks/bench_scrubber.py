@@ -24,12 +24,10 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.store import StoreTotals
-from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.session.past import past_inspector_state
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
+from helix_desktop.ui.window.past import past_inspector_state
 
 EVENTS = 10_000
 _NOTED_AFTER, _UNCOVERED = 800, 240  # events that stand in the window before a note, and behind it
@@ -70,7 +68,6 @@ def main() -> list[tuple[str, float, str]]:
     prepared = time.perf_counter() - started
     chart, inspector = UsageChart(), Inspector()
     for widget in (chart, inspector):
-        retint(widget, LIGHT)
         widget.resize(760 if widget is chart else 320, 800)
         widget.show()
     chart.set_points(usage_points(log, policy), 200_000, 0.85)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.config.paths import DataDir
@@ -24,6 +23,7 @@ from helix_desktop.ui.kit.forms import Draft, Values
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
@@ -71,12 +71,12 @@ class _NothingRuns(TaskScope):
         return cast("asyncio.Task[T]", _EndedTask())
 
 
-class _NoWindow(QObject):
+class _NoWindow(QWidget):
     """A window that shows nothing of what its session says."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.intents = IntentHandlers()
+        self.intents, self.commands = IntentHandlers(), WindowCommands(self)
         self.notices: Any = self
         self.jobs: Any = self
 

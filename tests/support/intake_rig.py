@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import Conversation, create_conversation
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
-from helix_desktop.agent.session import Session, Update
+from helix_desktop.agent.session import Update
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -78,14 +78,13 @@ class IntakeRig(AgentRig):
         return conversation
 
     async def open(self, store: GatedStore) -> Conversation:
-        scope = TaskScope()
         log = await store.events("s")
-        session = Session("s", store, self.clock, scope, log, Transcript(log), self.settings)
-        session.on(Update, self.updates.append)
-        parts = SessionServices(
+        services = SessionServices(
             store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
         )
-        self._conversation = create_conversation(session, scope, parts, self.settings)
+        session = services.create_session("s", log, Transcript(log), self.settings)
+        session.on(Update, self.updates.append)
+        self._conversation = Conversation(session, services)
         await session.close_interrupted(Spending())
         return self._conversation
 

@@ -10,17 +10,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.models import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.ports import Store
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.steps import point_after
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites import sweep as sweeps
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.sweep import SweepPlan
@@ -99,7 +98,14 @@ class _MemorySession(Session):
 
     def __init__(self, simulator: SessionSimulator) -> None:
         super().__init__(
-            "s", MemoryStore(), simulator.clock, TaskScope(), simulator.log, simulator.transcript
+            "s",
+            MemoryStore(),
+            _TokenCounter(),
+            simulator.clock,
+            TaskScope(),
+            simulator.log,
+            simulator.transcript,
+            lambda: (simulator.policy, simulator.frame, simulator.roles),
         )
         self._simulator = simulator
 
@@ -135,11 +141,21 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("it waited for something")
 
 
-def create_runtime(
-    session: Session, settings: RunSettingsSource, counter: TokenCounter, clock: ClockMs, scope: TaskScope
-) -> SessionRuntime:
-    """What the parts of one session share, without prompts, and with any model."""
-    return SessionRuntime(session, settings, counter, clock, scope, {}, {}, ModelChoice(session, settings))
+def create_session(
+    session_id: str, store: Store, clock: ClockMs, scope: TaskScope, log: list[RecordedEvent]
+) -> Session:
+    """Return a session whose model says that it is done."""
+    roles, frame = ModelRoles(ScriptedModel(lambda _: text_reply("Done."), MODEL)), PromptFrame(MODEL, "")
+    return Session(
+        session_id,
+        store,
+        _TokenCounter(),
+        clock,
+        scope,
+        log,
+        Transcript(log),
+        lambda: (PROFILES["balanced"], frame, roles),
+    )
 
 
 class SessionSimulator:
@@ -154,7 +170,7 @@ class SessionSimulator:
         self.sent_requests: list[SentRequest] = []
         self.call_count = 0
         self.now_ms = 0
-        self._roles = ModelRoles(ScriptedModel(lambda _: text_reply("Done."), info))
+        self.roles = ModelRoles(ScriptedModel(lambda _: text_reply("Done."), info))
         self.reload()
         self.record(SessionStarted("A session"))
 
@@ -163,14 +179,7 @@ class SessionSimulator:
         stored = msgspec.msgpack.encode(self.log)
         self.log = msgspec.msgpack.decode(stored, type=list[RecordedEvent])
         self.transcript = Transcript(self.log)
-        runtime = create_runtime(
-            _MemorySession(self),
-            lambda: (self.policy, self.frame, self._roles),
-            _TokenCounter(),
-            self.clock,
-            TaskScope(),
-        )
-        self.window_rewriter = WindowRewriter(runtime)
+        self.window_rewriter = WindowRewriter(_MemorySession(self))
 
     def clock(self) -> int:
         """Milliseconds; the newest event is as old as the newest record."""

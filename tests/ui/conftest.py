@@ -8,13 +8,16 @@ import pytest
 import pytest_asyncio
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.design.style.theme import LIGHT, Theme, tint_all, use_theme
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.bare_window import make_window
+from tests.support.window.looks import ShowLook
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,6 +41,27 @@ def window(qtbot: QtBot, layout_states: dict[str, bytes]) -> Iterator[MainWindow
         main_window.show()
     yield main_window
     main_window.allow_close()
+
+
+@pytest.fixture
+def show_look(qapp: QApplication) -> Iterator[ShowLook]:
+    """Show everything in a theme and at a text size, until the end of the test."""
+    font = qapp.font()
+
+    def show(theme: Theme, text_px: int = fonts.BASE_PX) -> None:
+        use_theme(theme)
+        qapp.setFont(fonts.base(text_px))
+        tint_all()
+
+    yield show
+    qapp.setFont(font)
+
+
+@pytest.fixture(autouse=True)
+def _light() -> Iterator[None]:
+    """Let no test begin in the theme of another one."""
+    yield
+    use_theme(LIGHT)
 
 
 @pytest.fixture

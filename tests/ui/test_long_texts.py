@@ -17,7 +17,6 @@ from helix_desktop.ui.cache.table import PAD, CacheTable
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
 from tests.support.pseudo_languages import pseudo_language
@@ -60,7 +59,6 @@ def _close_later(qtbot: QtBot, widget: QWidget) -> None:
 async def _problems(screen: Screen) -> list[str]:
     """Return what does not fit, at each of a screen's sizes."""
     found = []
-    retint(screen.widget, LIGHT)  # which brings the icons
     screen.widget.setUpdatesEnabled(False)  # sizes are looked at, not pictures
     for size in screen.sizes:
         screen.widget.show()

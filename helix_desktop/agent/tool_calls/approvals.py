@@ -15,10 +15,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import FileChange, FileCoverage, is_folder
-from helix_desktop.domain.permissions.auto_run import auto_run_kind
-from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
-from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
+from helix_desktop.domain.question import CORRECTED, DENIED, Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import (
     ANY,
     ApprovalDecision,
@@ -31,13 +28,12 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.permissions.auto_run import auto_run_kind
+from helix_desktop.permissions.data_loss import find_effects
+from helix_desktop.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
 from helix_desktop.system.task_scope import TaskScope
 
-_USER_SAYS = " The user says: "
 _RULE_SAYS = " A saved rule says: "
-_CORRECTED = "The user did not allow this call. Do what they say instead: "
-DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
-
 
 _LONG_COMMAND, _MANY_PLACES = 200, 200  # characters; what is less is decided in some milliseconds
 
@@ -232,12 +228,6 @@ class ApprovalService:
         self._reevaluate(lambda _, ask: rule_applies(rule, ask))
 
 
-def denial_reason(model_text: str) -> str:
-    """Return the reason that the user gave, in what the model reads of a denied call; empty: none."""
-    corrected = model_text.partition(_CORRECTED)[2]
-    return corrected or model_text.partition(f"{DENIED}{_USER_SAYS}")[2]  # in logs of before
-
-
 def denying_rule(model_text: str) -> str:
     """Return the saved rule that denied a call, in what the model reads of it; empty: none."""
     return model_text.partition(f"{DENIED}{_RULE_SAYS}")[2].removesuffix(".")
@@ -283,7 +273,7 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
 
 def _user_outcome(reply: ApprovalReply, request: ApprovalRequest) -> ApprovalOutcome:
     user_reason = reply.reason.strip()
-    model_text = f"{_CORRECTED}{user_reason}" if user_reason else DENIED
+    model_text = f"{CORRECTED}{user_reason}" if user_reason else DENIED
     if reply.decision in ("session", "always") and not request.lasting_refusal:
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or request.rule, scope=scope)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from helix_desktop.agent.ports import FileVersionChecker
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import Session
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 class FileVersionTracker:
     """The check of one session's files; without a checker it never finds a change."""
 
-    def __init__(self, runtime: SessionRuntime, checker: FileVersionChecker | None) -> None:
-        self._runtime, self._checker = runtime, checker
+    def __init__(self, session: Session, checker: FileVersionChecker | None) -> None:
+        self._session, self._checker = session, checker
 
     async def with_versions(
         self, call: ToolCall, request: ApprovalRequest | None, result: ToolResult
@@ -100,7 +100,7 @@ class FileVersionTracker:
             unchecked = report.unchecked + event.unchecked
             return [msgspec.structs.replace(event, files=changed, unchecked=unchecked)] if changed else []
 
-        return _files_in(await self._runtime.session.record_decided(decide))
+        return _files_in(await self._session.record_decided(decide))
 
     def _versions(self, paths: Collection[str]) -> list[FileVersion]:
         versions = self._staleness.file_versions
@@ -108,7 +108,7 @@ class FileVersionTracker:
 
     @property
     def _staleness(self) -> Staleness:
-        return self._runtime.transcript.staleness
+        return self._session.transcript.staleness
 
 
 def _files_in(recorded: Iterable[RecordedEvent]) -> tuple[ChangedFile, ...]:

@@ -13,14 +13,19 @@ from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.intake import Intake, ReceivedOutput
 from helix_desktop.agent.output_forms import HeldOutput, IntakeGate
 from helix_desktop.agent.ports import Tools
-from helix_desktop.agent.session import ApprovalRequested, CallOutput, CallStarted, ErrorRaised, QuestionAsked
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import (
+    ApprovalRequested,
+    CallOutput,
+    CallStarted,
+    ErrorRaised,
+    QuestionAsked,
+    Session,
+)
 from helix_desktop.agent.tool_calls.approvals import (
     ApprovalOutcome,
     ApprovalService,
     AutoRunDecisions,
     UserAsk,
-    denial_reason,
     named_changes,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
@@ -32,7 +37,14 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
 from helix_desktop.domain.own_tools import ToolKind
-from helix_desktop.domain.question import AskUser, Question, ServerQuestion, ServerReply, reply_text
+from helix_desktop.domain.question import (
+    AskUser,
+    Question,
+    ServerQuestion,
+    ServerReply,
+    denial_reason,
+    reply_text,
+)
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput
 from helix_desktop.domain.text_format import ellipsize, one_line
@@ -166,8 +178,8 @@ _log = logging.getLogger(__name__)
 
 
 class PartialOutputs:
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._calls: dict[str, RunningCall] = {}
         self._saved: dict[str, str] | None = {}  # None: not known, for saving failed
         self._task: asyncio.Task[None] | None = None
@@ -176,8 +188,8 @@ class PartialOutputs:
         """Save each second from now on, a call's output too, until `end`."""
         self._calls[running.call.id] = running
         if self._task is None or self._task.done():
-            name = f"save outputs {self._runtime.session.id}"
-            self._task = self._runtime.scope.start(self._save_each_second(), name)
+            name = f"save outputs {self._session.id}"
+            self._task = self._session.scope.start(self._save_each_second(), name)
 
     async def end(self) -> None:
         """Delete what was saved, but of calls whose answer could not be recorded."""
@@ -189,7 +201,7 @@ class PartialOutputs:
     async def read_unanswered(self) -> list[PartialOutput]:
         """Return what was saved of the outputs of calls that never had an answer."""
         try:
-            saved = await self._runtime.session.partial_outputs()
+            saved = (await self._session.draft()).partial_outputs
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of outputs cannot be read: %s", error)
             return []
@@ -197,7 +209,7 @@ class PartialOutputs:
         return [output for output in saved if self._is_unanswered(output.call_id)]
 
     def _is_unanswered(self, call_id: str) -> bool:
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         return call_id in transcript.open_calls and call_id not in transcript.pending_outputs
 
     async def _save_each_second(self) -> None:
@@ -212,13 +224,13 @@ class PartialOutputs:
             return
         is_first_try = self._saved is not None
         self._saved = outputs  # also if this is canceled meanwhile: the store goes on
-        elapsed_ms = self._runtime.elapsed_ms
+        elapsed_ms = self._session.elapsed_ms
         saved = [
             PartialOutput(key, text, elapsed_ms(self._calls[key].started_at_ms))
             for key, text in outputs.items()
         ]
         try:
-            await self._runtime.session.save_partial_outputs(saved)
+            await self._session.save_partial_outputs(saved)
         except StoreError as error:  # the call goes on; recording its answer reports what is wrong
             self._saved = None
             if is_first_try:
@@ -264,7 +276,7 @@ class ToolRunner:
 
     def __init__(
         self,
-        runtime: SessionRuntime,
+        session: Session,
         tools: Tools,
         approvals: ApprovalService,
         gate: IntakeGate,
@@ -272,11 +284,11 @@ class ToolRunner:
         changes: ChangeRecorder,
         auto_run: AutoRunDecisions,
     ) -> None:
-        self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
+        self._session, self._tools, self._approvals, self._gate = session, tools, approvals, gate
         self._file_versions, self._changes, self._auto_run = file_versions, changes, auto_run
-        self._intake = Intake(runtime.counter)
-        self.running_calls = RunningCalls(runtime.clock)
-        self._partial_outputs = PartialOutputs(runtime)
+        self._intake = Intake(session.counter)
+        self.running_calls = RunningCalls(session.clock)
+        self._partial_outputs = PartialOutputs(session)
         self._unrecorded: dict[str, ReceivedOutput] = {}
 
     async def run_calls(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
@@ -302,7 +314,7 @@ class ToolRunner:
     async def record_again(self) -> None:
         """Record the outputs that could not be recorded, as on a full disk."""
         for call_id in tuple(self._unrecorded):
-            if call_id in self._runtime.transcript.open_calls:
+            if call_id in self._session.transcript.open_calls:
                 await self._gate.receive(self._unrecorded[call_id], [])
             del self._unrecorded[call_id]
 
@@ -310,10 +322,10 @@ class ToolRunner:
         """Record, as answers, the outputs that could not be recorded, and what a crash left of others."""
         await self.record_again()
         for output in await self._partial_outputs.read_unanswered():
-            call = self._runtime.transcript.open_calls[output.call_id]
+            call = self._session.transcript.open_calls[output.call_id]
             printed = f"{CRASHED}\n{output.text}".encode("utf-8", "surrogatepass")
             result = ToolResult(printed, ok=False, stopped=True)
-            started_at_ms = self._runtime.clock() - output.duration_ms
+            started_at_ms = self._session.clock() - output.duration_ms
             received = await self._received(call, result, started_at_ms)
             answer = msgspec.structs.replace(
                 received.event, outcome="interrupted"
@@ -322,11 +334,7 @@ class ToolRunner:
         await self._partial_outputs.end()
 
     async def _run_call(
-        self,
-        call: ToolCall,
-        step: _Step,
-        earlier: Sequence[_CallProgress],
-        own: _CallProgress,
+        self, call: ToolCall, step: _Step, earlier: Sequence[_CallProgress], own: _CallProgress
     ) -> None:
         """Approve, run and record one call; `earlier` is the progress of the calls before it."""
         ask = await self._user_ask(call)
@@ -340,7 +348,7 @@ class ToolRunner:
             await _settled(earlier)
             ask = await self._user_ask(call)  # where a link leads, they may have changed
         if isinstance(ask, ToolResult):
-            await self._record(call, ask, self._runtime.clock(), step)
+            await self._record(call, ask, self._session.clock(), step)
             return
         if ask is None:
             await self._run(call, None, ApprovalOutcome("once"), step)
@@ -381,17 +389,13 @@ class ToolRunner:
         return _failed(ToolError(refused_edit(files, updates)))
 
     async def _ask_question(
-        self,
-        call: ToolCall,
-        question: Question,
-        question_shown: asyncio.Event,
-        step: _Step,
+        self, call: ToolCall, question: Question, question_shown: asyncio.Event, step: _Step
     ) -> None:
         """Wait for the user's reply and record it as the call's output; where no user is, run the call.
 
         Asked as an approval is, before the call: one wait, one order of cards, one list of what is open.
         """
-        session, started_at_ms = self._runtime.session, self._runtime.clock()
+        session, started_at_ms = self._session, self._session.clock()
         session.publish(QuestionAsked(question))
         question_shown.set()
         reply = await self._approvals.reply(session.id, question)
@@ -427,7 +431,7 @@ class ToolRunner:
         if outcome.is_unasked:
             return request, outcome
         saved_rule = await self._save_rule(outcome.rule_to_save)
-        await self._runtime.session.record(
+        await self._session.record(
             ApprovalGiven(
                 request.call_id,
                 request.tool,
@@ -450,11 +454,11 @@ class ToolRunner:
 
     async def _decide(self, request: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
         def on_ask(pending_request: ApprovalRequest) -> None:
-            self._runtime.session.publish(ApprovalRequested(pending_request))
+            self._session.publish(ApprovalRequested(pending_request))
             question_shown.set()
 
         covered = await self._changes.with_coverage(request)
-        outcome = await self._approvals.decide(self._runtime.session.id, covered, on_ask)
+        outcome = await self._approvals.decide(self._session.id, covered, on_ask)
         question_shown.set()
         return outcome
 
@@ -465,12 +469,12 @@ class ToolRunner:
         try:
             await self._approvals.save_rule(rule)
         except HelixError as error:  # the call itself was answered all the same
-            self._runtime.session.publish(ErrorRaised.from_error(error))
+            self._session.publish(ErrorRaised.from_error(error))
             return ""
         return rule.text
 
     async def _deny(self, call: ToolCall, model_text: str, step: _Step) -> None:
-        tokens = await self._runtime.count_tokens(model_text)
+        tokens = await self._session.count_tokens(model_text)
         reason = ellipsize(one_line(denial_reason(model_text)), _REASON_CHARS)
         answer = ToolAnswered(
             call.id,
@@ -485,7 +489,7 @@ class ToolRunner:
             outcome="denied",
         )
         await step.rewrites.wait()
-        await self._runtime.session.record(answer)
+        await self._session.record(answer)
 
     async def _run(
         self, call: ToolCall, request: ApprovalRequest | None, outcome: ApprovalOutcome, step: _Step
@@ -493,18 +497,18 @@ class ToolRunner:
         outside = await self._changes.begin_call(call, request)
         if refusal := await self._refusal(request):  # it may have changed while the user was asked
             await self._changes.record(call.id, await self._changes.end_call(call.id))
-            await self._record(call, refusal, self._runtime.clock(), step)
+            await self._record(call, refusal, self._session.clock(), step)
             return
         if outside:
             await self._file_versions.record_unannounced(outside)
-        self._runtime.session.publish(CallStarted(call))
-        started_at_ms = self._runtime.clock()
+        self._session.publish(CallStarted(call))
+        started_at_ms = self._session.clock()
         running = self.running_calls.create(call)
 
         def on_output(text: str) -> None:
             running.append_output(text)
             self._partial_outputs.start(running)
-            self._runtime.session.publish(CallOutput(call.id, text))
+            self._session.publish(CallOutput(call.id, text))
 
         allowed = _as_allowed(call, request, self._make_ask_user(call))
         try:
@@ -530,7 +534,7 @@ class ToolRunner:
 
     def _make_ask_user(self, call: ToolCall) -> AskUser:
         """Return what puts the questions of a call's server to the user, one after the other."""
-        session, one_at_a_time = self._runtime.session, asyncio.Lock()
+        session, one_at_a_time = self._session, asyncio.Lock()
 
         async def ask(question: ServerQuestion) -> ServerReply | None:
             async with one_at_a_time:
@@ -557,9 +561,9 @@ class ToolRunner:
 
         What runs by itself of that is decided on before: the user may keep it or take it back.
         """
-        ended_at_ms = self._runtime.clock()
+        ended_at_ms = self._session.clock()
         result = await self._auto_run.decide(call.id, outcome, result)
-        started_at_ms += max(0, self._runtime.clock() - ended_at_ms)  # the call took no time meanwhile
+        started_at_ms += max(0, self._session.clock() - ended_at_ms)  # the call took no time meanwhile
         captured = await self._changes.end_call(call.id)
         if captured is not None and request is not None and request.kind != "edit":
             named = named_changes(captured.list.changes, result.auto_run)
@@ -580,12 +584,12 @@ class ToolRunner:
 
     async def _received(self, call: ToolCall, result: ToolResult, started_at_ms: int) -> ReceivedOutput:
         """Return a result as it is to be recorded, without what the user had removed."""
-        digits = self._runtime.policy.handle_digits
-        duration_ms = self._runtime.elapsed_ms(started_at_ms)
+        digits = self._session.policy.handle_digits
+        duration_ms = self._session.elapsed_ms(started_at_ms)
         received = await self._intake.from_tool_result(call, result, duration_ms, digits)
         if received.content is None:
             return received
-        redacted_at_ms = await self._runtime.session.redacted_at(received.content.digest)
+        redacted_at_ms = await self._session.redacted_at(received.content.digest)
         if not redacted_at_ms:
             return received
         # Redacted content must not come back by running the same call again.

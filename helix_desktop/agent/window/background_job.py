@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 
 from helix_desktop.agent.budget import SpendApprovals, over_budget_warning
-from helix_desktop.agent.session import ErrorRaised, SummaryAwaited
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import ErrorRaised, Session, SummaryAwaited
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate
 from helix_desktop.domain.errors import BudgetExhausted, HelixError
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
@@ -20,16 +19,16 @@ _NOT_ENDED: OptionalText = ""
 
 
 class BackgroundJob:
-    """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first."""
+    """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first.
+
+    A base of what does it.
+    """
 
     def __init__(
-        self,
-        runtime: SessionRuntime,
-        work: BackgroundWork,
-        approvals: SpendApprovals | None = None,
+        self, session: Session, work: BackgroundWork, approvals: SpendApprovals | None = None
     ) -> None:
         """With `approvals` it keeps to the session's budget, and asks first where the policy says so."""
-        self._runtime, self._work, self._approvals = runtime, work, approvals
+        self._session, self._work, self._approvals = session, work, approvals
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -56,26 +55,26 @@ class BackgroundJob:
         if self._approvals is not None:
             self._approvals.confirm(self._work, estimate)
 
-    def answer_request(self, allowed: bool) -> bool:
+    def _answer(self, allowed: bool) -> bool:
         return self._approvals is not None and self._approvals.answer(self._work, allowed)
 
     def withdraw_request(self) -> None:
         if self._approvals is not None:
             self._approvals.withdraw(self._work)
 
-    def start(self, work: Callable[[], Awaitable[bool]]) -> None:
+    def _start_job(self, work: Callable[[], Awaitable[bool]]) -> None:
         """Run the work, unless some runs; an error is published, because no caller awaits it."""
-        if not self.is_running:
-            name = f"{self._work} {self._runtime.session.id}"
-            self._task = self._runtime.scope.start(self._run(work), name)
+        if self._task is None or self._task.done():
+            name = f"{self._work} {self._session.id}"
+            self._task = self._session.scope.start(self._run(work), name)
 
     async def _run(self, work: Callable[[], Awaitable[bool]]) -> None:
         try:
             await work()
         except BudgetExhausted as error:
-            self._runtime.session.publish(over_budget_warning(self._work, error))
+            self._session.publish(over_budget_warning(self._work, error))
         except HelixError as error:
-            self._runtime.session.publish(ErrorRaised.from_error(error))
+            self._session.publish(ErrorRaised.from_error(error))
 
     async def wait(self) -> None:
         if self._task is not None and not self._task.done():
@@ -96,8 +95,8 @@ class BackgroundJob:
 
 
 class SummaryWait:
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.is_active = False
         self._ended, self._why_ended = asyncio.Event(), _NOT_ENDED
 
@@ -109,7 +108,7 @@ class SummaryWait:
         self._ended.clear()
         self._why_ended = _NOT_ENDED
         self._set_active(True)
-        limit = self._runtime.scope.start(self._end_in_time(), f"wait {self._runtime.session.id}")
+        limit = self._session.scope.start(self._end_in_time(), f"wait {self._session.id}")
         job.on_end(self._ended.set)
         try:
             await self._ended.wait()
@@ -126,7 +125,7 @@ class SummaryWait:
             self._end(_text("You continued without a model."))
 
     async def _end_in_time(self) -> None:
-        await self._runtime.wait_s(MAX_WAIT_S)
+        await self._session.wait_s(MAX_WAIT_S)
         self._end(
             _text.plural(
                 round(MAX_WAIT_S / 60),
@@ -141,4 +140,4 @@ class SummaryWait:
 
     def _set_active(self, is_active: bool) -> None:
         self.is_active = is_active
-        self._runtime.session.publish(SummaryAwaited(is_active))
+        self._session.publish(SummaryAwaited(is_active))

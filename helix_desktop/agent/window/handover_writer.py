@@ -9,20 +9,14 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.session import CompactionProgress, Phase
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import CompactionProgress, Phase, Session
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import handover_source, planner
 from helix_desktop.context.rewrites.handover_source import HandoverSource, Sections
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    HandoverPart,
-    covered_messages,
-    handover_parts,
-)
+from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, covered_messages, handover_parts
 from helix_desktop.context.summaries.handover_revision import from_markdown, to_markdown
 from helix_desktop.context.summaries.summary_coverage import CoveredFacts, covered_facts
 from helix_desktop.context.window.usage_gauge import ON_REQUEST, CompactionTrigger, UsageGauge
@@ -80,19 +74,15 @@ class RevisionDraft(msgspec.Struct, frozen=True):
 _text = TextContext("Agent")
 
 
-async def checked_handover(runtime: SessionRuntime, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
+async def checked_handover(session: Session, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
     """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
-    now = runtime.transcript, runtime.policy, runtime.frame.info.window
+    now = session.transcript, session.policy, session.frame.info.window
     event = await asyncio.to_thread(handover_source.coverage_check(*now, event, facts))
-    tokens = await runtime.count_tokens(handover_source.own_text(*now, event))
+    tokens = await session.count_tokens(handover_source.own_text(*now, event))
     return msgspec.structs.replace(event, tokens=tokens)
 
 
-_BUSY = (
-    _text("Already running."),
-    _text("The conversation is being compacted."),
-    _text("Wait, or cancel."),
-)
+_BUSY = (_text("Already running."), _text("The conversation is being compacted."), _text("Wait, or cancel."))
 
 
 class HandoverScope(NamedTuple):
@@ -113,11 +103,11 @@ WHOLE_SESSION = HandoverScope(is_whole=True)
 class HandoverWriter:
     """Chooses, reads, asks, checks and records: a session's handovers, one at a time, or its checkpoints."""
 
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, is_published: bool = True) -> None:
+    def __init__(self, session: Session, rewriter: WindowRewriter, is_published: bool = True) -> None:
         """Unless its progress `is_published`, nobody sees that it writes."""
-        self._runtime, self._rewriter, self._is_published = runtime, rewriter, is_published
-        self._summarizer = Summarizer(runtime)
-        self.unused = UnusedSummaries(runtime)
+        self._session, self._rewriter, self._is_published = session, rewriter, is_published
+        self._summarizer = Summarizer(session)
+        self.unused = UnusedSummaries(session)
         self.is_running = False
         self.is_drafting = False
         self._approve: ApproveSpending = approve_any
@@ -173,16 +163,16 @@ class HandoverWriter:
         return handover_source.frees_little(transcript, policy, gauge, cut)
 
     def _now(self) -> tuple[Transcript, ContextPolicy, PromptFrame, UsageGauge]:
-        runtime = self._runtime
-        return runtime.transcript, runtime.policy, runtime.frame, self._rewriter.gauge()
+        session = self._session
+        return session.transcript, session.policy, session.frame, self._rewriter.gauge()
 
     async def estimate(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CostEstimate:
         """Return the cost estimate of a draft. Raises CompactionRefused."""
-        cut, runtime = await self.find_cut(upto, scope), self._runtime
+        cut, session = await self.find_cut(upto, scope), self._session
         source = HandoverSource.read(
-            runtime.transcript, runtime.policy, runtime.frame, cut, rerun_seq=scope.rerun_seq
+            session.transcript, session.policy, session.frame, cut, rerun_seq=scope.rerun_seq
         )
-        task = await asyncio.to_thread(source.task, runtime.prompts["handover"], "", runtime.extracts)
+        task = await asyncio.to_thread(source.task, session.prompts["handover"], "", session.extracts)
         return await self._summarizer.estimate(task)
 
     async def run(
@@ -213,7 +203,7 @@ class HandoverWriter:
             if is_due and not self._rewriter.gauge().is_due:
                 await self.unused.record(self._summarizer.spent)  # other rewrites have made the room
             else:
-                await self._runtime.session.record(self._summarizer.failure(HandoverFailed, error))
+                await self._session.record(self._summarizer.failure(HandoverFailed, error))
             return False
         except SpendNotApproved:
             return False
@@ -231,7 +221,7 @@ class HandoverWriter:
         is being written; ModelNotChosen. Model failures are described in the draft. What a draft spent that
         is canceled is recorded.
         """
-        self._runtime.model_choice.require()
+        self._session.model_choice.require()
         cut = await self.find_cut(upto, scope)
         self.require_idle()
         self.is_drafting, self._summarizer.spent = True, Spending()
@@ -258,16 +248,16 @@ class HandoverWriter:
         Together the parts are what the context counts for the handover, not quite what each is by itself: the
         largest one that is no quote gets the difference.
         """
-        runtime, event = self._runtime, draft.event
+        session, event = self._session, draft.event
         transcript, policy, frame, _ = self._now()
         if is_whole:
             parts = handover_parts(event, ())
-            tokens = await runtime.counter.count([part.text for part in parts])
+            tokens = await session.counter.count([part.text for part in parts])
             return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
         fork = handover_source.fork_with(transcript, event)
         sent = handover_as_sent(fork, policy, frame.info.window, event)
         own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
-        counted = dict(zip(own, await runtime.counter.count([part.text for part in own]), strict=True))
+        counted = dict(zip(own, await session.counter.count([part.text for part in own]), strict=True))
         own_tokens = sent.tokens - sum(sent.quote_tokens.values())
         counted[max(own, key=counted.__getitem__)] += own_tokens - sum(counted.values())
         return [
@@ -292,10 +282,10 @@ class HandoverWriter:
         """Return a draft's event with the user's own text if it was changed. Raises InvalidInput."""
         if text is None or text.strip() == draft.text.strip():
             return draft.event
-        covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
+        covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
         sections = from_markdown(text, frozenset(item.seq for item in covered))
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
-        return await checked_handover(self._runtime, edited, await asyncio.to_thread(covered_facts, covered))
+        return await checked_handover(self._session, edited, await asyncio.to_thread(covered_facts, covered))
 
     async def discard(self, draft: HandoverDraft) -> None:
         """Record what a draft cost that is not used. Raises StoreError."""
@@ -314,7 +304,7 @@ class HandoverWriter:
         if not self._is_published:
             return
         self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
-        self._runtime.session.publish(CompactionProgress(phase, text, self._estimate))
+        self._session.publish(CompactionProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
         """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
@@ -336,8 +326,8 @@ class HandoverWriter:
         The event has not what is known only on recording: its index, and the usage after it. Return also why
         a draft may say too little; one that is recorded at once may not.
         """
-        runtime, (transcript, policy, frame, _) = self._runtime, self._now()
-        started_at_ms = runtime.clock()
+        session, (transcript, policy, frame, _) = self._session, self._now()
+        started_at_ms = session.clock()
         self._publish_phase("read")
         source = HandoverSource.read(
             transcript,
@@ -362,7 +352,7 @@ class HandoverWriter:
             self._publish_phase("check")
             facts = await asyncio.to_thread(source.facts)
             event = msgspec.structs.replace(
-                source.event(runtime.transcript, runtime.policy, summary.value or (), facts),
+                source.event(session.transcript, session.policy, summary.value or (), facts),
                 trigger=trigger.kind,
                 threshold=round(trigger.share, 2),
                 focus=focus,
@@ -371,18 +361,18 @@ class HandoverWriter:
                 demo=summary.is_demo,
                 calls=summary.calls,
                 spent=summary.spent.tokens,
-                prompt=runtime.prompt_versions.get("handover", "") if summary.calls else "",
+                prompt=session.prompt_versions.get("handover", "") if summary.calls else "",
                 cost=summary.spent.cost,
                 estimated=summary.spent.estimated,
                 unpriced=summary.spent.unpriced,
                 refused=summary.rejected_text,
                 read=self._estimate.tokens if self._estimate is not None and summary.calls else 0,
             )
-            event = await checked_handover(runtime, event, facts)
+            event = await checked_handover(session, event, facts)
         except asyncio.CancelledError:
             await self.unused.record(self._summarizer.spent)
             raise
-        duration_ms = runtime.elapsed_ms(started_at_ms)
+        duration_ms = session.elapsed_ms(started_at_ms)
         return msgspec.structs.replace(event, duration_ms=duration_ms), summary.doubt
 
     async def _ask(
@@ -415,13 +405,13 @@ class HandoverWriter:
                 )
             if rejection is not None and not is_last:
                 raise rejection
-        reverts = self._runtime.transcript.reverted_files.by_path
+        reverts = self._session.transcript.reverted_files.by_path
         sections = await asyncio.to_thread(source.extracts, reverts)
         return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
 
     async def _ask_models(self, source: HandoverSource, focus: str) -> SummaryResult[Sections]:
-        runtime = self._runtime
-        task = await asyncio.to_thread(source.task, runtime.prompts["handover"], focus, runtime.extracts)
+        session = self._session
+        task = await asyncio.to_thread(source.task, session.prompts["handover"], focus, session.extracts)
         return await self._summarizer.summarize(
             task,
             await asyncio.to_thread(source.acceptance, task),
@@ -432,9 +422,9 @@ class HandoverWriter:
     async def _record(self, event: HandoverMade) -> None:
         """Build the index, check against the current log, record all at once."""
         self._publish_phase("write")
-        indexed, content = handover_source.with_index(self._runtime.transcript, event)
-        await self._runtime.session.record_decided(lambda: self._events_to_record(indexed), [content])
+        indexed, content = handover_source.with_index(self._session.transcript, event)
+        await self._session.record_decided(lambda: self._events_to_record(indexed), [content])
 
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
-        runtime = self._runtime
-        return handover_source.events_to_record(runtime.transcript, runtime.policy, runtime.frame, event)
+        session = self._session
+        return handover_source.events_to_record(session.transcript, session.policy, session.frame, event)

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.session import EventRecorded, RequestChanged
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.budget import SpendApprovals
+from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.handover_writer import (
     HandoverDraft,
@@ -20,23 +20,10 @@ from helix_desktop.agent.window.handover_writer import (
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import handover_source, planner
 from helix_desktop.context.rewrites.handover_source import active_handover, fork_with
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    covered_messages,
-    newest_checkpoint,
-)
-from helix_desktop.context.summaries.handover_revision import (
-    original_of,
-    revised_handover,
-    to_markdown,
-)
+from helix_desktop.context.summaries.handover import CutPoint, covered_messages, newest_checkpoint
+from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
 from helix_desktop.context.summaries.summary_coverage import covered_facts
-from helix_desktop.context.window.usage_gauge import (
-    FULL_WINDOW,
-    ON_REQUEST,
-    CompactionTrigger,
-    measure_usage,
-)
+from helix_desktop.context.window.usage_gauge import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of
@@ -61,12 +48,12 @@ class HandoverRevisions:
     One may be larger than what it replaces: invariant 6, that a handover frees room, is for automatic ones.
     """
 
-    def __init__(self, runtime: SessionRuntime, writer: HandoverWriter) -> None:
-        self._runtime, self.writer = runtime, writer
+    def __init__(self, session: Session, writer: HandoverWriter) -> None:
+        self._session, self.writer = session, writer
 
     async def draft(self, seq: int) -> RevisionDraft:
         """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         handovers = transcript.written_handovers
         handover = handovers[seq]
         covered = covered_messages(transcript, handover.upto, handover.kept)
@@ -77,7 +64,7 @@ class HandoverRevisions:
     async def check(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
         """Return it with other sections, not recorded: its tokens, and what it does not name."""
         revised = revised_handover(draft.seq, draft.handover, sections)
-        return await checked_handover(self._runtime, revised, draft.facts)
+        return await checked_handover(self._session, revised, draft.facts)
 
     async def record(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
         """Record the active handover again with the user's own sections; the former text stays.
@@ -85,19 +72,19 @@ class HandoverRevisions:
         So it is with the newest checkpoint. Raises CompactionRefused if another one is active by now, or if
         one is being written.
         """
-        if draft.seq in self._runtime.transcript.checkpoints:
+        if draft.seq in self._session.transcript.checkpoints:
             await self._record_checkpoint(draft, sections)
             return
         self.writer.require_idle()
-        active_handover(self._runtime.transcript, draft.seq)
+        active_handover(self._session.transcript, draft.seq)
         event = await self.check(draft, sections)
-        await self._runtime.session.record_decided(lambda: self._events_to_record(event))
+        await self._session.record_decided(lambda: self._events_to_record(event))
 
     async def _record_checkpoint(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
         event = await self.check(draft, sections)
 
         def decide() -> list[HandoverDiscarded]:
-            newest = newest_checkpoint(self._runtime.transcript)
+            newest = newest_checkpoint(self._session.transcript)
             if newest is None or newest[0] != draft.seq:
                 raise CompactionRefused(
                     _text("The prepared handover wasn't changed."),
@@ -106,16 +93,16 @@ class HandoverRevisions:
                 )
             return [HandoverDiscarded(unpriced=0, prepared=HandoverPrepared(event))]
 
-        await self._runtime.session.record_decided(decide)
+        await self._session.record_decided(decide)
 
     def tokens_as_sent(self, handover: HandoverMade) -> int:
         """Return the tokens of all that a handover puts in the context while it is active, by our count."""
-        runtime = self._runtime
-        return tokens_as_sent(runtime.transcript, runtime.policy, runtime.frame.info.window, handover)
+        session = self._session
+        return tokens_as_sent(session.transcript, session.policy, session.frame.info.window, handover)
 
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""
-        policy, frame, transcript = self._runtime.policy, self._runtime.frame, self._runtime.transcript
+        policy, frame, transcript = self._session.policy, self._session.frame, self._session.transcript
         active_handover(transcript, event.revises)
         before, after = (
             measure_usage(project(log, policy, frame), log, policy, frame).used
@@ -124,21 +111,26 @@ class HandoverRevisions:
         return (msgspec.structs.replace(event, before=before, after=after),)
 
 
-class Handovers:
+class Handovers(BackgroundJob):
     """One session's handovers, at most one at a time.
 
     `writer` writes those that the user asks for, too; `revisions` are those that the user edits.
     """
 
     def __init__(
-        self, runtime: SessionRuntime, rewriter: WindowRewriter, writer: HandoverWriter, job: BackgroundJob
+        self,
+        session: Session,
+        rewriter: WindowRewriter,
+        writer: HandoverWriter,
+        approvals: SpendApprovals | None,
     ) -> None:
-        self._runtime, self._rewriter, self.writer, self._job = runtime, rewriter, writer, job
-        self.revisions = HandoverRevisions(runtime, writer)
+        super().__init__(session, "handover", approvals)
+        self._rewriter, self.writer = rewriter, writer
+        self.revisions = HandoverRevisions(session, writer)
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
-        self._saved_draft = _newest_draft(runtime.session.log)
+        self._saved_draft = _newest_draft(session.log)
         self._is_due = False  # True while what is written started at the threshold
-        runtime.session.on(EventRecorded | RequestChanged, self._cancel_needless)
+        session.on(EventRecorded | RequestChanged, self._cancel_needless)
 
     def _cancel_needless(self, update: EventRecorded | RequestChanged) -> None:
         """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
@@ -146,20 +138,15 @@ class Handovers:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
                 self._is_due, self._saved_draft = False, None
             case _ if self._is_due:
-                gauge, policy = self._rewriter.gauge(), self._runtime.policy
+                gauge, policy = self._rewriter.gauge(), self._session.policy
                 if gauge.trigger.distance >= planner.least_gain(policy, gauge) or not policy.enabled:
                     self._is_due = False
-                    self._job.cancel()
-
-    @property
-    def is_running(self) -> bool:
-        """True while one is written to be recorded."""
-        return self._job.is_running
+                    self.cancel()
 
     @property
     def is_busy(self) -> bool:
         """True while one is written, to be recorded or as a draft."""
-        return self._job.is_running or self.writer.is_drafting
+        return self.is_running or self.writer.is_drafting
 
     def start_due(self, refresh: bool = False) -> None:
         """Start the due handover, if there is one and none is written.
@@ -168,15 +155,13 @@ class Handovers:
         """
         if self.is_busy:
             return
-        policy, transcript = self._runtime.policy, self._runtime.transcript
+        policy, transcript = self._session.policy, self._session.transcript
         gauge = self._rewriter.gauge()
-        if self._job.is_asking and (
-            not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None
-        ):
-            self._job.withdraw_request()
-        cut = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
+        if self.is_asking and (not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None):
+            self.withdraw_request()
+        cut = planner.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
-        if cut is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
+        if cut is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
             self._start_due(cut)
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
@@ -185,28 +170,28 @@ class Handovers:
         Return why none could write it; empty if one did, or if none would help. What runs is waited for, else
         one is started, whatever the time since the last: the request can't be sent without it.
         """
-        before = self._runtime.transcript.last_seq
-        if not self._job.is_running and (reason := self._start_for_room()) is not None:
+        before = self._session.transcript.last_seq
+        if not self.is_running and (reason := self._start_for_room()) is not None:
             return reason
-        return await wait.wait_for(self._job) or self._why_none_since(before)
+        return await wait.wait_for(self) or self._why_none_since(before)
 
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
-        transcript, gauge = self._runtime.transcript, self._rewriter.gauge()
-        cut = planner.handover_now(transcript, self._runtime.policy, gauge)
+        transcript, gauge = self._session.transcript, self._rewriter.gauge()
+        cut = planner.handover_now(transcript, self._session.policy, gauge)
         if cut is None:
             return ""
         if planner.is_breaker_open(transcript):
             return self._why_none_since(0)
         current = transcript.window.handover
-        if self._job.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
+        if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return _text("Its cost wasn't approved, or exceeds the budget.")
         self._start_due(cut, trigger=FULL_WINDOW)
         return None
 
     def _why_none_since(self, seq: int) -> OptionalText:
         """Return why the newest handover after `seq` failed; empty if one was made."""
-        for recorded in reversed(self._runtime.session.log[seq:]):
+        for recorded in reversed(self._session.log[seq:]):
             match recorded.event:
                 case HandoverMade():
                     return ""
@@ -218,7 +203,7 @@ class Handovers:
         self, cut: CutPoint, ask_model: bool = True, trigger: CompactionTrigger | None = None
     ) -> None:
         """Start a handover; without a `trigger` for what the policy says."""
-        self._job.start(lambda: self._run_due(cut, ask_model, trigger))
+        self._start_job(lambda: self._run_due(cut, ask_model, trigger))
 
     async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: CompactionTrigger | None) -> bool:
         """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
@@ -226,18 +211,18 @@ class Handovers:
         A checkpoint that is being written comes first: the handover begins with that.
         """
         await self.wait_for_checkpoint()
-        policy, transcript = self._runtime.policy, self._runtime.transcript
+        policy, transcript = self._session.policy, self._session.transcript
         trigger = trigger or self._rewriter.gauge().trigger
         while True:
             self._is_due = trigger.kind.is_by_policy
             try:
-                is_made = await self.writer.run(trigger, cut, "", ask_model, self._job.require_approval)
+                is_made = await self.writer.run(trigger, cut, "", ask_model, self.require_approval)
             finally:
                 self._is_due = False
             if is_made:
                 return True
             current = planner.handover_now(transcript, policy, self._rewriter.gauge())
-            if transcript.turn_open or not self._job.is_asking or current in (None, cut):
+            if transcript.turn_open or not self.is_asking or current in (None, cut):
                 return False
             cut = current
 
@@ -246,9 +231,9 @@ class Handovers:
 
         If refused, the window stays as it is until it is full; then room is made without a model.
         """
-        if not self._job.answer_request(reply == "allow") or reply == "refuse":
+        if not self._answer(reply == "allow") or reply == "refuse":
             return
-        cut = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
+        cut = planner.handover_now(self._session.transcript, self._session.policy, self._rewriter.gauge())
         if cut is not None:
             self._start_due(cut, ask_model=reply == "allow")
 
@@ -257,10 +242,10 @@ class Handovers:
 
         Raises CompactionRefused if there is nothing to cover, ModelNotChosen.
         """
-        self._runtime.model_choice.require()
-        transcript, policy = self._runtime.transcript, self._runtime.policy
+        self._session.model_choice.require()
+        transcript, policy = self._session.transcript, self._session.policy
         cut = handover_source.cut_on_request(transcript, policy, self._rewriter.gauge())
-        self._job.start(lambda: self.writer.run(ON_REQUEST, cut, focus))
+        self._start_job(lambda: self.writer.run(ON_REQUEST, cut, focus))
 
     async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
         """Save a draft that the user leaves, until the context that it covers changes. Raises StoreError.
@@ -282,7 +267,7 @@ class Handovers:
             return None
         event = msgspec.structs.replace(saved.handover, index=digest_of(b""))
         if saved.context != self._covered_context(event) or not handover_source.takes_place_of_same(
-            self._runtime.transcript, event
+            self._session.transcript, event
         ):
             return None
         cut = CutPoint(event.upto, event.kept, event.messages, 0)
@@ -292,17 +277,11 @@ class Handovers:
 
     def _covered_context(self, event: HandoverMade) -> str:
         """Return the digest of the messages that a handover covers, and of what the user took out of it."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         items = covered_messages(transcript, event.upto, event.kept)
         excluded = sorted(seq for seq in transcript.rewrites.excluded if seq <= event.upto)
         reverts = sorted(transcript.reverted_files.by_path.items())
         return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
-
-    def cancel(self) -> None:
-        self._job.cancel()
-
-    async def wait(self) -> None:
-        await self._job.wait()
 
 
 def _newest_draft(log: Sequence[RecordedEvent]) -> SavedHandoverDraft | None:

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import Session
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.handover_writer import HandoverWriter
 from helix_desktop.agent.window.handovers import Handovers
-from helix_desktop.agent.window.observations import Observations, Observer
+from helix_desktop.agent.window.observations import Observations
 from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 IDLE_S = 600  # after which an open session counts as idle
 
 
-class Checkpoints:
+class Checkpoints(BackgroundJob):
     """One session's checkpoints, written one at a time.
 
     One is begun after a turn, between two steps of a long one or two results of a step, and in an open
@@ -52,49 +52,50 @@ class Checkpoints:
 
     def __init__(
         self,
-        runtime: SessionRuntime,
+        session: Session,
         rewriter: WindowRewriter,
-        job: BackgroundJob,
+        approvals: SpendApprovals | None,
         may_start: Callable[[], bool],
         stays_open: bool,
     ) -> None:
-        self._runtime, self._job, self._may_start, self._stays_open = runtime, job, may_start, stays_open
-        self._writer = HandoverWriter(runtime, rewriter, is_published=False)
+        super().__init__(session, "checkpoint", approvals)
+        self._may_start, self._stays_open = may_start, stays_open
+        self._writer = HandoverWriter(session, rewriter, is_published=False)
         self._idle_timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._failed_at_ms = 0
         self._is_ending = False
         self.idle_s: float = IDLE_S
         self.on_done: Callable[[], None] = lambda: None
-        runtime.session.on(ToolAnswered, lambda _: self._begin_between_results())
+        session.on(ToolAnswered, lambda _: self._begin_between_results())
 
     @property
     def is_running(self) -> bool:
-        return self._job.is_running and not self._is_ending
+        return super().is_running and not self._is_ending
 
     def _begin_between_results(self) -> None:
         """Begin one between two results of a step; behind the last one it is the next request's to do."""
-        if self._runtime.transcript.open_calls:
+        if self._session.transcript.open_calls:
             self.start_due()
 
     def start_due(self, is_idle: bool = False) -> None:
-        runtime = self._runtime
-        if self.is_running or runtime.model_choice.pending:
+        session = self._session
+        if self.is_running or session.model_choice.pending:
             return
-        now = runtime.clock()
+        now = session.clock()
         waited = now - self._failed_at_ms
-        if self._failures and 0 <= waited < planner.backoff_ms(runtime.policy, self._failures):
+        if self._failures and 0 <= waited < planner.backoff_ms(session.policy, self._failures):
             return
-        upto = planner.checkpoint_due(runtime.transcript, runtime.policy, now, is_idle)
-        newest = planner.newest_summary(runtime.transcript)
+        upto = planner.checkpoint_due(session.transcript, session.policy, now, is_idle)
+        newest = planner.newest_summary(session.transcript)
         if (
             upto
             and self._failures < planner.BREAKER_FAILURES
             and self._may_start()
-            and not self._job.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
+            and not self.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
         ):
             self._is_ending = False
-            self._job.start(lambda: self._write(upto))
+            self._start_job(lambda: self._write(upto))
 
     def after_turn(self) -> None:
         """Begin what is due after a turn, or at the opening, and wait for the session to be idle."""
@@ -110,11 +111,11 @@ class Checkpoints:
             self._idle_timer.cancel()
 
     def _on_idle(self) -> None:
-        if not self._runtime.transcript.turn_open:
+        if not self._session.transcript.turn_open:
             self.start_due(is_idle=True)
 
     async def _write(self, upto: int) -> bool:
-        session, transcript = self._runtime.session, self._runtime.transcript
+        session, transcript = self._session, self._session.transcript
         newest = planner.newest_summary(transcript)
         messages = transcript.messages
         history = messages.full_tokens_after(newest[1].upto if newest is not None else 0)
@@ -124,7 +125,7 @@ class Checkpoints:
                 await session.require_writable()
             handover, read = await self._writer.prepare(upto, self._approve)
         except (CompactionRefused, SpendNotApproved, StoreError) as error:
-            self._failures, self._failed_at_ms = self._failures + 1, self._runtime.clock()
+            self._failures, self._failed_at_ms = self._failures + 1, self._session.clock()
             log.info("a checkpoint was not written: %s", error)
             if not isinstance(error, StoreError):
                 await self._writer.unused.record(self._writer.spent)
@@ -143,16 +144,10 @@ class Checkpoints:
 
     def _approve(self, estimate: CostEstimate) -> None:
         """Keep to the budget. No one is asked about a checkpoint: one over the limit is not written."""
-        limit = self._runtime.policy.ask_above
+        limit = self._session.policy.ask_above
         if limit and estimate.tokens > limit and not estimate.demo:
             raise SpendNotApproved
-        self._job.require_approval(estimate)
-
-    def cancel(self) -> None:
-        self._job.cancel()
-
-    async def wait(self) -> None:
-        await self._job.wait()
+        self.require_approval(estimate)
 
 
 def _event(spent: Spending, prepared: HandoverPrepared | None) -> HandoverDiscarded:
@@ -170,8 +165,8 @@ class OverflowLadder:
     What the newest step read leaves last.
     """
 
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, writer: HandoverWriter) -> None:
-        self._runtime, self._rewriter, self._writer = runtime, rewriter, writer
+    def __init__(self, session: Session, rewriter: WindowRewriter, writer: HandoverWriter) -> None:
+        self._session, self._rewriter, self._writer = session, rewriter, writer
 
     async def free(self, limit: int) -> bool:
         """Free what is over `limit` tokens, without loss of words. Return True if that was enough."""
@@ -212,16 +207,16 @@ class OverflowLadder:
 
     @property
     def _last_rewrite_seq(self) -> int:
-        return self._runtime.transcript.window.last_rewrite_seq
+        return self._session.transcript.window.last_rewrite_seq
 
     async def _place_observations(self, _: int) -> None:
-        pending_seq = observation.pending_observations(self._runtime.transcript)
+        pending_seq = observation.pending_observations(self._session.transcript)
         if pending_seq is not None:
             await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
 
     async def _make_handover(self, why_no_model: OptionalText) -> None:
         gauge = self._rewriter.gauge()
-        cut = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
+        cut = planner.handover_now(self._session.transcript, self._session.policy, gauge)
         if cut is not None:
             await self._writer.run(FULL_WINDOW, cut, ask_model=False, why_no_model=why_no_model)
 
@@ -236,7 +231,7 @@ class ContextManager:
 
     def __init__(
         self,
-        runtime: SessionRuntime,
+        session: Session,
         approvals: SpendApprovals | None = None,
         may_start: Callable[[], bool] = lambda: True,
         stays_open: bool = True,
@@ -245,22 +240,19 @@ class ContextManager:
 
         For the others see `Checkpoints`.
         """
-        self._runtime = runtime
-        self.rewriter = WindowRewriter(runtime)
-        self.early_rewrites = EarlyRewrites(runtime, self.rewriter)
-        writer, observer = HandoverWriter(runtime, self.rewriter), Observer(runtime, self.rewriter)
-        handover_job = BackgroundJob(runtime, "handover", approvals)
-        observation_job = BackgroundJob(runtime, "observations", approvals)
-        self.handovers = Handovers(runtime, self.rewriter, writer, handover_job)
-        self.observations = Observations(runtime, self.rewriter, observer, observation_job)
-        self.summary_wait = SummaryWait(runtime)
-        checkpoint_job = BackgroundJob(runtime, "checkpoint", approvals)
+        self._session = session
+        self.rewriter = WindowRewriter(session)
+        self.early_rewrites = EarlyRewrites(session, self.rewriter)
+        writer = HandoverWriter(session, self.rewriter)
+        self.handovers = Handovers(session, self.rewriter, writer, approvals)
+        self.observations = Observations(session, self.rewriter, approvals)
+        self.summary_wait = SummaryWait(session)
         self.checkpoints = Checkpoints(
-            runtime, self.rewriter, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
+            session, self.rewriter, approvals, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
         self.handovers.wait_for_checkpoint = self.checkpoints.wait
-        self._ladder = OverflowLadder(runtime, self.rewriter, writer)
+        self._ladder = OverflowLadder(session, self.rewriter, writer)
         self._validator = request_validation.RequestValidator()
 
     async def prepare_window(self) -> Window:
@@ -276,15 +268,15 @@ class ContextManager:
 
     async def apply_due_work(self) -> UsageGauge:
         """Apply the rewrites that are due before a request, start a due handover; return the usage then."""
-        policy = self._runtime.policy
-        is_on_hold = self._runtime.transcript.on_hold
+        policy = self._session.policy
+        is_on_hold = self._session.transcript.on_hold
         await self.early_rewrites.wait()
         if not self.early_rewrites.suffice():
             await self.rewriter.apply_due_rewrites()
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
-        if planner.must_make_room(self._runtime.transcript, policy, gauge):
+        if planner.must_make_room(self._session.transcript, policy, gauge):
             await self._make_room(gauge.limit, int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()
@@ -297,7 +289,7 @@ class ContextManager:
         far smaller than the configured one. Where it does not report both its window and its count of the
         request, the share is freed that the policy says: by how much the request was too large is not known.
         """
-        policy, transcript = self._runtime.policy, self._runtime.transcript
+        policy, transcript = self._session.policy, self._session.transcript
         if not policy.enabled:
             return None
         gauge = self.rewriter.gauge()
@@ -313,8 +305,8 @@ class ContextManager:
     async def put_back(self, seqs: Sequence[int]) -> None:
         """Undo the rewrites among these events, the newest first: the provider refused what was left too."""
         for seq in reversed(seqs):
-            if self._runtime.transcript.can_undo(seq):
-                await self._runtime.session.record(Undone(seq, refused=True))
+            if self._session.transcript.can_undo(seq):
+                await self._session.record(Undone(seq, refused=True))
 
     async def _make_room(self, limit: int, floor: int) -> int:
         """Make the next request have at most `limit` tokens, by as little as it takes.
@@ -323,7 +315,7 @@ class ContextManager:
         started now, for which it waits. Only where no model can write one, by the end of the ladder, down to
         `floor`. Return the first event of what was made for this alone.
         """
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         first = transcript.last_seq + 1
         if await self._ladder.free(limit):
             return first
@@ -341,7 +333,7 @@ class ContextManager:
 
     def after_turn(self) -> None:
         """Start the work due at the end of a turn: a handover, or else observations; on hold nothing."""
-        if self._runtime.transcript.on_hold:
+        if self._session.transcript.on_hold:
             return
         if not self.observations.are_pending:  # they may make room enough with the next request
             self._start_due_handover(refresh=True)
@@ -359,7 +351,7 @@ class ContextManager:
         return not is_writing and not self.rewriter.gauge().is_due
 
     def _after_checkpoint(self) -> None:
-        if not self._runtime.transcript.turn_open:
+        if not self._session.transcript.turn_open:
             self.after_turn()
 
     def _start_due_handover(self, refresh: bool = False) -> None:
@@ -372,7 +364,7 @@ class ContextManager:
         await self.observations.wait()
 
     def _too_large_error(self, window: Window, gauge: UsageGauge) -> RequestTooLarge:
-        rows = break_down_window(window, self._runtime.transcript, self._runtime.frame)
+        rows = break_down_window(window, self._session.transcript, self._session.frame)
         largest = max(rows, key=lambda row: row.tokens)
         why = join_sentences(
             text(
@@ -386,7 +378,7 @@ class ContextManager:
             ),
         )
         what = text("The next request doesn't fit the context window.")
-        if not self._runtime.policy.enabled:
+        if not self._session.policy.enabled:
             remedies: tuple[Remedy, ...] = ("policy_settings",)
             return RequestTooLarge(
                 what,

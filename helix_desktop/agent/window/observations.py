@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.session import ObservationProgress, Phase
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, SpendNotApproved, approve_any
+from helix_desktop.agent.session import ObservationProgress, Phase, Session
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
@@ -67,21 +66,21 @@ class ObservationInput(msgspec.Struct, frozen=True):
 class Observer:
     """The writer of a session's observations and reflections, one at a time; inert until placed."""
 
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
-        self._runtime, self._rewriter = runtime, rewriter
-        self._summarizer = Summarizer(runtime)
-        self._unused = UnusedSummaries(runtime)
+    def __init__(self, session: Session, rewriter: WindowRewriter) -> None:
+        self._session, self._rewriter = session, rewriter
+        self._summarizer = Summarizer(session)
+        self._unused = UnusedSummaries(session)
         self._approve: ApproveSpending = approve_any
         self._estimate: CostEstimate | None = None
 
     def find_due(self) -> EventRange | None:
-        policy = self._runtime.policy
+        policy = self._session.policy
         gauge = self._rewriter.gauge()
-        return planner.observation_due(self._runtime.transcript, policy, gauge, self._runtime.clock())
+        return planner.observation_due(self._session.transcript, policy, gauge, self._session.clock())
 
     def find_possible(self) -> EventRange | None:
         """Return the event range that the user can have observed or refined now; None if there is none."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         return observation.observable_range(transcript) or observation.refinable_range(transcript)
 
     async def run(
@@ -93,7 +92,7 @@ class Observer:
         cost that `approve` rejects nothing. Manual observations are placed at once, and never fail for lack
         of a model: then they are extracted.
         """
-        observations_seq = observation.pending_observations(self._runtime.transcript)
+        observations_seq = observation.pending_observations(self._session.transcript)
         if event_range is not None:
             self._approve = approve
             observations_seq = await self._try(event_range, is_manual)
@@ -106,7 +105,7 @@ class Observer:
         try:
             return await self._distill(event_range, is_manual)
         except CompactionRefused as error:
-            await self._runtime.session.record(self._summarizer.failure(ObservationsFailed, error))
+            await self._session.record(self._summarizer.failure(ObservationsFailed, error))
             return None
         except SpendNotApproved:
             return None
@@ -115,7 +114,7 @@ class Observer:
             self._publish_phase("idle")
 
     async def _distill(self, event_range: EventRange, is_manual: bool) -> int:
-        started_at_ms = self._runtime.clock()
+        started_at_ms = self._session.clock()
         self._publish_phase("read")
         source_input = self._read_input(event_range)
         try:
@@ -127,13 +126,13 @@ class Observer:
         except asyncio.CancelledError:
             await self._unused.record(self._summarizer.spent)
             raise
-        duration_ms = self._runtime.elapsed_ms(started_at_ms)
+        duration_ms = self._session.elapsed_ms(started_at_ms)
         self._publish_phase("write")
         return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
-        self._runtime.session.publish(ObservationProgress(phase, text, self._estimate))
+        self._session.publish(ObservationProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
         """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
@@ -141,7 +140,7 @@ class Observer:
         self._estimate = estimate
 
     def _read_input(self, event_range: EventRange) -> ObservationInput:
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         generations = [
             cover
             for cover in transcript.window.covers
@@ -171,16 +170,16 @@ class Observer:
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
         if source_input.event_range.replaces:
-            task = observation.reflection_task(self._runtime.prompts["reflect"], source_input.generations)
+            task = observation.reflection_task(self._session.prompts["reflect"], source_input.generations)
             source = reflection_input(source_input.generations, source_input.items)
         else:
-            extracts, newest = self._runtime.extracts, FOLLOWING_MESSAGES
+            extracts, newest = self._session.extracts, FOLLOWING_MESSAGES
             lines = await asyncio.to_thread(
                 transcript_lines, source_input.items, source_input.covers, source_input.masked, extracts
             )
             following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
             task = observation.observation_task(
-                self._runtime.prompts["observe"], lines, source_input.standing, following
+                self._session.prompts["observe"], lines, source_input.standing, following
             )
             source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
         citable = (*source_input.items, *source_input.following)  # what came after can end a fact
@@ -198,7 +197,7 @@ class Observer:
 
         Otherwise raises SummaryRefused or CompactionRefused.
         """
-        last_try = not is_manual and planner.is_last_try(self._runtime.transcript.observation_failures)
+        last_try = not is_manual and planner.is_last_try(self._session.transcript.observation_failures)
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
@@ -210,7 +209,7 @@ class Observer:
                 observation.extract_observations,
                 source_input.items,
                 source_input.standing,
-                self._runtime.transcript.reverted_files.by_path,
+                self._session.transcript.reverted_files.by_path,
             )
         return msgspec.structs.replace(failed, value=observations, model=NO_MODEL, is_demo=False)
 
@@ -218,8 +217,8 @@ class Observer:
         self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
         """Return the event without its index."""
-        policy, event_range = self._runtime.policy, source_input.event_range
-        quote_budget = user_text_budget(policy.user_text_tokens, self._runtime.frame.info.window)
+        policy, event_range = self._session.policy, source_input.event_range
+        quote_budget = user_text_budget(policy.user_text_tokens, self._session.frame.info.window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source_input.generations)
         facts, over = observation.end_observations(summary.value or (), source_input.standing)
@@ -229,13 +228,14 @@ class Observer:
             facts, over = observation.leave_out_known(facts, source_input.standing, over)
         quoted = observation.verbatim_seqs(source_input.items, quote_budget)
         covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
-        covered.ledger.mark_reverted(self._runtime.transcript.reverted_files.by_path)
-        covered.ledger.mark_skills(self._runtime.transcript.skill_folders)
+        covered.ledger.mark_reverted(self._session.transcript.reverted_files.by_path)
+        standing = self._session.transcript.window.whole_texts(source_input.items)
+        covered.ledger.mark_skills(self._session.transcript.skill_folders, standing)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
         whole_seqs = whole_texts(users, quote_budget)
-        missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._runtime.transcript
+        missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._session.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(
             check_summary_coverage, covered, text, missing_chars, whole_seqs, todo_list
@@ -246,8 +246,8 @@ class Observer:
             for fact in observation.facts_in_text(generation, transcript)
         }
         lines = [observation.observation_bullet(fact) if fact in in_text else "" for fact in over]
-        over_tokens = await self._runtime.counter.count(lines) if lines else []
-        prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
+        over_tokens = await self._session.counter.count(lines) if lines else []
+        prompt = self._session.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
         return ObservationsMade(
             after=event_range.after,
             upto=event_range.upto,
@@ -279,26 +279,24 @@ class Observer:
         )
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         quoted = (observation.quoted_texts(generation, transcript) for generation in generations)
         return sum(tokens for texts in quoted for _, _, tokens in texts)
 
     async def _record(self, event: ObservationsMade) -> int:
         """Run the third phase: build index and count, and record if the input is still current."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         text, entries = build_index_entry(transcript, event.after, event.upto)
         content = index_content(text, "observations", f"e{event.after + 1}-e{event.upto}")
         event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
-        tokens = await self._runtime.count_tokens(observation.render_generation(event, transcript))
+        tokens = await self._session.count_tokens(observation.render_generation(event, transcript))
         event = msgspec.structs.replace(event, tokens=tokens)
-        recorded = await self._runtime.session.record_decided(
-            lambda: self._events_to_record(event), [content]
-        )
+        recorded = await self._session.record_decided(lambda: self._events_to_record(event), [content])
         return recorded[0].seq
 
     def _events_to_record(self, event: ObservationsMade) -> Sequence[Event]:
         """Return the event to record. Raises CompactionRefused if the input changed or it is no shorter."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
@@ -324,19 +322,18 @@ def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) 
 text = TextContext("Agent")
 
 
-class Observations:
-    def __init__(
-        self, runtime: SessionRuntime, rewriter: WindowRewriter, observer: Observer, job: BackgroundJob
-    ) -> None:
-        self._runtime, self._rewriter, self._observer, self._job = runtime, rewriter, observer, job
+class Observations(BackgroundJob):
+    def __init__(self, session: Session, rewriter: WindowRewriter, approvals: SpendApprovals | None) -> None:
+        super().__init__(session, "observations", approvals)
+        self._rewriter, self._observer = rewriter, Observer(session, rewriter)
         self._is_manual = False  # True if the user asked for those that run, or wait for an approval
 
     def start_due(self) -> None:
         event_range = self._observer.find_due()
-        if event_range is not None and not self._job.is_blocked(
+        if event_range is not None and not self.is_blocked(
             (event_range.after, event_range.replaces), event_range.tokens, refresh=True
         ):
-            self._start(event_range, False, self._job.require_approval)
+            self._start(event_range, False, self.require_approval)
 
     def start_in_place_of_handover(self) -> bool:
         """Start the observations that make a due handover unnecessary. Return True if some are written.
@@ -346,27 +343,23 @@ class Observations:
         gauge = self._rewriter.gauge()
         if gauge.is_full or not gauge.is_due:
             return False
-        if not self._job.is_running:
-            transcript, policy = self._runtime.transcript, self._runtime.policy
-            event_range = planner.observation_relief(transcript, policy, gauge, self._runtime.clock())
-            if event_range is not None and not self._job.is_blocked(
+        if not self.is_running:
+            transcript, policy = self._session.transcript, self._session.policy
+            event_range = planner.observation_relief(transcript, policy, gauge, self._session.clock())
+            if event_range is not None and not self.is_blocked(
                 (event_range.after, event_range.replaces), event_range.tokens, refresh=False
             ):
-                self._start(event_range, False, self._job.require_approval)
-        return self._job.is_running
+                self._start(event_range, False, self.require_approval)
+        return self.is_running
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Wait for those that run in place of a handover. Return why they were given up, if they were."""
-        return await wait.wait_for(self._job) if self._job.is_running else ""
-
-    @property
-    def is_running(self) -> bool:
-        return self._job.is_running
+        return await wait.wait_for(self) if self.is_running else ""
 
     @property
     def are_pending(self) -> bool:
         return bool(
-            self._runtime.policy.observe_at and observation.pending_observations(self._runtime.transcript)
+            self._session.policy.observe_at and observation.pending_observations(self._session.transcript)
         )
 
     def start(self, is_price_shown: bool = False) -> None:
@@ -376,12 +369,12 @@ class Observations:
         the observations; if some are pending, place them. Raises
         CompactionRefused if there is nothing to observe or observations are running, ModelNotChosen.
         """
-        self._runtime.model_choice.require()
-        if self._job.is_running:
+        self._session.model_choice.require()
+        if self.is_running:
             raise CompactionRefused(
                 text("Already running."), text("Facts are being written."), text("Wait, or cancel.")
             )
-        pending_seq = observation.pending_observations(self._runtime.transcript)
+        pending_seq = observation.pending_observations(self._session.transcript)
         event_range = self._observer.find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
@@ -389,25 +382,19 @@ class Observations:
                 text("Only the newest complete turn is left, which always stays."),
                 text("Send another message first."),
             )
-        self._start(event_range, True, self._job.require_confirmation if is_price_shown else approve_any)
+        self._start(event_range, True, self.require_confirmation if is_price_shown else approve_any)
 
     def _start(self, event_range: EventRange | None, is_manual: bool, approve: ApproveSpending) -> None:
-        if not self._job.is_running:
+        if not self.is_running:
             self._is_manual = is_manual
-            self._job.start(lambda: self._observer.run(event_range, is_manual, approve))
+            self._start_job(lambda: self._observer.run(event_range, is_manual, approve))
 
     def answer_request(self, reply: SpendReply) -> None:
-        if not self._job.answer_request(reply == "allow") or reply == "refuse":
+        if not self._answer(reply == "allow") or reply == "refuse":
             return
         if self._is_manual:
-            event_range, approve = self._observer.find_possible(), self._job.require_confirmation
+            event_range, approve = self._observer.find_possible(), self.require_confirmation
         else:
-            event_range, approve = self._observer.find_due(), self._job.require_approval
+            event_range, approve = self._observer.find_due(), self.require_approval
         if event_range is not None:
             self._start(event_range, self._is_manual, approve)
-
-    def cancel(self) -> None:
-        self._job.cancel()
-
-    async def wait(self) -> None:
-        await self._job.wait()

@@ -11,8 +11,7 @@ from itertools import chain, filterfalse, takewhile
 import msgspec
 
 from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.agent.session import EventRecorded
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import EventRecorded, Session
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
@@ -32,30 +31,16 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.window.exclusion import (
-    Exclusion,
-    excluded_event,
-    plan_exclusion,
-    plan_opening_exclusion,
-)
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
-from helix_desktop.domain.errors import HelixError, OutputFormUnavailable
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import (
-    Excluded,
-    FoldMade,
-    FormChosen,
-    PlacementReason,
-    SweepMade,
-    SweepReason,
-)
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.session import StandingText
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.text_format import MAX_CHUNK_CHARS, split_text
 from helix_desktop.domain.todo import TodoList
-from helix_desktop.domain.translatable_text import TextContext
 
 _MAX_PARTS = 65_536
 
@@ -106,17 +91,17 @@ class WindowRewriter:
     `observing_range` is the event range being observed: no fold crosses its ends.
     """
 
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.observing_range: EventRange | None = None
         self._projector = Projector()
         self._names, self._index_lines = IdentifierIndex(), IndexLines()
-        self._note_tokens = NoteTokens(runtime.counter)
+        self._note_tokens = NoteTokens(session.counter)
         self._unread: list[LogItem] = []
         self._measured_for: _State | None = None
         self._window: Window | None = None
         self._gauge: UsageGauge | None = None
-        runtime.session.on(EventRecorded, self._read_recorded)
+        session.on(EventRecorded, self._read_recorded)
 
     def _read_recorded(self, update: EventRecorded) -> None:
         """Read a message for later rewrites as soon as it is recorded: otherwise a request waits for that."""
@@ -124,7 +109,7 @@ class WindowRewriter:
             case EventRecorded(
                 recorded=RecordedEvent(seq=seq, event=UserSpoke() | AssistantSpoke() | ToolAnswered())
             ):
-                policy, transcript = self._runtime.policy, self._runtime.transcript
+                policy, transcript = self._session.policy, self._session.transcript
                 if policy.enabled and policy.anchor_tokens:
                     self._names.update(transcript)
                 if (
@@ -139,18 +124,18 @@ class WindowRewriter:
         """Count the parts of a message, together with the next ones: the newest stay in the window anyway."""
         self._unread.append(item)
         if len(self._unread) >= _READ_TOGETHER:
-            self._runtime.scope.start(self._note_tokens.read_ahead(self._unread), "note tokens")
+            self._session.scope.start(self._note_tokens.read_ahead(self._unread), "note tokens")
             self._unread = []
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        gauge, runtime = self.gauge(), self._runtime
+        gauge, session = self.gauge(), self._session
         if self._window is None:
-            self._window = self._projector.project(runtime.transcript, runtime.policy, runtime.frame)
+            self._window = self._projector.project(session.transcript, session.policy, session.frame)
         return self._window, gauge
 
     def gauge(self) -> UsageGauge:
         """Return the usage of the next request, without making it: most work that may be due asks no more."""
-        transcript, (policy, frame, _) = self._runtime.transcript, self._runtime.settings()
+        transcript, (policy, frame, _) = self._session.transcript, self._session.settings()
         planned = None if transcript.opening_seq else transcript.opening  # it changes without an event
         state = (transcript.last_seq, policy, frame, planned)
         if self._gauge is None or self._measured_for is None or not _is_same(self._measured_for, state):
@@ -160,17 +145,17 @@ class WindowRewriter:
 
     def is_cold(self) -> bool:
         """Return True if the provider caches nothing of the conversation any more."""
-        runtime = self._runtime
-        label = runtime.frame.info.label
-        return planner.is_prompt_cache_cold(runtime.transcript, runtime.policy, label, runtime.clock())
+        session = self._session
+        label = session.frame.info.label
+        return planner.is_prompt_cache_cold(session.transcript, session.policy, label, session.clock())
 
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model. One due rewrite also applies all that are ready.
 
         On hold there are none, nor before the model has seen what the user recalled.
         """
-        policy, frame = self._runtime.policy, self._runtime.frame
-        transcript, window_size = self._runtime.transcript, frame.info.window
+        policy, frame = self._session.policy, self._session.frame
+        transcript, window_size = self._session.transcript, frame.info.window
         if not policy.enabled or transcript.on_hold or self._has_unseen_recall():
             return
         if policy.anchor_tokens:
@@ -219,7 +204,7 @@ class WindowRewriter:
 
     def _has_unseen_recall(self) -> bool:
         """Return True if the user has had an output sent in full again since the newest answer."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         items = reversed(transcript.messages.items)
         answered = next((item.seq for item in items if isinstance(item.event, AssistantSpoke)), 0)
         rewrites = transcript.rewrites
@@ -230,8 +215,8 @@ class WindowRewriter:
         )
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
-        policy = self._runtime.policy
-        transcript = self._runtime.transcript
+        policy = self._session.policy
+        transcript = self._session.transcript
         pending_seq = observation.pending_observations(transcript)
         if pending_seq is None:
             return False
@@ -261,11 +246,11 @@ class WindowRewriter:
         Return True if they were placed; otherwise nothing is recorded.
         """
 
-        policy = self._runtime.policy
+        policy = self._session.policy
         threshold = _placement_threshold(policy) if reason is PlacementReason.THRESHOLD else 0.0
 
         def decide() -> list[Event]:
-            if observation.pending_observations(self._runtime.transcript) != observations_seq:
+            if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
             saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
             is_below = gauge.used - saved * gauge.ratio < gauge.handover_threshold
@@ -273,20 +258,20 @@ class WindowRewriter:
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []
 
-        return bool(await self._runtime.session.record_decided(decide))
+        return bool(await self._session.record_decided(decide))
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
-        policy, frame = self._runtime.policy, self._runtime.frame
-        forked = self._runtime.transcript.fork()
+        policy, frame = self._session.policy, self._session.frame
+        forked = self._session.transcript.fork()
         placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
         forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, placed))
-        now = estimate_next_request(self._runtime.transcript, policy, frame)
+        now = estimate_next_request(self._session.transcript, policy, frame)
         return now - estimate_next_request(forked, policy, frame)
 
     @property
     def _protected_edges(self) -> tuple[int, ...]:
         """The start and end seqs of the running and the pending observations."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         pending_seq = observation.pending_observations(transcript)
         edges = (self.observing_range.after, self.observing_range.upto) if self.observing_range else ()
         if pending_seq is None:
@@ -298,14 +283,14 @@ class WindowRewriter:
         for plan in folds:
             await self._record_fold(plan, policy, window_size)
         condensed = fold.due_condensation(
-            self._runtime.transcript, policy, self.gauge(), self._protected_edges
+            self._session.transcript, policy, self.gauge(), self._protected_edges
         )
         if condensed is not None:
             await self._record_fold(condensed, policy, window_size)
 
     async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window_size: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         rewrite_seq = transcript.window.last_rewrite_seq
         after, upto = fold_plan.after, fold_plan.upto
         text, entries = build_index_entry(transcript, after, upto, index_lines=self._index_lines)
@@ -325,28 +310,18 @@ class WindowRewriter:
         if saved <= 0:
             return False
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
-        event = FoldMade(
-            after,
-            upto,
-            note,
-            tokens,
-            content.digest,
-            entries,
-            steps,
-            saved,
-            fold_plan.how,
-        )
+        event = FoldMade(after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how)
 
         def decide() -> list[Event]:
             return (
                 [event] if transcript.window.last_rewrite_seq == rewrite_seq else []
             )  # else the window is not the one that was counted
 
-        return bool(await self._runtime.session.record_decided(decide, [content]))
+        return bool(await self._session.record_decided(decide, [content]))
 
     def _fold_anchors(self, fold_plan: FoldPlan, policy: ContextPolicy, note: str) -> str:
         """Return the line with the identifiers that stand nowhere in the window once this note does."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if not policy.anchor_tokens or fold_plan.how == "truncate":
             return ""
         visible = self._names.visible_in(transcript, fold_plan, note)
@@ -360,7 +335,7 @@ class WindowRewriter:
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
 
     async def _sweep_event(self, plan: SweepPlan, reason: SweepReason) -> SweepMade:
-        transcript, policy = self._runtime.transcript, self._runtime.policy
+        transcript, policy = self._session.transcript, self._session.policy
         answers = [
             item
             for seq in plan.masked
@@ -384,7 +359,7 @@ class WindowRewriter:
         first = current or plan()
         if first is None:
             return
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         last_seq = transcript.last_seq
         event = await self._sweep_event(first, reason)
 
@@ -395,24 +370,24 @@ class WindowRewriter:
             is_same = sweep_plan.masked == event.masked
             return [event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)]
 
-        await self._runtime.session.record_decided(decide)
+        await self._session.record_decided(decide)
 
     async def sweep_oldest(self, tokens: int, newest: int, reason: SweepReason) -> None:
         """Mask the oldest content that frees these tokens of the model, but for so many newest steps."""
-        policy, needed = self._runtime.policy, self._own_count(tokens)
-        await self._sweep(lambda: planner.sweep_now(self._runtime.transcript, policy, newest, needed), reason)
+        policy, needed = self._session.policy, self._own_count(tokens)
+        await self._sweep(lambda: planner.sweep_now(self._session.transcript, policy, newest, needed), reason)
 
     async def sweep_images(self, tokens: int, reason: SweepReason, newest: bool = False) -> None:
         """Mask the oldest images that free these tokens, with `newest` also those of the newest message."""
         needed = self._own_count(tokens)
-        await self._sweep(lambda: planner.sweep_images(self._runtime.transcript, newest, needed), reason)
+        await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest, needed), reason)
 
     async def fold_oldest(self, tokens: int) -> None:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""
-        policy, gauge = self._runtime.policy, self.gauge()
+        policy, gauge = self._session.policy, self.gauge()
         edges, needed = self._protected_edges, self._own_count(tokens)
         full = msgspec.structs.replace(gauge, used=gauge.window)  # a provider's window may be far smaller
-        for plan in fold.due_folds(self._runtime.transcript, policy, full, is_cold=True, edges=edges):
+        for plan in fold.due_folds(self._session.transcript, policy, full, is_cold=True, edges=edges):
             if needed <= 0:
                 break
             await self._record_fold(plan, policy, gauge.window)
@@ -431,7 +406,7 @@ class WindowRewriter:
         return (await self._sweep_event(plan, SweepReason.MANUAL)).saved if plan is not None else 0
 
     def _masking(self, seqs: Sequence[int]) -> SweepPlan | None:
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         fresh = tuple(
             seq for seq in seqs if transcript.messages.item(seq) and seq not in transcript.window.masked
         )
@@ -439,8 +414,8 @@ class WindowRewriter:
 
     async def truncate(self, tokens: int) -> None:
         """Leave out the oldest messages that free these tokens of the model, but for the user's words."""
-        policy, frame = self._runtime.policy, self._runtime.frame
-        for plan in planner.plan_truncations(self._runtime.transcript, int(tokens / frame.ratio)):
+        policy, frame = self._session.policy, self._session.frame
+        for plan in planner.plan_truncations(self._session.transcript, int(tokens / frame.ratio)):
             await self._record_fold(plan, policy, frame.info.window)
 
 
@@ -483,55 +458,6 @@ def _is_same(left: _State, right: _State) -> bool:
     return left[0] == right[0] and all(map(operator.is_, left[1:], right[1:]))
 
 
-_text = TextContext("Agent")
-
-
-class Exclusions:
-    """Records what the user excludes; what stood there is stored first."""
-
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
-        self._runtime, self._rewriter = runtime, rewriter
-
-    async def exclude(self, seq: int, part: int = 0) -> None:
-        """Exclude what `seq` put into the window, with a `part` that text of the opening.
-
-        Raises OutputFormUnavailable if it stands there no more or cannot be excluded, StoreError.
-        """
-        planned = self._plan(seq, part)
-        tokens = await self._tokens_of(planned)
-
-        def decide() -> tuple[Event, ...]:
-            return (self._event(planned, tokens),) if self._plan(seq, part) == planned else ()
-
-        await self._runtime.session.record_decided(decide, planned.contents)
-
-    async def savings(self, seq: int, part: int = 0) -> int:
-        """Return the tokens that `exclude` would save. Raises OutputFormUnavailable."""
-        planned = self._plan(seq, part)
-        return self._event(planned, await self._tokens_of(planned)).saved
-
-    def _event(self, planned: Exclusion, tokens: int) -> Excluded:
-        runtime = self._runtime
-        return excluded_event(planned, tokens, runtime.transcript, runtime.policy, runtime.frame)
-
-    async def _tokens_of(self, planned: Exclusion) -> int:
-        return sum(await self._runtime.counter.count(list(planned.counted_texts)))
-
-    def _plan(self, seq: int, part: int) -> Exclusion:
-        transcript, digits = self._runtime.transcript, self._runtime.policy.handle_digits
-        if part:
-            planned = plan_opening_exclusion(transcript, seq, part, digits)
-        else:
-            planned = plan_exclusion(self._rewriter.measure()[0], transcript, seq, digits)
-        if planned is None:
-            raise OutputFormUnavailable(
-                _text("This can't be left out now."),
-                _text("It is pinned, left the context, or the agent is working on it."),
-                _text("Unpin it, or wait for the answer."),
-            )
-        return planned
-
-
 # Model calls and observations so far, and whether rewrites are on hold.
 _Conditions = tuple[int, int, bool]
 
@@ -542,23 +468,23 @@ class EarlyRewrites:
     They are decided without the outputs, which are among the protected newest messages.
     """
 
-    def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
-        self._runtime, self._rewriter = runtime, rewriter
+    def __init__(self, session: Session, rewriter: WindowRewriter) -> None:
+        self._session, self._rewriter = session, rewriter
         self._task: asyncio.Task[None] | None = None
         self._made_for: tuple[_Conditions, ContextPolicy] | None = None
         self._last_rewrite_seq = 0  # after they were made
 
     def start(self) -> None:
         if self._task is None or self._task.done():
-            self._task = self._runtime.scope.start(self.make(), f"rewrites {self._runtime.session.id}")
+            self._task = self._session.scope.start(self.make(), f"rewrites {self._session.id}")
 
     async def make(self) -> None:
         """Make them. A failure is left to the next request, which makes them again."""
-        conditions, policy = self._conditions(), self._runtime.policy
+        conditions, policy = self._conditions(), self._session.policy
         with suppress(HelixError):
             await self._rewriter.apply_due_rewrites()
             self._made_for = conditions, policy
-            self._last_rewrite_seq = self._runtime.transcript.window.last_rewrite_seq
+            self._last_rewrite_seq = self._session.transcript.window.last_rewrite_seq
 
     async def wait(self) -> None:
         if self._task is not None and not self._task.done():
@@ -581,13 +507,13 @@ class EarlyRewrites:
         """
         if (
             self._made_for is None
-            or self._last_rewrite_seq != self._runtime.transcript.window.last_rewrite_seq
+            or self._last_rewrite_seq != self._session.transcript.window.last_rewrite_seq
         ):
             return False
         conditions, policy = self._made_for
-        is_same = conditions == self._conditions() and policy is self._runtime.policy
+        is_same = conditions == self._conditions() and policy is self._session.policy
         return is_same and not self._rewriter.is_cold() and not self._rewriter.gauge().is_due
 
     def _conditions(self) -> _Conditions:
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         return transcript.messages.steps, len(transcript.rewrites.observations), transcript.on_hold

@@ -9,8 +9,7 @@ import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
-from helix_desktop.agent.session import SideQuestionProgress
-from helix_desktop.agent.session_runtime import SessionRuntime, with_cache_hints
+from helix_desktop.agent.session import Session, SideQuestionProgress, with_cache_hints
 from helix_desktop.agent.trust import IsTrusted, require_trust
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import UnusedSummaries
@@ -28,13 +27,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import (
-    Message,
-    ModelRequest,
-    ModelResponse,
-    RetryScheduled,
-    TextDelta,
-)
+from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
 
@@ -51,11 +44,11 @@ class SideQuestions:
     """
 
     def __init__(
-        self, runtime: SessionRuntime, budget: SessionBudget, rewriter: WindowRewriter, is_trusted: IsTrusted
+        self, session: Session, budget: SessionBudget, rewriter: WindowRewriter, is_trusted: IsTrusted
     ) -> None:
-        self._runtime, self._budget = runtime, budget
+        self._session, self._budget = session, budget
         self._rewriter, self._is_trusted = rewriter, is_trusted
-        self._unused = UnusedSummaries(runtime)
+        self._unused = UnusedSummaries(session)
         self._task: asyncio.Task[SideQuestionAnswered | HelixError] | None = None
         self.progress = SideQuestionProgress()
 
@@ -70,7 +63,7 @@ class SideQuestions:
         BudgetExhausted, ModelError, WorkspaceUntrusted, ModelNotChosen, StoreError.
         """
         require_trust(self._is_trusted)
-        self._runtime.model_choice.require()
+        self._session.model_choice.require()
         question = repair_surrogates(question).strip()
         if not question:
             raise InvalidInput(_text("The side question is empty."), fix=_text("Type what you want to know."))
@@ -78,8 +71,8 @@ class SideQuestions:
             raise InvalidInput(
                 _text("Another side question is being answered."), fix=_text("Wait for it, or cancel it.")
             )
-        name = f"side question {self._runtime.session.id}"
-        task = self._task = self._runtime.scope.start(self._run(question), name)
+        name = f"side question {self._session.id}"
+        task = self._task = self._session.scope.start(self._run(question), name)
         await asyncio.wait([task])
         outcome = None if task.cancelled() else task.result()
         if isinstance(outcome, HelixError):
@@ -103,15 +96,15 @@ class SideQuestions:
 
     async def _answer(self, question: str) -> SideQuestionAnswered:
         await self._budget.ensure_available()
-        (request, tokens, cached), info = await self._request(question), self._runtime.frame.info
-        started_at_ms, meter = self._runtime.clock(), CallMeter(info, tokens, cached)
+        (request, tokens, cached), info = await self._request(question), self._session.frame.info
+        started_at_ms, meter = self._session.clock(), CallMeter(info, tokens, cached)
         try:
             response, is_stopped = await self._receive(request, meter)
         except (asyncio.CancelledError, HelixError):
             with suppress(StoreError):  # it is recorded with the next change
-                await self._unused.record(await meter.spent(self._runtime.counter))
+                await self._unused.record(await meter.spent(self._session.counter))
             raise
-        spending = await meter.spent(self._runtime.counter)
+        spending = await meter.spent(self._session.counter)
         event = SideQuestionAnswered(
             question,
             response.text,
@@ -119,20 +112,20 @@ class SideQuestions:
             usage=response.usage,
             spent=spending.tokens,
             cost=spending.cost,
-            duration_ms=self._runtime.elapsed_ms(started_at_ms),
+            duration_ms=self._session.elapsed_ms(started_at_ms),
             demo=info.demo,
             stopped=is_stopped,
             estimated=spending.estimated,
             unpriced=spending.unpriced,
         )
-        await self._runtime.session.record(event)
+        await self._session.record(event)
         return event
 
     async def _receive(self, request: ModelRequest, meter: CallMeter) -> tuple[ModelResponse, bool]:
         """Return the answer, and True if it was canceled after some words. Raises ModelError."""
         answer = ""
         try:
-            async with aclosing(stream_with_retry_limit(self._runtime.roles.main, request, meter)) as items:
+            async with aclosing(stream_with_retry_limit(self._session.roles.main, request, meter)) as items:
                 async for item in items:
                     match item:
                         case TextDelta(text=text):
@@ -161,8 +154,8 @@ class SideQuestions:
         Raises RequestTooLarge.
         """
         window, gauge = self._window()
-        text = side_question_text(self._runtime.prompts["side_question"], question)
-        tokens = gauge.used + round(await self._runtime.count_tokens(text) * gauge.ratio)
+        text = side_question_text(self._session.prompts["side_question"], question)
+        tokens = gauge.used + round(await self._session.count_tokens(text) * gauge.ratio)
         if tokens + gauge.reserve > gauge.window:
             used, size = gauge.used, gauge.window
             raise RequestTooLarge(
@@ -174,15 +167,15 @@ class SideQuestions:
         messages = (*window.request.messages, Message("user", text))
         if request_validation.problems(messages):
             messages = request_validation.repair_request(messages)
-        request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime)
-        runtime, transcript, info = self._runtime, self._runtime.transcript, self._runtime.frame.info
-        is_cold = is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
+        request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._session)
+        session, transcript, info = self._session, self._session.transcript, self._session.frame.info
+        is_cold = is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
         cached = next_request_cost(window, gauge, transcript, info, is_cold).cached
         return request, tokens, cached
 
     def _window(self) -> tuple[Window, UsageGauge]:
         """Return the present window; a call that still runs has an answer that says so."""
-        transcript = self._runtime.transcript
+        transcript = self._session.transcript
         if not transcript.open_calls:
             return self._rewriter.measure()
         forked = transcript.fork()
@@ -190,10 +183,10 @@ class SideQuestions:
             pending = forked.pending_outputs.get(call.id)
             answer = pending or ToolAnswered(call.id, call.name, STILL_RUNNING, "", 0, 8, 8)
             forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, answer))
-        policy, frame = self._runtime.policy, self._runtime.frame
+        policy, frame = self._session.policy, self._session.frame
         window = project(forked, policy, frame)
         return window, measure_usage(window, forked, policy, frame)
 
     def _publish(self, progress: SideQuestionProgress) -> None:
         self.progress = progress
-        self._runtime.session.publish(progress)
+        self._session.publish(progress)

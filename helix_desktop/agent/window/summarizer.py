@@ -11,8 +11,7 @@ import msgspec
 
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import EventRecorded
-from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session import EventRecorded, Session
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
@@ -54,11 +53,11 @@ class UnusedSummaries:
     What the disk refuses is recorded after the next event that it takes.
     """
 
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._unrecorded = Spending()
         self._unrecorded_draft: SavedHandoverDraft | None = None
-        runtime.session.on(EventRecorded, self._record_with_next)
+        session.on(EventRecorded, self._record_with_next)
 
     async def record(self, spent: Spending, draft: SavedHandoverDraft | None = None) -> None:
         """Record what a summary spent that is not used, with the draft that the user left of it.
@@ -71,7 +70,7 @@ class UnusedSummaries:
             return
         try:
             discarded = msgspec.structs.replace(unused_calls(total), draft=draft)
-            await self._runtime.session.record(discarded)
+            await self._session.record(discarded)
         except StoreError as error:
             self._unrecorded += total
             self._unrecorded_draft = self._unrecorded_draft or draft
@@ -88,7 +87,7 @@ class UnusedSummaries:
 
     def _record_with_next(self, _: EventRecorded) -> None:
         if self._unrecorded.tokens or self._unrecorded_draft:
-            self._runtime.scope.start(self._record_again(), f"unused summaries {self._runtime.session.id}")
+            self._session.scope.start(self._record_again(), f"unused summaries {self._session.id}")
 
     async def _record_again(self) -> None:
         with suppress(StoreError):  # it is tried again after the next event
@@ -131,8 +130,8 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Summarizer:
-    def __init__(self, runtime: SessionRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.spent = Spending()  # what the newest attempt spent, even if it failed
 
     async def summarize(
@@ -147,8 +146,8 @@ class Summarizer:
         `parse` raises CompactionRefused for a useless text; `on_estimate` gets the cost estimate before the
         first call, and may raise. Canceling ends the running call.
         """
-        roles = self._runtime.roles
-        attempt = _Attempt(self._runtime, parse, on_partial_text)
+        roles = self._session.roles
+        attempt = _Attempt(self._session, parse, on_partial_text)
         try:
             return await attempt.run(task, roles.summary_models, on_estimate)
         finally:
@@ -169,16 +168,14 @@ class Summarizer:
         )
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
-        roles = self._runtime.roles
-        attempt = _Attempt(self._runtime, str, lambda _: None)
+        roles = self._session.roles
+        attempt = _Attempt(self._session, str, lambda _: None)
         return await attempt.estimate(task, roles.summary_models)
 
 
 class _Attempt(Generic[T]):
-    def __init__(
-        self, runtime: SessionRuntime, parse: Callable[[str], T], on_partial_text: OnPartialText
-    ) -> None:
-        self._runtime, self._parse, self._on_partial_text = runtime, parse, on_partial_text
+    def __init__(self, session: Session, parse: Callable[[str], T], on_partial_text: OnPartialText) -> None:
+        self._session, self._parse, self._on_partial_text = session, parse, on_partial_text
         self._calls, self.spent = 0, Spending()
         self._problems: list[TranslatableText] = []
         self._rejection: SummaryRefused | None = None
@@ -193,7 +190,7 @@ class _Attempt(Generic[T]):
         tokens = await self._count_tokens(request)
         on_estimate(await self._estimate(task, request, tokens, models))
         too_small: list[Model] = []
-        roles = self._runtime.roles
+        roles = self._session.roles
         for model in models:
             if not too_small and roles.is_only_long(model, roles.summary):
                 continue
@@ -223,13 +220,7 @@ class _Attempt(Generic[T]):
                 )
         why = join_sentences(_text("No model could write it."), *dict.fromkeys(self._problems))
         return SummaryResult(
-            None,
-            self._rejected_model,
-            self._is_rejected_demo,
-            self._calls,
-            self.spent,
-            why,
-            self._rejection,
+            None, self._rejected_model, self._is_rejected_demo, self._calls, self.spent, why, self._rejection
         )
 
     async def estimate(self, task: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
@@ -240,7 +231,7 @@ class _Attempt(Generic[T]):
     async def _estimate(
         self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
     ) -> CostEstimate:
-        model, input_tokens, calls = _choose_model(models, tokens, self._runtime.transcript), tokens, 1
+        model, input_tokens, calls = _choose_model(models, tokens, self._session.transcript), tokens, 1
         capacity = self._input_capacity(model)
         if tokens > capacity:
             density = _size(request) / max(1, tokens)
@@ -254,7 +245,7 @@ class _Attempt(Generic[T]):
                     input_tokens + calls * SUMMARY_TOKENS + int(task.fixed_chars / density),
                     calls + 1,
                 )
-        ratio = tokenizer_ratio(self._runtime.transcript, model.info.label)
+        ratio = tokenizer_ratio(self._session.transcript, model.info.label)
         return estimate_cost(model.info, round(input_tokens * ratio), calls * SUMMARY_TOKENS, calls)
 
     def _result(
@@ -267,10 +258,10 @@ class _Attempt(Generic[T]):
 
     def _input_capacity(self, model: Model) -> int:
         """Return the largest request to this model, in tokens as we count them."""
-        return _input_capacity(model, self._runtime.transcript)
+        return _input_capacity(model, self._session.transcript)
 
     async def _count_tokens(self, request: ModelRequest) -> int:
-        counts = await self._runtime.counter.count([message.text for message in request.messages])
+        counts = await self._session.counter.count([message.text for message in request.messages])
         return sum(counts) + FRAMING_TOKENS * len(counts)
 
     async def _ask_whole(
@@ -278,7 +269,7 @@ class _Attempt(Generic[T]):
     ) -> T | None:
         label = model.info.label
         if tokens > self._capacities[label]:
-            ratio = tokenizer_ratio(self._runtime.transcript, label)
+            ratio = tokenizer_ratio(self._session.transcript, label)
             self._problems.append(
                 _text(
                     "{model} has room for {capacity} of {tokens} tokens.",
@@ -375,7 +366,7 @@ class _Attempt(Generic[T]):
             if tokens <= capacity:
                 return request, tokens
             characters *= capacity / tokens
-        exceeded = round(capacity * tokenizer_ratio(self._runtime.transcript, label))
+        exceeded = round(capacity * tokenizer_ratio(self._session.transcript, label))
         self._problems.append(_text("Even a shortened request exceeds {tokens} tokens.", tokens=exceeded))
         return None
 
@@ -384,7 +375,7 @@ class _Attempt(Generic[T]):
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(_text("It took more than {count} calls.", count=_MAX_CALLS))
         self._calls += 1
-        partial_text, ratio = "", tokenizer_ratio(self._runtime.transcript, model.info.label)
+        partial_text, ratio = "", tokenizer_ratio(self._session.transcript, model.info.label)
         meter = CallMeter(model.info, round(tokens * ratio))
         self._on_partial_text(partial_text)
         try:
@@ -402,7 +393,7 @@ class _Attempt(Generic[T]):
                         case _:
                             pass
         finally:
-            self.spent += await meter.spent(self._runtime.counter)
+            self.spent += await meter.spent(self._session.counter)
         if not partial_text.strip():
             raise InvalidModelResponse(_text("The model sent no text."))
         return partial_text

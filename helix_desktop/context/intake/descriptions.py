@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 import msgspec
 
 from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
-from helix_desktop.domain.own_tools import COMMAND_HEADER, OWN_TOOLS, ToolKind
+from helix_desktop.domain.own_tools import COMMAND_HEADER, MATCHES_HEADER, OWN_TOOLS, ToolKind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
@@ -221,23 +222,26 @@ _PLACE = re.compile(
 )
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _NOT_INFORMATIVE = re.compile(
-    r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
-    r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
-    r"|-\*-|^Information about$",
+    r"(?:import|from|package|using|use|#include|require|@)\b"
+    r"|(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|#!|--- Observation ---|exit code \d+ \("
+    r"|Information about$",
     re.IGNORECASE,
 )
+_BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
-    r"|Shell cwd was reset to "
+    r"|Shell cwd was reset to |(?:\d+[:\t→-] ?)?(?:if|elif|raise|assert|def|class) [\w(]"
 )
 """Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
-the command that a runner of tasks prints before it runs it."""
+the command that a runner of tasks prints before it runs it; and of source, one that raises an error or asks
+for it."""
 _INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
     r"|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
+_TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: ")
 _COMMIT = re.compile(
     r"(?:\[[^\]\s][^\]]{0,200} [0-9a-f]{7,40}\]|(?!\d+ )[0-9a-f]{7,40}(?: \([^)]{1,200}\))?) \S"
 )
@@ -265,21 +269,22 @@ _MAX_HEADER = 8_192  # bytes of a header's line
 _FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 _ONE_MATCH = "1 matching line"
 _NUMBERED_MATCH = re.compile(r" +\d+:")
-_MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
 
 
 def count_header_lines(tool: str, text: str) -> int:
     """Return how many lines of an output are about it: how a command ended, which lines or files follow."""
-    if tool == "search_text" and _MATCHES_HEADER.match(text):
-        return sum(not line.startswith("  ") for line in text.splitlines())
     own = OWN_TOOLS.get(tool)
     header = own.header.match(text) if own is not None and own.header is not None else None
-    return header[0].count("\n") + 1 if header else 0
+    if own is None or header is None:
+        return 0
+    if own.grouped:
+        return sum(not line.startswith("  ") for line in text.splitlines())
+    return header[0].count("\n") + 1
 
 
 def count_matching_lines(text: str) -> int:
     """Return how many lines a search found, as its output says above them; 0 if it does not."""
-    header = _MATCHES_HEADER.match(text)
+    header = MATCHES_HEADER.match(text)
     return int(header["count"].split()[0].replace(",", "")) if header else 0
 
 
@@ -289,7 +294,8 @@ def lines_before_part(tool: str, text: str) -> int:
     A part of a file has the file's numbers. The lines of a command count from 1 below the header, which
     takes one from them.
     """
-    first = _FILE_PART.match(text) if tool == "read_file" else None
+    own = OWN_TOOLS.get(tool)
+    first = _FILE_PART.match(text) if own is not None and own.shows_lines else None
     if first is not None:
         return int(first[1]) - 2
     return -heads_numbered_lines(tool, text[:_MAX_HEADER].partition("\n")[0])
@@ -300,7 +306,8 @@ def heads_numbered_lines(tool: str, line: str) -> bool:
 
     It ends with a colon then. Older outputs count it as their first line, as texts in their logs do.
     """
-    return tool == "run_command" and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
+    is_command = tool in OWN_TOOLS and OWN_TOOLS[tool].kind == "command"
+    return is_command and line.endswith(":") and line.startswith(("exit code ", "no exit code"))
 
 
 def number_of_first_line(tool: str, data: bytes) -> int:
@@ -351,6 +358,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
             return _json_keys(text) or _names(text) or _columns(text) or _first_informative_line(text)
 
 
+@lru_cache(maxsize=1)  # the next question is about the same text
 def _head_lines(text: str) -> list[str]:
     return _LINE_NUMBER.sub("", text[:_READ_CHARS]).split("\n")[:_MAX_LINES]
 
@@ -365,7 +373,7 @@ def _names(text: str, *, with_inner: bool = False) -> str:
     found = [match for part in parts if (match := _DEFINITION.match(part)) is not None]
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
-        found = [match for line in lines if (match := _HEADING.match(line)) is not None]
+        found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
         headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
     return _join(names) if names and len(lines) > len(names) else ""
@@ -448,7 +456,7 @@ def _symbol_places(text: str) -> str:
 
 def _hits(text: str) -> str:
     """Return how many lines a search found in how many files, and the first of these; one line as it is."""
-    if header := _MATCHES_HEADER.match(text):
+    if header := MATCHES_HEADER.match(text):
         if header["count"] == _ONE_MATCH and (only := _only_match(text[header.end() :])):
             return f"{_ONE_MATCH}: {only}"
         paths = [line for line in text[header.end() : 4 * _READ_CHARS].splitlines() if _is_group(line)]
@@ -485,14 +493,21 @@ def _listing(text: str) -> str:
 
 
 def _changed_files(text: str) -> str:
-    """Return which files the diff changes that an output ends with; empty if it ends with something else."""
-    if "diff --git a/" not in text:
+    """Return which files the diff changes that an output ends with; empty if it ends with something else.
+
+    What a command before it said of tests stands first.
+    """
+    before, is_diff, _ = text.partition("diff --git a/")
+    if not is_diff:
         return ""
     paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(text[: 4 * _READ_CHARS])))
     ending = text[-_READ_CHARS:].rsplit("\ndiff --git ", 1)[-1].split("\n")[1:][-_MAX_LINES:]
     if not paths or not all(_DIFF_LINE.match(line) for line in ending if line.strip()):
         return ""
-    return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
+    lines = (line.strip(_RULE_CHARS) for line in reversed(before[-_READ_CHARS:].splitlines()))
+    result = next((line for line in lines if _TEST_RESULT.search(line)), "")
+    head = f'"{ellipsize(result, _QUOTED_CAP // 2)}", ' if result else ""
+    return _with_paths(f"{head}diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
 
 
 def _is_group(line: str) -> bool:
@@ -511,7 +526,10 @@ def _with_paths(head: str, paths: list[str], cap: int) -> str:
 
 
 def _is_informative(line: str) -> bool:
-    return _ALPHANUMERIC.search(line) is not None and _NOT_INFORMATIVE.search(line) is None
+    if _ALPHANUMERIC.search(line) is None or _NOT_INFORMATIVE.match(line) is not None:
+        return False
+    folded = line.casefold()
+    return not any(words in folded for words in _BOILERPLATE)
 
 
 def _first_informative_line(text: str) -> str:

@@ -347,13 +347,7 @@ class OutputSource(msgspec.Struct, frozen=True):
     @classmethod
     def from_answer(cls, output: ToolAnswered, text: str, tokens: int) -> OutputSource:
         return cls(
-            text,
-            tokens,
-            output.digest,
-            output.name,
-            output.target,
-            output.exit_code,
-            output.handle_digits,
+            text, tokens, output.digest, output.name, output.target, output.exit_code, output.handle_digits
         )
 
     @property

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.question import answered_text, decision_text
+from helix_desktop.domain.question import answered_text, decision_text, denial_reason
 from helix_desktop.domain.store import MessageCounts
 
 _State = TypeVar("_State")
@@ -101,7 +101,13 @@ def word_tokens_of(event: MessageEvent) -> int:
 
 
 def user_decision(output: ToolAnswered) -> str | None:
-    """Return question and reply on one line, empty if it was skipped; None: the call asked nothing."""
+    """Return question and reply on one line, empty if it was skipped; None: the user said nothing in it.
+
+    A call that the user denied with words counts: they say what to do instead.
+    """
+    if output.outcome == "denied":
+        reason = denial_reason(output.text)
+        return answered_text(f"denied {output.name} {output.target}", reason) if reason else None
     if output.reply is not None:
         return decision_text(output.target, output.reply)
     if output.name.replace("_", "").replace("-", "").lower() not in _ASKING_TOOLS:

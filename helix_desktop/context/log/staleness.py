@@ -171,6 +171,8 @@ class Staleness:
             if (version := attachment.version) is None:
                 continue
             self._set_version(version)
+            if attachment.again:
+                continue
             lines = Lines(attachment.first_line, attachment.last_line) if attachment.first_line else ALL_LINES
             text = _FileText(
                 seq, ("", place), lines, attachment.form == "full", (attachment.digest,), version.fingerprint

@@ -232,6 +232,28 @@ class WindowEntries:
     def included_covers(self, block: SummaryBlock) -> tuple[Cover, ...]:
         return tuple(cover for cover in block.covers if cover.seq not in self._rewrites.excluded)
 
+    def whole_attachments(self, covered: Iterable[LogItem] = ()) -> set[str]:
+        """Return the digests of texts that the user attached whole to messages, without the covered ones."""
+        covered_seqs = {item.seq for item in covered}
+        items = [entry for entry in self._entries if isinstance(entry, LogItem)]
+        return {
+            attachment.digest
+            for item in self.without_excluded(items)
+            if item.seq not in covered_seqs and isinstance(item.event, UserSpoke)
+            for attachment in item.event.attachments
+            if attachment.is_whole
+        }
+
+    def whole_texts(self, covered: Iterable[LogItem]) -> set[str]:
+        """Return the digests of texts and outputs that stand whole in messages that are not covered."""
+        covered_seqs = {item.seq for item in covered}
+        return self.whole_attachments(covered) | {
+            entry.event.digest
+            for entry in self._entries
+            if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered)
+            if entry.seq not in covered_seqs and entry.seq not in self.masked and entry.event.form == "full"
+        }
+
     def without_excluded(self, items: Iterable[LogItem]) -> list[LogItem]:
         """Return the messages that the user did not exclude: what may stand in a later note or summary.
 

@@ -290,7 +290,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
     ) -> HandoverMade:
         """Return the event without its writer, and what is known only on recording: index, usage after it."""
         facts.ledger.mark_reverted(transcript.reverted_files.by_path)
-        facts.ledger.mark_skills(transcript.skill_folders)
+        facts.ledger.mark_skills(transcript.skill_folders, transcript.window.whole_texts(self.covered))
         checkpoint = self.unchanged_checkpoint
         return HandoverMade(
             upto=self.cut.upto,

@@ -137,11 +137,10 @@ NO_COMPACTION = CompactionOutlook("off")
 class RewriteStatus(msgspec.Struct, frozen=True):
     """What waits for a rewrite now, in tokens by our count.
 
-    `cachable` can leave the context, `unobserved` counts toward observations; `failed_observations` is how
-    many tries failed in a row. Nothing is said of later requests: what they hold is not known.
+    `unobserved` counts toward observations; `failed_observations` is how many tries failed in a row. Nothing
+    is said of later requests: what they hold is not known.
     """
 
-    cachable: int = 0
     unobserved: int = 0
     failed_observations: int = 0
     outlook: CompactionOutlook = NO_COMPACTION
@@ -154,13 +153,8 @@ def rewrite_status(
     outlook = compaction_outlook(transcript, policy, gauge, now_ms)
     if not (policy.enabled and transcript.messages.items) or transcript.on_hold:
         return RewriteStatus(outlook=outlook)
-    ready = sweep.sweep_with_rewrite(transcript, policy, gauge)
-    return RewriteStatus(
-        ready.saved if ready is not None else 0,
-        observation.unobserved_tokens(transcript),
-        transcript.observation_failures,
-        outlook,
-    )
+    unobserved = observation.unobserved_tokens(transcript)
+    return RewriteStatus(unobserved, transcript.observation_failures, outlook)
 
 
 def sweep_due(
@@ -277,10 +271,7 @@ def _handover_outlook(
     cut = _furthest_cut(transcript, policy, gauge)
     if cut is None or cut.messages < policy.handover_least_messages:
         return CompactionOutlook("too_little")
-    freed, least = (
-        expected_savings(transcript, policy, gauge, cut),
-        least_gain(policy, gauge),
-    )
+    freed, least = (expected_savings(transcript, policy, gauge, cut), least_gain(policy, gauge))
     is_due = freed >= least
     return CompactionOutlook(
         "due" if is_due else "too_little", freed=freed, least=least, cut=cut if is_due else None
@@ -393,14 +384,15 @@ def observation_due(
 ) -> EventRange | None:
     """Return the range to observe or refine at the end of a turn, if any; `now_ms` in milliseconds.
 
-    After failures it waits as a handover does; after three in a row only the user can start it.
+    After failures it waits as a handover does; after three in a row only the user can start it. A range
+    that is hardly longer than the facts about it waits for more.
     """
     if _is_observing_paused(transcript, policy, now_ms):
         return None
     room = gauge.window / gauge.ratio
-    return observation.due_reflection(transcript, policy, room) or observation.due_observation(
-        transcript, policy, room
-    )
+    due = observation.due_reflection(transcript, policy, room)
+    due = due or observation.due_observation(transcript, policy, room)
+    return due if due is not None and observation_savings(transcript, policy, gauge, due) > 0 else None
 
 
 def observation_relief(

@@ -38,13 +38,7 @@ from helix_desktop.context.summaries.ledger_entries import (
 )
 from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START
 from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
-from helix_desktop.domain.files.file_use import (
-    ALL_LINES,
-    decode_arguments,
-    file_use,
-    is_task_tool,
-    tool_kind,
-)
+from helix_desktop.domain.files.file_use import ALL_LINES, decode_arguments, file_use, is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import ToolKind
@@ -338,6 +332,7 @@ class Ledger(msgspec.Struct):
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
     git: GitCommits = msgspec.field(default_factory=GitCommits)
+    standing: Container[str] = ()  # what messages behind it hold whole
     newest_calls: tuple[int, AssistantSpoke | None] = (0, None)  # the newest message with calls, by its event
 
     def add(self, item: LogItem) -> None:
@@ -470,8 +465,12 @@ class Ledger(msgspec.Struct):
                 revert = revert if revert.seq > file.seq else None
                 self.files[path] = msgspec.structs.replace(file, revert=revert)
 
-    def mark_skills(self, folders: Container[str]) -> None:
-        """Mark the files of skills in these folders; another file may only be named like one."""
+    def mark_skills(self, folders: Container[str], standing: Container[str] = ()) -> None:
+        """Mark the files of skills in these folders; another file may only be named like one.
+
+        Those whose digests are `standing` in other messages are not named: nobody has to recall them.
+        """
+        self.standing = standing
         for path, file in self.files.items():
             is_skill = bool(skill_named(path)) and path.rsplit("/", 2)[0] in folders
             if is_skill != file.is_skill:
@@ -487,6 +486,7 @@ class Ledger(msgspec.Struct):
         used: list[LedgerFile | AttachedContent] = [*unchanged, *attached]
         # One that was attached and read stands there once.
         skills = {use.skill: use for use in sorted(used, key=lambda use: use.seq) if use.skill}
+        skills = {name: use for name, use in skills.items() if use.digest not in self.standing}
         return {
             "skills": [*reversed(skills.values())],
             "commits": [*filter(None, [self.working_tree]), *self.git.newest_first],

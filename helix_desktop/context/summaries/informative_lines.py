@@ -262,18 +262,24 @@ UNCACHED = OutputExtracts()
 
 
 def _head(text: str, max_chars: int) -> str:
-    """Return the beginning of a text that is longer, without the word that it cuts."""
+    """Return the beginning of a text that is longer, up to the end of a line, or else of a word."""
     head = text[:max_chars]
-    end = len(head) if text[len(head)].isspace() else max(head.rfind(" "), head.rfind("\n"))
+    ends = [max_chars if text[len(head)].isspace() else head.rfind(" "), head.rfind("\n")]
+    end = ends[1] if ends[1] > max_chars // 2 else ends[0]
     return head[:end] if end > max_chars // 2 else head
 
 
 def _tail(text: str, max_chars: int) -> str:
-    """Return the end of a text that is longer, without the word that it cuts."""
+    """Return the end of a text that is longer, from the start of a line, or else of a word, on.
+
+    What is left of a line may say the opposite: of `NOT SEEN` the first word was cut.
+    """
     start = len(text) - max(1, max_chars)
-    places = [start] if text[start - 1].isspace() else [text.find(space, start) + 1 for space in " \n"]
-    cuts = [place for place in places if start <= place <= start + max_chars // 2]
-    return text[min(cuts, default=start) :]
+    word = start if text[start - 1].isspace() else text.find(" ", start) + 1
+    for cut in (text.find("\n", start - 1) + 1, word):
+        if start <= cut <= start + max_chars // 2:
+            return text[cut:]
+    return text[start:]
 
 
 def _ranked_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:

@@ -405,9 +405,7 @@ def name_sections(prompt: str) -> str:
 
 
 def extractive_handover(
-    items: Iterable[LogItem],
-    previous: HandoverMade | None,
-    reverts: Mapping[str, FileRevert] = _NO_REVERTS,
+    items: Iterable[LogItem], previous: HandoverMade | None, reverts: Mapping[str, FileRevert] = _NO_REVERTS
 ) -> tuple[Section, ...]:
     """Return the sections for these messages, updating the previous handover's.
 

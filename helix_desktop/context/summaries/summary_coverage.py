@@ -202,11 +202,7 @@ def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
 
 
 def check_summary_coverage(
-    facts: CoveredFacts,
-    text: str,
-    max_chars: int,
-    quoted: Container[int] = (),
-    todo_list: TodoList = NO_LIST,
+    facts: CoveredFacts, text: str, max_chars: int, quoted: Container[int] = (), todo_list: TodoList = NO_LIST
 ) -> tuple[SummaryCoverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 

@@ -21,6 +21,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.sections import without_repeats
+from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText, join_texts
@@ -34,6 +35,9 @@ def attachment_text(attachment: Attachment, masked: bool = False) -> str:
     """Return an attachment as the user's message holds it; an image is text and hash when `masked`."""
     if attachment.image is not None:
         return attachment.image.marker if masked else attachment.image.text
+    if attachment.again:
+        handle = bare_marker(attachment.digest, attachment.handle_digits)
+        return f"[{_attachment_heading(attachment)}, attached again: it stands in a message above. {handle}]"
     return f"[{_attachment_heading(attachment)}]\n{attachment.text}"
 
 

@@ -7,9 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.choices import ForeignAgent, PermissionMode, SentEffort
-from helix_desktop.domain.events.rewrite import (
-    Form,
-)
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import EventBase, ModelRole
 from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
@@ -35,8 +33,9 @@ class Attachment(msgspec.Struct, frozen=True):
     `marker_tokens` counts the text that can replace an image. `text` is what the window shows of the stored
     content: all of it, lines `first_line` to `last_line` of its `lines` with their numbers, or a preview of
     these, whose marker names the digest by the first `handle_digits` of its hex digits; `full_tokens` then
-    counts what the preview is of. `path` is a file of the workspace, as it was in `version`; empty for what
-    comes from elsewhere. `pages` are those of a PDF that were read.
+    counts what the preview is of. With `again` the window names it only, as an earlier message holds the same
+    text whole; `full_tokens` counts that then. `path` is a file of the workspace, as it was in `version`;
+    empty for what comes from elsewhere. `pages` are those of a PDF that were read.
     """
 
     digest: str
@@ -56,6 +55,13 @@ class Attachment(msgspec.Struct, frozen=True):
     full_tokens: int = 0
     handle_digits: int = 64
     pages: int = 0
+    again: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Return True if a message holds all of a text."""
+        is_part = self.form == "preview" or self.first_line or self.again
+        return not is_part and self.image is None
 
 
 class MessageQueued(EventBase, frozen=True, tag="message-queued"):
@@ -96,7 +102,7 @@ class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     prompt: PromptSource | None = None
 
 
-class MaskedCall(msgspec.Struct, frozen=True):
+class MaskedCall(msgspec.Struct, frozen=True, gc=False):
     """A call whose large argument values can be markers: its arguments then, and what they stand for."""
 
     call_id: str

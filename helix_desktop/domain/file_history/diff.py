@@ -559,11 +559,7 @@ def _chunks(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes
         *_common(base, ours, theirs),
         (len(base), len(ours), len(theirs), 0),
     ]:
-        sides = (
-            tuple(base[base_at:start]),
-            tuple(ours[ours_at:in_ours]),
-            tuple(theirs[theirs_at:in_theirs]),
-        )
+        sides = (tuple(base[base_at:start]), tuple(ours[ours_at:in_ours]), tuple(theirs[theirs_at:in_theirs]))
         if any(sides):
             yield Chunk(_kind(*sides), *sides)
         base_at, ours_at, theirs_at = start + size, in_ours + size, in_theirs + size

@@ -18,16 +18,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_undecodable
 
 _TARGET_PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
-_TARGET_KEYS = (
-    *_TARGET_PATH_KEYS,
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "url",
-    "prompt",
-    "description",
-)
+_TARGET_KEYS = (*_TARGET_PATH_KEYS, "command", "cmd", "pattern", "query", "url", "prompt", "description")
 PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
 _BROKEN_TARGET = re.compile(rf'"(?:{"|".join(_TARGET_KEYS)})"\s*:\s*"((?:[^"\\]|\\.){{1,200}})')
 _FIRST = re.compile(r'"((?:[^"\\]|\\.){1,200})"')

@@ -379,10 +379,6 @@ def sanitize_text(text: str, max_chars: int) -> str:
 def _clean_parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Clean the schema of a tool's arguments. Raises ValueError with the reason if it cannot be exposed."""
     cleaned = clean_schema(schema, lambda text: sanitize_text(text, MAX_ARGUMENT_CHARS))
-    _reject_hidden(json.dumps(cleaned, ensure_ascii=False))
-    return cleaned
-
-
-def _reject_hidden(text: str) -> None:
-    if first_hidden(text):
+    if first_hidden(json.dumps(cleaned, ensure_ascii=False)):
         raise ValueError("Its schema holds hidden signs")
+    return cleaned

@@ -94,7 +94,12 @@ class RequestReader:
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages
         self._user_index = max(
-            (index for index, message in enumerate(messages) if _is_user_message(message)), default=-1
+            (
+                index
+                for index, message in enumerate(messages)
+                if message.role == "user" and not message.text.startswith(_REFERENCE)
+            ),
+            default=-1,
         )
         self.user_message = messages[self._user_index].text if self._user_index >= 0 else ""
         self.messages_since = messages[self._user_index + 1 :]
@@ -184,13 +189,10 @@ class RequestReader:
         """
         newest_indexes = [first or second for first, second in _INDEX.findall(self.summary_text)]
         newest_indexes = newest_indexes if oldest else newest_indexes[::-1]
-        searched = {output.arguments.get("hash") for output in self._searched(pattern)}
+        searched = {output.arguments.get("hash") for output in self.searched(pattern)}
         return next((digest for digest in newest_indexes if digest not in searched), "")
 
-    def has_searched(self, pattern: str) -> bool:
-        return bool(self._searched(pattern))
-
-    def _searched(self, pattern: str) -> list[ToolOutput]:
+    def searched(self, pattern: str) -> list[ToolOutput]:
         return [output for output in self.outputs if output.arguments.get("pattern") == pattern]
 
     def ledger_digest(self, recall: ScriptedRecall) -> str:
@@ -205,10 +207,6 @@ class RequestReader:
             for output in self.outputs
             if output.tool == RECALL_TOOL and _ENTRY.search(output.text)
         ]
-
-
-def _is_user_message(message: Message) -> bool:
-    return message.role == "user" and not message.text.startswith(_REFERENCE)
 
 
 def _tool_outputs(messages: Sequence[Message]) -> Iterator[ToolOutput]:
@@ -464,7 +462,7 @@ def _plan_recall(reader: RequestReader, target: ScriptedRecall) -> _RecallPlan:
         text = (
             "Its digest is no longer in my context. An index there lists what was covered, so I look there."
         )
-        if reader.has_searched(search):
+        if reader.searched(search):
             text = "That index doesn't have all of it. There is another one, so I look there too."
         return _RecallPlan(text, _recall_call(index, search), in_index=True)
     prefix = reader.ledger_digest(target)

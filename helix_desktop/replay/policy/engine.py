@@ -12,10 +12,9 @@ from typing import Any, TypeAlias, Union, cast
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.models import ModelRoles
+from helix_desktop.agent.models import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.session_runtime import ModelChoice, SessionRuntime
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts
@@ -230,8 +229,29 @@ OnRewrite = Callable[[RecordedEvent], None]
 class _UnstoredSession(Session):
     """A session whose events are applied at once, and stored nowhere."""
 
-    def __init__(self, clock: ClockMs, scope: TaskScope, on_rewrite: OnRewrite) -> None:
-        super().__init__(_SESSION, MemoryStore(clock), clock, scope, [], Transcript())
+    def __init__(
+        self,
+        counter: TokenCounter,
+        clock: ClockMs,
+        scope: TaskScope,
+        settings: RunSettingsSource,
+        extracts: OutputExtracts,
+        on_rewrite: OnRewrite,
+    ) -> None:
+        prompts, versions = split_versions(load_prompts())
+        super().__init__(
+            _SESSION,
+            MemoryStore(clock),
+            counter,
+            clock,
+            scope,
+            [],
+            Transcript(),
+            settings,
+            prompts=prompts,
+            prompt_versions=versions,
+            extracts=extracts,
+        )
         self._on_rewrite = on_rewrite
 
     def feed(self, at: int, event: Event) -> None:
@@ -246,7 +266,7 @@ class _UnstoredSession(Session):
     ) -> list[RecordedEvent]:
         applied = []
         for event in decide():
-            recorded = RecordedEvent(self.transcript.last_seq + 1, self._clock(), event)
+            recorded = RecordedEvent(self.transcript.last_seq + 1, self.clock(), event)
             self.transcript.apply(recorded)
             self._on_rewrite(recorded)
             applied.append(recorded)
@@ -279,25 +299,13 @@ class PolicyEngine:
         self._facts, self._output_forms = facts, output_forms
         self._request_seq = 0  # the last event before the newest request
         self._frames: dict[str, PromptFrame] = {}
-        self._session = _UnstoredSession(lambda: self.now_ms, self.scope, on_rewrite)
-        self.transcript = self._session.transcript
         self._writer = SummaryWriter(facts.info, counter)
         self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
-        self._manager = ContextManager(self._runtime(counter, extracts), stays_open=False)
-
-    def _runtime(self, counter: TokenCounter, extracts: OutputExtracts) -> SessionRuntime:
-        prompts, versions = split_versions(load_prompts())
-        return SessionRuntime(
-            session=self._session,
-            settings=lambda: self._settings,
-            counter=counter,
-            clock=lambda: self.now_ms,
-            scope=self.scope,
-            prompts=prompts,
-            prompt_versions=versions,
-            model_choice=ModelChoice(self._session, lambda: self._settings),
-            extracts=extracts,
+        self._session = _UnstoredSession(
+            counter, lambda: self.now_ms, self.scope, lambda: self._settings, extracts, on_rewrite
         )
+        self.transcript = self._session.transcript
+        self._manager = ContextManager(self._session, stays_open=False)
 
     def decides_as(self, policy: ContextPolicy) -> bool:
         """Return True if so far it would have done the same under another policy."""

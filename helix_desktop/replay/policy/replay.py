@@ -524,10 +524,7 @@ class _Run:
         self._scale = facts.ratio
 
     async def play(
-        self,
-        events: Sequence[RecordedEvent],
-        uses: Mapping[int, Sequence[NameUse]],
-        should_stop: ShouldStop,
+        self, events: Sequence[RecordedEvent], uses: Mapping[int, Sequence[NameUse]], should_stop: ShouldStop
     ) -> None:
         """Feed the events that were not fed before, with a request before each answer."""
         self._uses = uses

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from itertools import count
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
@@ -32,6 +31,7 @@ from helix_desktop.replay.policy.policy_replay import (
     encode,
 )
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.system.worker_process import end_process, start_process
 
 _text = TextContext("Replay")
 
@@ -43,7 +43,6 @@ It takes 150 to 400 MB, by the session's length.
 
 _EVENTS_AT_ONCE = 250  # encoded while the interpreter's lock is held
 _TRIES = 2
-_STOP_WAIT_S = 2.0
 
 
 class PolicyReplayWorker:
@@ -228,7 +227,7 @@ class PolicyReplayWorker:
         if self._ending is not None:
             await asyncio.wait([self._ending])
         try:
-            self._process, self._connection = await asyncio.to_thread(start_process, _serve)
+            self._process, self._connection = await asyncio.to_thread(start_process, _serve, "replays")
         except OSError as error:
             raise HelixError(
                 _text("The policy can't be replayed."),
@@ -312,27 +311,8 @@ def _send_events(connection: Connection, events: list[RecordedEvent]) -> None:
     connection.send_bytes(encode(AddEvents(events)))
 
 
-def start_process(serve: Callable[[Connection], None]) -> tuple[SpawnProcess, Connection]:
-    """Start a process that answers what comes through its connection. Raises OSError."""
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=serve, args=(theirs,), name="replays", daemon=True)
-    process.start()
-    theirs.close()
-    return process, ours
-
-
 def _serve(connection: Connection) -> None:
     """Run the worker process; only there the engine is imported."""
     from helix_desktop.replay.policy.worker_process import serve
 
     serve(connection)
-
-
-def end_process(process: SpawnProcess) -> None:
-    process.terminate()  # its end of the pipe closes, so that nobody waits for a reply any more
-    process.join(_STOP_WAIT_S)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    process.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
 from collections import deque
 from multiprocessing.connection import Connection
 from time import monotonic
@@ -29,6 +27,7 @@ from helix_desktop.replay.policy.policy_replay import (
 )
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, ShouldStop
 from helix_desktop.replay.token_counters import LineTokenCounter
+from helix_desktop.system.worker_process import run_in_background
 
 _MAX_RESULTS = 32  # exact replays that are remembered until the session goes on
 _QUIET_S = 0.05  # a session comes in parts
@@ -38,9 +37,7 @@ _NICENESS = 5  # sessions are replayed ahead: what the user and the agent run go
 
 def serve(connection: Connection) -> None:
     """Answer requests until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches every process of it
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
+    run_in_background(_NICENESS)
     gc.disable()  # replays make few cycles, and a pause would be seen
     try:
         _Server(connection).run()

@@ -218,7 +218,6 @@ class StoreSearch(ABC):
     async def digests(
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
-        """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         return await self.list_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
 
     async def previous_version(self, digest: str) -> CacheEntry | None:
@@ -250,11 +249,6 @@ class StoreSearch(ABC):
         cursor: str = "",
         should_continue: ShouldContinue = lambda _: True,
     ) -> SearchResults:
-        """Return the newest contents with all words of a query, from a cursor on; each hit was verified.
-
-        It ends at `limit` hits, or when `should_continue` returns False, but not before one content was
-        searched. Raise InvalidInput for a query without words or too long, ValueError for an invalid cursor.
-        """
         terms, spellings = parse_query(query), spelled_words(query)
         page_query = build_query(cursor, _PAGE_ENTRIES, "newest", entry_filter)
         hits: list[ContentHit] = []

@@ -11,10 +11,10 @@ blocks are found by scanning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -22,78 +22,15 @@ import msgspec
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.files import open_regular, read_regular
 
-_POLYNOMIAL = 0x82F63B78  # reflected
-_MASK_DELTA = 0xA282EAD8
-_ALL_ONES = 0xFFFFFFFF
-_LANE = 64  # bytes of each of the parts that are processed in parallel
-_MIN_LANE_BYTES = 1024  # bytes below which sequential processing is faster
+_MASK_DELTA, _ALL_ONES = 0xA282EAD8, 0xFFFFFFFF
 
 
 def masked_crc(data: bytes) -> int:
-    """Return the checksum as it is stored: rotated and offset, since files hold checksums of checksums."""
-    crc = crc32c(data)
+    """Return the CRC-32C as it is stored: rotated and offset, since files hold checksums of checksums."""
+    from google_crc32c import value
+
+    crc: int = value(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL_ONES
-
-
-def crc32c(data: bytes) -> int:
-    crc, done = (_ALL_ONES, 0) if len(data) < _MIN_LANE_BYTES else _crc_of_lanes(data)
-    table = _TABLE
-    for byte in data[done:]:
-        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    return crc ^ _ALL_ONES
-
-
-def _crc_of_lanes(data: bytes) -> tuple[int, int]:
-    """Return the state after all complete lanes, and how many bytes they have.
-
-    The states of all lanes are four long numbers, one for each byte of a state: a step looks up a column
-    of bytes with `translate`. At the end each lane's state is shifted over the lanes behind it.
-    """
-    lanes = len(data) // _LANE
-    end = lanes * _LANE
-    low = second = third = high = 0xFF  # only the first lane begins with all bits set
-    for column in range(_LANE):
-        index = (low ^ int.from_bytes(data[column:end:_LANE], "little")).to_bytes(lanes, "little")
-        looked_up = [int.from_bytes(index.translate(table), "little") for table in _BYTES]
-        low, second, third, high = (
-            second ^ looked_up[0],
-            third ^ looked_up[1],
-            high ^ looked_up[2],
-            looked_up[3],
-        )
-    crc = 0
-    table_0, table_1, table_2, table_3 = _lane_shift_tables()
-    columns = (number.to_bytes(lanes, "little") for number in (low, second, third, high))
-    for state in zip(*columns, strict=True):
-        shifted = (
-            table_0[crc & 0xFF] ^ table_1[crc >> 8 & 0xFF] ^ table_2[crc >> 16 & 0xFF] ^ table_3[crc >> 24]
-        )
-        crc = shifted ^ int.from_bytes(bytes(state), "little")
-    return crc, end
-
-
-@cache
-def _lane_shift_tables() -> tuple[tuple[int, ...], ...]:
-    """Return the effect of a lane of zeros on each byte of a state."""
-    return tuple(
-        tuple(_crc_after_zero_lane(value << shift) for value in range(256)) for shift in (0, 8, 16, 24)
-    )
-
-
-def _crc_of_byte(value: int) -> int:
-    for _ in range(8):
-        value = (value >> 1) ^ (_POLYNOMIAL if value & 1 else 0)
-    return value
-
-
-def _crc_after_zero_lane(crc: int) -> int:
-    for _ in range(_LANE):
-        crc = _TABLE[crc & 0xFF] ^ (crc >> 8)
-    return crc
-
-
-_TABLE = tuple(map(_crc_of_byte, range(256)))
-_BYTES = tuple(bytes(entry >> shift & 0xFF for entry in _TABLE) for shift in (0, 8, 16, 24))
 
 
 _LOW_BITS = 0x7F  # the value bits of a byte; the eighth bit means that more bytes follow
@@ -372,59 +309,28 @@ def _read_manifest(data: bytes) -> LevelDbManifest:
     return manifest
 
 
+_EDITS = {1: "s", 2: "n", 3: "n", 4: "n", 5: "ns", 6: "nn", 7: "nnnss", 9: "n"}
+"""The numbers (n) and strings (s) of each kind of change: comparator, log, next file, last sequence, place of
+the next compaction, dropped table, new table, previous log.
+"""
+
+
 def _apply_edit(manifest: LevelDbManifest, reader: ByteReader) -> None:
     """Apply one change of the manifest. Raise Malformed."""
     while not reader.is_done:
-        step = _EDIT_READERS.get(reader.read_varint())
-        if step is None:
+        kind = reader.read_varint()
+        if kind not in _EDITS:
             raise Malformed("an unknown kind of change")
-        step(manifest, reader)
-
-
-def _set_log(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    manifest.log_number = reader.read_varint()
-
-
-def _set_last_sequence(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    manifest.last_sequence = reader.read_varint()
-
-
-def _drop_table(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-    manifest.tables.pop(reader.read_varint(), None)
-
-
-def _add_table(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-    number = reader.read_varint()
-    manifest.tables[number] = reader.read_varint()
-    reader.read_prefixed()
-    reader.read_prefixed()
-
-
-def _skip_number(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-
-
-def _skip_text(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_prefixed()
-
-
-def _skip_pointer(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-    reader.read_prefixed()
-
-
-_EDIT_READERS: dict[int, Callable[[LevelDbManifest, ByteReader], None]] = {
-    1: _skip_text,  # name of the key comparator
-    2: _set_log,
-    3: _skip_number,  # next file
-    4: _set_last_sequence,
-    5: _skip_pointer,  # where compaction continues
-    6: _drop_table,
-    7: _add_table,
-    9: _skip_number,  # previous log
-}
+        values = [reader.read_varint() if form == "n" else reader.read_prefixed() for form in _EDITS[kind]]
+        match kind, values:
+            case 2, [int(number)]:
+                manifest.log_number = number
+            case 4, [int(number)]:
+                manifest.last_sequence = number
+            case 6, [_, int(number)]:
+                manifest.tables.pop(number, None)
+            case 7, [_, int(number), int(size), *_]:
+                manifest.tables[number] = size
 
 
 def _any_exists(db: Path, *names: str) -> bool:

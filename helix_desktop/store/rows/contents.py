@@ -74,12 +74,7 @@ class ContentStore:
         batch.on_durable(lambda: self.quarantine.mark_healed(content.digest))
 
     def _stage_known(
-        self,
-        batch: WriteBatch,
-        content: Content,
-        at_ms: int,
-        session_id: str,
-        record_readable: bool,
+        self, batch: WriteBatch, content: Content, at_ms: int, session_id: str, record_readable: bool
     ) -> None:
         """Stage a content that events may already name: it was redacted, or lost its record
         (not `record_readable`).

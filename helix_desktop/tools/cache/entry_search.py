@@ -68,10 +68,6 @@ class CoveredEntries(msgspec.Struct, frozen=True):
 _Entries = dict[tuple[str, int, str, str], CoveredEntry]
 
 
-def _no_time_limit() -> bool:
-    return True
-
-
 async def read_index(contents: ContentReader, origins: Origins, digest: str) -> tuple[list[IndexLine], str]:
     """Return the lines of one index, and the session whose events it numbers. Raises StoreError."""
     data, entry = await contents.get(digest), await contents.entry(digest)
@@ -83,7 +79,7 @@ async def read_covered_entries(
     contents: ContentReader,
     origins: Origins,
     digest: str,
-    should_continue: Callable[[], bool] = _no_time_limit,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> CoveredEntries:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}
@@ -342,7 +338,10 @@ class EntrySearcher:
                 batch, size = [], 0
         if batch or not result.searched:
             result.hits += await self._search_batch(batch, pattern, context)
-        result.hits = _with_rarity(result.hits)
+        weights = weigh_best_lines([hit.alternatives for hit in result.hits])
+        result.hits = [
+            replace(hit, rarity=_rarity(weight)) for hit, weight in zip(result.hits, weights, strict=True)
+        ]
         return result
 
     async def _body(self, entry: CoveredEntry) -> bytes:
@@ -361,11 +360,6 @@ class EntrySearcher:
         has_few = sum(map(len, matches[: len(batch)])) <= self._all_lines
         max_spots = self._all_lines if has_few else _MAX_SPOTS
         return await asyncio.to_thread(_hits, batch, matches, plain, context, max_spots)
-
-
-def _with_rarity(hits: Sequence[EntryHit]) -> list[EntryHit]:
-    weights = weigh_best_lines([hit.alternatives for hit in hits])
-    return [replace(hit, rarity=_rarity(weight)) for hit, weight in zip(hits, weights, strict=True)]
 
 
 def _rarity(weight: float) -> int:

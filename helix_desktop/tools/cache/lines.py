@@ -131,7 +131,7 @@ class Paginator:
 
         Its number counts all pages of the text if one begins there, else the pages from there on.
         """
-        tokens = await self._tokens_by_line()
+        tokens = await asyncio.to_thread(self._estimate) or await self._count(self._lines)
         return await asyncio.to_thread(self._page_at, tokens, line, char)
 
     def _page_at(self, tokens: Sequence[int], line: int, char: int) -> TextPage:
@@ -140,10 +140,6 @@ class Paginator:
             cuts = self._cuts(tokens, (line, min(char, max(len(self._lines[line - 1]) - 1, 0))))
         index = cuts.index((line, char)) if (line, char) in cuts else 0
         return self._page(cuts, index)
-
-    async def _tokens_by_line(self) -> list[int]:
-        estimated = await asyncio.to_thread(self._estimate)
-        return estimated or await self._count(self._lines)
 
     def _estimate(self) -> list[int]:
         """Return an estimate for each line if counting would take too long; else an empty list."""

@@ -91,7 +91,8 @@ class ListCachedContent(UnguardedTool[ListCacheArguments]):
         lines = []
         for entry in entries:
             if self._session is None:
-                lines.append(_line(entry, entry.digest, _minute(entry), ""))
+                created = datetime.fromtimestamp(entry.created / 1000, UTC)
+                lines.append(_line(entry, entry.digest, f"{created:%Y-%m-%d %H:%M} UTC", ""))
                 continue
             digits = SHORT_DIGITS
             while digits < HEX_DIGITS and len(await self._contents.find(entry.digest[:digits], 2)) > 1:
@@ -141,10 +142,6 @@ def _line(entry: CacheEntry, handle: str, where: str, change: str) -> str:
     size = f"{format_bytes(entry.size)}, {content_tokens(entry):,} tokens"
     parts = (f"{handle} {label}", size, where, change, f'"{line}"' if line else "")
     return ", ".join(part for part in parts if part)
-
-
-def _minute(entry: CacheEntry) -> str:
-    return f"{datetime.fromtimestamp(entry.created / 1000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _list_foot(page: EntryPage, total: int) -> str:

@@ -165,11 +165,9 @@ class JailedFileReader:
         self._jail = jail
 
     async def read(self, path: str, max_bytes: int) -> tuple[bytes, FileVersion]:
-        """Return a file's bytes and its version. Raises InvalidInput, also for more than `max_bytes`."""
         return await asyncio.to_thread(self._read, path, max_bytes)
 
     async def pdf_text(self, data: bytes) -> PdfText:
-        """Return the text of a PDF. Raises PdfRefused."""
         return await asyncio.to_thread(pdf_text, data)
 
     def _read(self, path: str, max_bytes: int) -> tuple[bytes, FileVersion]:

@@ -21,11 +21,11 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.diff import SIGNS, FileDiff, diff_contents
 from helix_desktop.domain.files.content import FileVersion, text_encoding, utf16_encoding
 from helix_desktop.domain.files.names import is_secret_path
-from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.permissions.rules import suggest_edit_rules
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.tool import Arguments, Tool
@@ -614,6 +614,8 @@ def _describe(change: FileWrite, places: list[_Place]) -> str:
 
 def _describe_place(place: _Place, line_of: Mapping[int, int]) -> str:
     lines = list(dict.fromkeys(line_of[offset] for offset in place.offsets))
-    more = place.count - len(place.offsets)
-    where = f"{'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
-    return f"{pluralize(place.count, 'replacement')} at {where}{f' and {more:,} more' if more else ''}"
+    where = f"at {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
+    count = pluralize(place.count, "replacement")
+    if place.count > len(place.offsets):
+        return f"{count}, the first {len(place.offsets)} {where}"
+    return f"{count} {where}"

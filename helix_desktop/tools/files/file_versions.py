@@ -57,7 +57,6 @@ class JailedFileVersionChecker:
         self._touched: dict[FileVersion, FileStamp] = {}  # stamps of files whose bytes proved to be the same
 
     async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
-        """Return the versions of these files now, without those that are no files of the workspace."""
         return await asyncio.to_thread(self._versions, tuple(paths))
 
     def _versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
@@ -68,7 +67,6 @@ class JailedFileVersionChecker:
         return tuple(versions)
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
-        """Return which of these files changed; reads them in a thread."""
         return await asyncio.to_thread(self._check, tuple(versions))
 
     def _check(self, versions: Sequence[FileVersion]) -> ChangeReport:
@@ -84,7 +82,8 @@ class JailedFileVersionChecker:
                         after = _fingerprint(opened)
                         bytes_left -= opened.stamp.size if after else 0
                     if after and after == version.fingerprint:
-                        self._note_touched(version, opened.stamp)
+                        if not _is_fresh(opened.stamp):
+                            self._touched[version] = opened.stamp
                     else:
                         changed.append(ChangedFile(version.path, version.fingerprint, after))
             except ToolError as error:
@@ -93,10 +92,6 @@ class JailedFileVersionChecker:
                 else:  # also if a folder, or a link that leads out, is in its place
                     changed.append(ChangedFile(version.path, version.fingerprint, is_gone=True))
         return ChangeReport(tuple(changed), unchecked)
-
-    def _note_touched(self, version: FileVersion, stamp: FileStamp) -> None:
-        if not _is_fresh(stamp):
-            self._touched[version] = stamp
 
     def _is_same(self, version: FileVersion, stamp: FileStamp) -> bool:
         then = (version.size, version.modified_ns, version.inode)

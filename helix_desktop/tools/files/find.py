@@ -158,7 +158,8 @@ def _grouped(
     left_out = LEFT_OUT if ignore_file.exists else ""
     binary = _binary_text(binaries)
     if not matches:
-        head = f"No match for {pattern!r} in {'the text files of ' if binaries else ''}{where}"
+        typed = repr(pattern).replace("\\\\", "\\")  # a doubled backslash reads as a wrong pattern
+        head = f"No match for {typed} in {'the text files of ' if binaries else ''}{where}"
         return f"{head}{_SECRETS_LEFT_OUT}.\n{binary}{left_out}".encode(errors="replace")
     left = len(lines) - _MAX_LINES
     cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []

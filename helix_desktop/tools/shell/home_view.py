@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.files.names import is_secret_file, is_secret_folder
-from helix_desktop.domain.permissions.home_folder import (
+from helix_desktop.permissions.home_folder import (
     FILTERED_HOME_FILES,
     RELOCATED,
     is_mixed,
@@ -120,12 +120,9 @@ class LinkedProjects:
         for folder in (real, *islice(parents(real), 3)):
             if not self._is_allowed(folder) or folder in self._around_root:
                 return None
-            if self._is_project(folder):
+            if any(self._lookups.exists(f"{folder}/{name}") for name in _PROJECT_FILES):
                 return folder
         return None
-
-    def _is_project(self, folder: str) -> bool:
-        return any(self._lookups.exists(f"{folder}/{name}") for name in _PROJECT_FILES)
 
     def _checkout(self) -> str | None:
         """Return the checkout that the workspace is a part of; None if it is its top, or in none."""

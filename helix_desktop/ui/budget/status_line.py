@@ -14,8 +14,7 @@ from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import SetBudget, perform
 from helix_desktop.words.translation import Translator
 
@@ -38,7 +37,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         super().__init__()
         self._state: CostState | None = None
         self.tell_purposes: Callable[[], str] = str  # what was spent on what; asked when the tip comes
-        self.tint(self._theme)
+        self.tint()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setToolTip(self._tip())
@@ -64,8 +63,8 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
             self.setToolTip(self._tip())
         return super().event(event)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def show_cost(self, state: CostState | None) -> None:

@@ -34,8 +34,8 @@ from helix_desktop.ui.design.layout.boxes import column, row, shorten_row
 from helix_desktop.ui.design.layout.flow import place_flow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, current_language, translate
@@ -209,7 +209,6 @@ class ChipRow(Themed, QWidget):
             chip.setParent(self)
             # Queued: the deed may take the chip away while Qt is still inside its click.
             chip.clicked.connect(lambda _=False, action=action: action(), Qt.ConnectionType.QueuedConnection)
-            retint(chip, self._theme)
             chip.show()
             self._chips.append(chip)
         self.setVisible(bool(self._chips))
@@ -218,10 +217,8 @@ class ChipRow(Themed, QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, self.height())
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        for chip in self._chips:
-            chip.tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -283,6 +280,7 @@ class CacheFilterBar(Themed, QWidget):
         self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
         self._lay_out()
         self._wire()
+        self.tint()
 
     def _wire(self) -> None:
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
@@ -420,7 +418,8 @@ class CacheFilterBar(Themed, QWidget):
             self._selected = max(count, 1)
             self._update_counter()
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
+        theme = self._theme
         set_style_sheet(
             self.session,
             f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"

@@ -61,8 +61,8 @@ from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
@@ -117,9 +117,10 @@ class CacheDelegate(QStyledItemDelegate):
         self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
         self._is_mirrored = False  # the cell that is being painted
-        self.tint(LIGHT)
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
+        theme = current_theme()
         text, mono = ui_font(12), ui_font(12, is_code=True)
         faces: tuple[tuple[CellStyle, QFont, str], ...] = (
             ("text", text, theme.text),
@@ -346,6 +347,7 @@ class CacheTable(Themed, QTableView):
         )
         head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
         self.doubleClicked.connect(lambda _: self.opened.emit())
+        self.tint()
 
     def current_digest(self) -> str:
         """Return the digest of the current row; empty when there is none."""
@@ -404,9 +406,10 @@ class CacheTable(Themed, QTableView):
         flag = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self._delegate.tint(theme)
+    def tint(self) -> None:
+        super().tint()
+        theme = self._theme
+        self._delegate.tint()
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
         begin = "right" if self.isRightToLeft() else "left"

@@ -59,7 +59,7 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform

@@ -113,7 +113,7 @@ class ChangeActions(QObject):
     def entry_menu(self, entry: Entry) -> QMenu:
         menu, file, key_of = EntryMenu(self.list), file_of(entry), self.keys.shown_key
         is_open = can_accept(entry) and entry.status == "open"
-        menu.add("accept", tr("Accept"), self.accept, key_of("changes_accept"), is_enabled=is_open)
+        menu.add("accept", tr("Mark as reviewed"), self.accept, key_of("changes_accept"), is_enabled=is_open)
         can_revert = can_change(entry) and (file is None or file.is_covered)
         name, words = ("redo", tr("Redo")) if is_redoable(entry) else ("revert", tr("Revert"))
         can_revert = can_revert or (is_redoable(entry) and entry.status == "reverted")
@@ -135,7 +135,7 @@ class ChangeActions(QObject):
         if self.changes is not None:
             everything = session_selection(self.changes)
             words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)
-            menu.add("accept-all", tr("Accept all"), AcceptChanges())
+            menu.add("accept-all", tr("Mark all as reviewed"), AcceptChanges())
             menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
             menu.add("copy-all", tr("Copy all as patch"), CopyPatch(everything))
             menu.addSeparator()

@@ -51,8 +51,8 @@ from helix_desktop.ui.design.drops import mentions_data, run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.mirror import draw_chevron, mirror, mirrored_x
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Pill, Row, Text, paint_box
 from helix_desktop.words.translation import Translator
 
@@ -228,7 +228,6 @@ class ChangeDelegate(QStyledItemDelegate):
     def __init__(self, model: ChangeListModel, view: QWidget, clock: ClockMs) -> None:
         super().__init__(view)
         self._model, self._clock = model, clock
-        self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
@@ -247,14 +246,14 @@ class ChangeDelegate(QStyledItemDelegate):
         self._paint_background(painter, box, option.state, entry)
         if isinstance(entry, ChangeGroup) and self._model.can_unfold(entry):
             top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
-            draw_chevron(painter, box.x() + 9, top, self.theme.faint, _CHEVRON, is_open=is_open)
-        paint_box(painter, box.adjusted(FOLD_PX, 0, -_EDGE, 0), self.theme, self._content(entry))
+            draw_chevron(painter, box.x() + 9, top, current_theme().faint, _CHEVRON, is_open=is_open)
+        paint_box(painter, box.adjusted(FOLD_PX, 0, -_EDGE, 0), current_theme(), self._content(entry))
         painter.restore()
 
     def _paint_background(
         self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, entry: ChangeGroup | FileRow
     ) -> None:
-        theme, background = self.theme, self.theme.canvas
+        theme, background = current_theme(), current_theme().canvas
         if isinstance(entry, ChangeGroup) and entry.head is None:
             background = theme.side
         if state & QStyle.StateFlag.State_Selected:
@@ -281,7 +280,7 @@ class ChangeDelegate(QStyledItemDelegate):
         middle = Qt.TextElideMode.ElideMiddle
         where = Text(folder, 12, "faint", elide=middle, grow=True, shrink=True)
         top = Row([Text(name, weight=500, shrink=not folder), where, *self._counts(row)], _GAP)
-        who = Text(makers_text(row.captures), 12, "muted", grow=True, shrink=True)
+        who = Text(makers_text(row.captures) or kind_text(row.kind), 12, "muted", grow=True, shrink=True)
         low = Row([who, *_marks(row), self._when(row)], _GAP)
         return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
 
@@ -346,6 +345,7 @@ class ChangeListView(Themed, QListView):
         self._sight_timer.timeout.connect(self.visible_changed)
         self.verticalScrollBar().valueChanged.connect(lambda _: self._sight_timer.start())
         self.list_model.modelReset.connect(self._sight_timer.start)
+        self.tint()
 
     @property
     def selected(self) -> Entry | None:
@@ -384,10 +384,9 @@ class ChangeListView(Themed, QListView):
         self.setCurrentIndex(self.list_model.index(ahead[0] if by > 0 else ahead[-1]))
         return True
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self._delegate.theme = theme
-        set_style_sheet(self, f"QListView {{ background: {theme.canvas}; border: 0; outline: 0; }}")
+    def tint(self) -> None:
+        super().tint()
+        set_style_sheet(self, f"QListView {{ background: {self._theme.canvas}; border: 0; outline: 0; }}")
         self.scheduleDelayedItemsLayout()
 
     def currentChanged(

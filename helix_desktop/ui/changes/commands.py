@@ -13,6 +13,6 @@ class ChangesCommands(CommandTable):
 
     title = text("Changes")
     changes_filter = Command(text("Go to filter"), None, "/")
-    changes_accept = Command(text("Accept"), None, "A")
+    changes_accept = Command(text("Mark as reviewed"), None, "A")
     changes_revert = Command(text("Revert or redo"), None, "R")
     changes_open = Command(text("Open in editor"), None, "O")

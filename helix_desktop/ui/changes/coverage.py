@@ -29,8 +29,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.file_changes import auto_run_reason
 from helix_desktop.words.translation import Translator
@@ -69,10 +68,11 @@ class FileCoverageStrip(Themed, QWidget):
         )
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
         self.show_coverage(FileCoverage(is_complete=True), "")
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
         """Take the colors of a theme; every row is as high as one with a link, at the text size in force."""
-        super().tint(theme)
+        super().tint()
         self.places.ensurePolished()
         for words in (self.text, self._names):
             words.setMinimumHeight(self.places.sizeHint().height())
@@ -109,7 +109,7 @@ class FileCoverageStrip(Themed, QWidget):
         painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
 
-class UncoveredPlacesDialog(Themed, SizedDialog):
+class UncoveredPlacesDialog(SizedDialog):
     include_requested = Signal(str, bool)
     """A path, and whether it is to be covered."""
 
@@ -150,7 +150,6 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
                 label(tr("Changes to every file in the workspace can be undone."), "muted", wrap=True)
             )
         self._column.addStretch(1)
-        retint(self._page, self._theme)
 
     def _include(self, place: UncoveredPlace, is_included: bool) -> None:
         if is_included:
@@ -238,7 +237,6 @@ class UndoneChangesPanel(Themed, QWidget):
         if count > _MAX_UNDONE:
             more = tr.plural(count - _MAX_UNDONE, "and %n older file", "and %n older files")
             self._column.addWidget(label(more, "muted"))
-        retint(self._page, self._theme)
         self.setVisible(bool(changes or error))
         self.rows.updateGeometry()
 

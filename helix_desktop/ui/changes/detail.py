@@ -51,7 +51,7 @@ from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.direction import dotted
@@ -107,7 +107,6 @@ class ChangeDetail(Themed, QWidget):
         view.set_side_by_side(self._is_side_by_side)
         view.side_by_side_changed.connect(lambda on: self._save(_COLUMNS, b"two" if on else b"one"))
         self.body.addWidget(view)
-        retint(view, self._theme)
         self.diff_built.emit(view.text)
         return view
 
@@ -215,13 +214,13 @@ class ChangeDetail(Themed, QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._is_redo = False
         self._words = (
-            (self.accept, tr("Accept")),
+            (self.accept, tr("Mark as reviewed")),
             (self.revert, tr("Revert")),
             (self.open, tr("Open in editor")),
             (self.patch, tr("Copy as patch")),
         )
         for button, command, tip in (
-            (self.accept, "changes_accept", tr("Mark this change as reviewed")),
+            (self.accept, "changes_accept", tr("Only a mark: no file changes")),
             (self.revert, "changes_revert", tr("Restore what was there before")),
             (self.open, "changes_open", tr("Open the file in its default program")),
         ):

@@ -76,7 +76,7 @@ _REVERTS: dict[RevertScope, TranslatableText] = {
 }
 STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
     "open": (text("Open"), "neutral"),
-    "accepted": (text("Accepted"), "ok"),
+    "accepted": (text("Reviewed"), "ok"),
     "reverted": (text("Reverted"), "warn"),
 }
 """What became of a change, and the tone of its pill."""
@@ -125,9 +125,9 @@ def split_path(path: str) -> tuple[str, str]:
 
 
 def who_text(capture: RecordedChanges) -> str:
-    """Return who made a change; of what differs from the last commit nobody knows."""
+    """Return who made a change; empty for what differs from the last commit: nobody knows."""
     if not capture.capture_id:
-        return tr("Since the last commit")
+        return ""
     match capture.source:
         case "outside":
             return tr("You or another program")
@@ -296,11 +296,7 @@ def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
         return (
             tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
         )
-    return tr.plural(
-        coverage.files,
-        "Changes can be undone in %n file of the workspace",
-        "Changes can be undone in %n files of the workspace",
-    )
+    return tr("Changes in this folder can be undone")
 
 
 def copied_share(coverage: FileCoverage) -> float:
@@ -316,7 +312,7 @@ def uncovered_texts(coverage: FileCoverage) -> tuple[str, str]:
         return "", ""
     names = [split_path(place.path)[1] for place in places[:_PLACES_NAMED]]
     listed = ", ".join([*names, "…"] if count > len(names) else names)
-    return tr.plural(count, "%n place can't be undone", "%n places can't be undone"), listed
+    return tr.plural(count, "except in %n place", "except in %n places"), listed
 
 
 def place_note(reason: UncoveredReason, files: int, size: int) -> str:

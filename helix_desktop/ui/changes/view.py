@@ -51,7 +51,7 @@ from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,

@@ -31,9 +31,9 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import PageArea
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.kit.intents import ImportSessions, LookAtStep, perform
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.kit.intents import AddProvider, ImportSessions, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
@@ -257,7 +257,7 @@ class ChatFindBar(QFrame):
             super().keyPressEvent(event)
 
 
-class NextMessages(Themed, QWidget):
+class NextMessages(QWidget):
     """Messages that wait for their turn, else one that the user may send."""
 
     suggestion_accepted = Signal(str)
@@ -314,7 +314,6 @@ class NextMessages(Themed, QWidget):
         clear_layout(self._suggestion_layout)
         if text:
             self._suggestion_layout.addWidget(self._line_widget(text))
-        retint(self, self._theme)
 
     def _line_widget(self, text: str) -> QWidget:
         send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
@@ -341,16 +340,13 @@ def _place_text(place: SamplePlace) -> str:
     return ""
 
 
-class ChatPage(QWidget):
-    model_requested = Signal()
-    """The user wants to connect a model."""
-
+class ChatPage(Themed, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._offers_model = False  # in place of a first message
         self.model = ChatModel(self)
-        self.view = ChatView(self.model, LIGHT)
-        self.composer = Composer(LIGHT)
+        self.view = ChatView(self.model, current_theme())
+        self.composer = Composer(current_theme())
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
         self.trust_strip = ComposerStrip("shield-question-mark", "accent_text", tr("Trust folder…"))
@@ -394,11 +390,12 @@ class ChatPage(QWidget):
         self.model.row_removed.connect(self._go_on_after_asks)
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.next_messages, *strips, self.todo_panel, self.composer)
-        self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
+        self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at 100 %
         below = column(*parts, margins=(0, 0, SCROLL_BAR_PX, 0), gap=0)
         stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
+        self.tint()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F3 goes on finding from anywhere on the page, with Shift back; Esc leads to the composer, too."""
@@ -444,7 +441,7 @@ class ChatPage(QWidget):
 
     def _on_empty_action(self) -> None:
         if self._offers_model:
-            self.model_requested.emit()
+            perform(self, AddProvider())
         else:
             self.composer.editor.setFocus()
 
@@ -528,10 +525,6 @@ class ChatPage(QWidget):
         has_rows = len(self.model) or self.model.is_loading
         self._pages.setCurrentWidget(self.view if has_rows else self.empty_state)
 
-    def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
-        """Take a theme, and a zoom (1.0 is 15 px text)."""
-        self.view.set_theme(theme, zoom)
-        self.composer.set_theme(theme, zoom)
-        if zoom is not None:
-            for frame, width in self._frame_widths.items():
-                frame.setMaximumWidth(round(width * zoom))
+    def tint(self) -> None:
+        for frame, width in self._frame_widths.items():
+            frame.setMaximumWidth(scaled(width))

@@ -10,30 +10,42 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QFontMetricsF, QKeyEvent, QPaintEvent, QPen
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLayout, QLineEdit, QSizePolicy, QWidget
 
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply, ServerQuestion, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
-from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.painting import CHIP_HEIGHT, ChatPainter, ChipStyle, chip_width
+from helix_desktop.ui.chat.items.item import ItemContext, RowItem, paragraph
+from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
 from helix_desktop.ui.chat.question_form import QuestionForm
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
-from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.chat.style import BODY, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.labels import breakable, label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.mirror import draw_text, set_margins
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.themed import retint, set_style_sheet
-from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Column,
+    Drawing,
+    Frame,
+    HitArea,
+    Icon,
+    Pen,
+    Pill,
+    Row,
+    Space,
+    Text,
+    Words,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -42,8 +54,7 @@ _PAD, _ICON = 16, 17  # pixels
 _FIELD_X, _FIELD_Y = 8, 4  # pixels between the field and its frame
 _ASKER = 32  # characters of a subagent's title
 
-# Pixels: around the texts of an option, the edge of its number, between the texts.
-_OPTION_PAD, _OPTION_BADGE, _OPTION_GAP = 10.0, 20.0, 3.0
+_OPTION_PAD, _OPTION_BADGE = 10, 20  # pixels around the texts of an option, and the edge of its number
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
 _LEAVE = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right}
 
@@ -59,6 +70,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         self._is_marked = False
         self._title = breakable(escape_invisible(translate(option.label)))
         self._description = breakable(escape_invisible(translate(option.description)))
+        self._box = self._make_box()
         self.setObjectName(f"option:{number}")
         self.setAccessibleName(f"{number}. {escape_invisible(option.label)}")
         self.setAccessibleDescription(escape_invisible(option.description))
@@ -70,7 +82,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         self.setSizePolicy(policy)
 
     def set_style(self, style: ChatStyle) -> None:
-        self._chat_style = style
+        self._chat_style, self._box = style, self._make_box()
         self.updateGeometry()
         self.update()
 
@@ -97,17 +109,14 @@ class OptionButton(EnterActivates, QAbstractButton):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        title, description = self._text_rects(float(width))
-        bottom = description.bottom() if self._description else title.bottom()
-        return round(bottom + self._chat_style.px(_OPTION_PAD - 1))
+        return round(self._box.height(width))
 
-    def _text_rects(self, width: float) -> tuple[QRectF, QRectF]:
-        style = self._chat_style
-        left, top = style.px(_OPTION_PAD * 2 + _OPTION_BADGE), style.px(_OPTION_PAD - 1)
-        room = max(20.0, width - left - style.px(_OPTION_PAD))
-        title = _wrapped(self._title, style.font(UI, MEDIUM), QRectF(left, top, room, 1e6))
-        below = QRectF(left, title.bottom() + style.px(_OPTION_GAP), room, 1e6)
-        return title, _wrapped(self._description, style.font(SMALL), below)
+    def _make_box(self) -> Box:
+        texts = [Words(self._title, 13, weight=500)]
+        texts += [Words(self._description, 12, "muted")] if self._description else []
+        side = _OPTION_BADGE
+        line = [Drawing((side, side), self._paint_number), Column(texts, 1, grow=True, shrink=True)]
+        return Frame(Row(line, _OPTION_PAD, True), (_OPTION_PAD, 8, _OPTION_PAD, 9))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Press it with Space, and with Enter where one is chosen; leave the other keys to the card."""
@@ -118,45 +127,20 @@ class OptionButton(EnterActivates, QAbstractButton):
             super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        style, theme = self._chat_style, self._chat_style.theme
-        painter = ChatPainter.of_widget(self, style)
+        pen, card = Pen.of_widget(self, self._chat_style.theme), QRectF(self.rect())
         lit = self.is_chosen or self.isDown()
-        fill = theme.accent_soft if lit else theme.hover if self.underMouse() else theme.surface
-        border = theme.accent if lit or self.hasFocus() else theme.border_strong
-        card = QRectF(self.rect())
-        painter.box(card, fill, border, 8)
+        fill = "accent_soft" if lit else "hover" if self.underMouse() else "surface"
+        pen.box(card, fill, "accent" if lit or self.hasFocus() else "border_strong", 8)
         if self.hasFocus():
-            painter.qt.setBrush(Qt.BrushStyle.NoBrush)
-            painter.qt.setPen(QPen(style.color(theme.accent), 2))
-            painter.qt.drawRoundedRect(card.adjusted(1, 1, -1, -1), 7.5, 7.5)
-        self._paint_number(painter)
-        title, description = self._text_rects(card.width())
-        painter.qt.setFont(style.font(UI, MEDIUM))
-        painter.qt.setPen(style.color(theme.text))
-        draw_text(painter.qt, title, Qt.TextFlag.TextWordWrap, self._title)
-        painter.qt.setFont(style.font(SMALL))
-        painter.qt.setPen(style.color(theme.muted))
-        draw_text(painter.qt, description, Qt.TextFlag.TextWordWrap, self._description)
+            pen.box(card, "", "accent", 7.5, 2)
+        self._box.place(card)
+        self._box.paint(pen)
 
-    def _paint_number(self, painter: ChatPainter) -> None:
-        style, theme = self._chat_style, self._chat_style.theme
-        side = style.px(_OPTION_BADGE)
-        badge = QRectF(style.px(_OPTION_PAD), style.px(_OPTION_PAD - 2), side, side)
+    def _paint_number(self, pen: Pen, badge: QRectF) -> None:
         checked = self.is_chosen
-        fill, border = (theme.accent, theme.accent) if checked else (theme.raised, theme.faint)
-        painter.box(badge, fill, border, 6)
-        if checked:
-            painter.icon_in("check", theme.on_accent, badge, _OPTION_BADGE * 0.64)
-            return
-        number, font = str(self._number), style.font(TINY, MEDIUM)
-        painter.word(badge.center().x() - style.width(number, font) / 2, badge, number, font, theme.muted)
-
-
-def _wrapped(text: str, font: QFont, room: QRectF) -> QRectF:
-    if not text:
-        return QRectF(room.topLeft(), room.topLeft())
-    needed = QFontMetricsF(font).boundingRect(room, Qt.TextFlag.TextWordWrap, text)
-    return QRectF(room.x(), room.y(), room.width(), needed.height())
+        pen.box(badge, "accent" if checked else "raised", "accent" if checked else "faint", 6)
+        sign: Box = Icon("check", "on_accent", 13) if checked else Text(str(self._number), 11, "muted", 500)
+        pen.write(sign, badge.center().x() - sign.width() / 2, badge)
 
 
 class _AnswerField(Editor):
@@ -211,7 +195,6 @@ class QuestionFrame(QWidget):
         self._asker.setText(tr("Subagent: {title}", title=asker) if asker else "")
         self._asker.setVisible(bool(asker))
         set_style_sheet(self, _style(style))
-        retint(self, style.theme)
 
     def event(self, event: QEvent) -> bool:
         """Ask for another height where the parts need one: fields learn theirs when they are first shown."""
@@ -255,14 +238,14 @@ class QuestionFrame(QWidget):
         return self._row.question
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        style, theme = self._chat_style, self._chat_style.theme
-        painter = ChatPainter.of_widget(self, style)
-        painter.box(QRectF(self.rect()), theme.surface, theme.accent, 12)
-        self._paint_parts(painter)
-        middle = self._title.geometry().y() + style.px(UI + 6) / 2
-        painter.icon("circle-question-mark", theme.accent_text, style.px(_PAD), middle, _ICON)
+        style = self._chat_style
+        pen = Pen.of_widget(self, style.theme)
+        pen.box(QRectF(self.rect()), "surface", "accent", 12)
+        self._paint_parts(pen)
+        line = QRectF(0, self._title.geometry().y(), self.width(), style.px(UI + 6))
+        pen.write(Icon("circle-question-mark", "accent_text", _ICON), style.px(_PAD), line)
 
-    def _paint_parts(self, painter: ChatPainter) -> None:
+    def _paint_parts(self, pen: Pen) -> None:
         """Paint what belongs to controls and not to the frame."""
 
 
@@ -412,15 +395,11 @@ class QuestionCard(QuestionFrame):
         if 0 <= at < len(stops):
             stops[at].setFocus(Qt.FocusReason.TabFocusReason)
 
-    def _paint_parts(self, painter: ChatPainter) -> None:
+    def _paint_parts(self, pen: Pen) -> None:
         if not self.field.isHidden():
-            theme = self._chat_style.theme
             lit = self.field.hasFocus()
             frame = QRectF(self.field.geometry()).adjusted(-_FIELD_X, -_FIELD_Y, _FIELD_X, _FIELD_Y)
-            border = theme.accent if lit else theme.border_strong
-            painter.box(frame, theme.canvas, border, 8)
-            if lit:
-                painter.box(frame.adjusted(1, 1, -1, -1), "", border, 7)
+            pen.box(frame, "canvas", "accent" if lit else "border_strong", 8, 2 if lit else 1)
 
 
 class ServerQuestionCard(QuestionFrame):
@@ -560,57 +539,22 @@ class QuestionItem(RowItem):
         ]
         return height
 
-    def _paint(self, painter: ChatPainter) -> None:
-        """Leave the painting to the card."""
 
-
-_HEAD_LINE = 40.0  # pixels, the card's first line
-_HEAD_LEFT, _HEAD_RIGHT = 38.0, 14.0
-
-
-class AnsweredQuestion(RowItem):
-    def __init__(self, row: ToolRow, question: Question, context: ItemContext, tools: ItemTools) -> None:
-        super().__init__(row, context, tools)
-        self._tool = row
-        theme = self.style.theme
-        self._answers = [*row.reply.options, row.reply.text.strip()] if row.reply is not None else []
-        texts = [escape_invisible(text) for text in (question.text, *filter(None, self._answers))]
-        colors = [theme.muted, *(theme.text for _ in texts[1:])]
-        self._set_texts(
-            [paragraph_layout(text, tools, color, UI) for text, color in zip(texts, colors, strict=True)]
-        )
-
-    def _arrange(self, width: float) -> float:
-        style = self.style
-        y = style.px(_HEAD_LINE)
-        for text in self.texts:
-            text.x, text.y = style.px(_HEAD_LEFT), y
-            y += text.layout(width - style.px(_HEAD_LEFT + _HEAD_RIGHT)) + style.px(7)
-        return y + style.px(6)
-
-    def _paint(self, painter: ChatPainter) -> None:
-        style, theme = self.style, self.style.theme
-        card = QRectF(0, 0, self.width, self.height)
-        painter.box(card, theme.surface, theme.border, 10)
-        self._paint_head(painter)
-        for number, text in enumerate(self.texts):
-            if number:
-                is_option = self._tool.reply is not None and number <= len(self._tool.reply.options)
-                icon = "check" if is_option else "user"
-                painter.icon(icon, theme.accent_text, style.px(14), text.y + style.px(10), 15)
-            painter.text(text)
-
-    def _paint_head(self, painter: ChatPainter) -> None:
-        style, theme = self.style, self.style.theme
-        line = style.px(_HEAD_LINE)
-        painter.icon("circle-question-mark", theme.muted, 14, line / 2, 15)
-        words = reply_state_text(self._tool)
-        is_answered = self._tool.reply is not None and not self._tool.reply.is_skip
-        colors = (theme.ok, theme.ok_soft, "", "check") if is_answered else (theme.muted, theme.hover)
-        chip = ChipStyle(*colors)
-        wide, tall = chip_width(style, words, chip), style.px(CHIP_HEIGHT)
-        place = QRectF(self.width - style.px(_HEAD_RIGHT) - wide, (line - tall) / 2, wide, tall)
-        painter.chip(place, words, chip)
-        left = style.px(_HEAD_LEFT)
-        title = QRectF(left, 0, place.x() - left - style.px(8), line)
-        painter.line(title, tr("Question"), style.font(UI, SEMIBOLD), theme.text)
+def answered_question(row: ToolRow, question: Question, tools: ItemTools) -> Box:
+    """Return the card of a question that has its answer."""
+    theme, reply = tools.style.theme, row.reply
+    is_answered = reply is not None and not reply.is_skip
+    state = reply_state_text(row)
+    pill = Pill(state, "ok", "check") if is_answered else Pill(state, fill="hover")
+    head = [Icon("circle-question-mark"), Text(tr("Question"), 13, "text", 600, grow=True, shrink=True), pill]
+    lines: list[tuple[Box, str, str]] = [(Space(15), question.text, theme.muted)]
+    if reply is not None:
+        answers = [("check", option) for option in reply.options] + [("user", reply.text.strip())]
+        lines += [(Icon(icon, "accent_text"), text, theme.text) for icon, text in answers if text]
+    texts = []
+    for sign, text, color in lines:
+        words = paragraph(escape_invisible(text), tools, color)
+        words.grow = words.shrink = True
+        texts.append(Row([Frame(sign, (0, 3, 0, 0)), words], 9, True))
+    column = Column([Frame(Row(head, 9), (0, 10, 0, 2)), *texts], 7)
+    return Frame(column, (14, 0, 14, 13), "surface", "border", radius=10)

@@ -20,8 +20,7 @@ from helix_desktop.ui.design.accessibility import TabInterface
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 
 ICON_GAP_PX = 4
 """Stays free between an icon and the words behind it: Qt's own gap is too tight for Inter."""
@@ -65,7 +64,7 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self.setAutoDefault(False)
         self._icon_name = icon_name
         self._px = px
-        self.tint(LIGHT)
+        self.tint()
         if on_click is not None:
             self.clicked.connect(on_click)
 
@@ -74,15 +73,16 @@ class PushButton(EnterActivates, Themed, QPushButton):
         is_other = bool(text) != bool(self.text())
         super().setText(text)
         if is_other:
-            self.tint(self._theme)
+            self.tint()
 
     def set_icon(self, icon_name: str) -> None:
         if icon_name != self._icon_name:
             self._icon_name = icon_name
-            self.tint(self._theme)
+            self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
+        theme = self._theme
         if self._icon_name:
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
             color = colors.get(str(self.property("kind")), theme.muted)
@@ -128,7 +128,7 @@ class IconButton(EnterActivates, Themed, QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.set_tip(tip)
-        self.tint(LIGHT)
+        self.tint()
 
     def set_tip(self, tip: str) -> None:
         """Set the tooltip, which is also its name for screen readers."""
@@ -137,14 +137,14 @@ class IconButton(EnterActivates, Themed, QToolButton):
 
     def set_icon(self, icon_name: str) -> None:
         self._icon_name = icon_name
-        self.tint(self._theme)
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         px, edge = scaled(self._px), scaled(self._edge)
         self.setIconSize(QSize(px, px))
         self.setFixedSize(edge, edge)
-        self.setIcon(icon(self._icon_name, theme.muted, px))
+        self.setIcon(icon(self._icon_name, self._theme.muted, px))
 
 
 class Switch(Themed, QAbstractButton):

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, show_text
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 
 _SENTENCE_PX, _MIN_SENTENCE_PX, _MAX_SENTENCE_PX = 14, 200, 400  # at 100 %: the font, the lines of a sentence
 _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
@@ -52,8 +51,8 @@ class BalancedText(SelectableText):
         super().setText(text)
         self._balance()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._balance()
 
     def _balance(self) -> None:

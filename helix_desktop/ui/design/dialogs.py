@@ -20,9 +20,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
@@ -173,11 +171,6 @@ async def exec_async(dialog: QDialog) -> bool:
 
     dialog.finished.connect(settle)
     keeper = _KeyboardSign(dialog)
-    around = dialog.parentWidget()
-    while around is not None and not isinstance(getattr(around, "theme", None), Theme):
-        around = around.parentWidget()
-    if around is not None:
-        retint(dialog, getattr(around, "theme"))  # noqa: B009 - of whichever kind of window
     try:
         dialog.open()
         return await done
@@ -264,8 +257,6 @@ async def choose(parent: QWidget, title: str, choices: Sequence[tuple[str, str, 
 
 async def show_error_dialog(error: HelixError, appearance: Appearance) -> None:
     notice = ErrorDialog(None, error)
-    appearance.changed.connect(lambda theme: retint(notice, theme))
-    retint(notice, appearance.theme)
     await exec_async(notice)
 
 

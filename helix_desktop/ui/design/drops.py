@@ -14,8 +14,7 @@ from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Theme, Themed
 
 ENTRIES_FORMAT = "application/x-helix-cache-entries"
 """Digests of cached contents, one per line; only this program brings them."""

@@ -32,8 +32,7 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.words.direction import first_direction, isolate
 from helix_desktop.words.translation import Translator
 
@@ -213,12 +212,12 @@ class SearchField(ComposingField, Themed, TextField):
             action.setText(tr("Clear search"))
         self._magnifier = QAction(tr("Search"), self)
         self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
-        self.tint(LIGHT)
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        self._magnifier.setIcon(icon("search", theme.faint, 15))
+    def tint(self) -> None:
+        self._magnifier.setIcon(icon("search", self._theme.faint, 15))
         for action in self._clear_actions:
-            action.setIcon(icon("x", theme.muted, 14))
+            action.setIcon(icon("x", self._theme.muted, 14))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.setPlaceholderText(self._placeholder)
@@ -229,8 +228,6 @@ class SearchField(ComposingField, Themed, TextField):
 
 class CheckBoxDelegate(QStyledItemDelegate):
     """Paints check boxes of a list in the theme's colors; the style sheet keeps the space for them free."""
-
-    theme = LIGHT
 
     def paint(
         self,
@@ -249,18 +246,18 @@ class CheckBoxDelegate(QStyledItemDelegate):
         box = QRectF(0, 0, _BOX_PX, _BOX_PX)
         box.moveCenter(QRectF(room).center())
         enabled = bool(cell.state & QStyle.StateFlag.State_Enabled)
-        fill = self.theme.accent if enabled else self.theme.faint
+        fill = current_theme().accent if enabled else current_theme().faint
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if cell.checkState == Qt.CheckState.Checked:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(fill))
             painter.drawRoundedRect(box, 4, 4)
-            icon("check", self.theme.on_accent, _BOX_PX - 4).paint(
+            icon("check", current_theme().on_accent, _BOX_PX - 4).paint(
                 painter, box.adjusted(2, 2, -2, -2).toRect()
             )
         else:
-            painter.setPen(QPen(QColor(self.theme.faint), 1.5))
-            painter.setBrush(QColor(self.theme.surface))
+            painter.setPen(QPen(QColor(current_theme().faint), 1.5))
+            painter.setBrush(QColor(current_theme().surface))
             painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
         painter.restore()

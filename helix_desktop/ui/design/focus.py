@@ -7,7 +7,7 @@ from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QPainter, QPaintEven
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 from shiboken6 import isValid
 
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 
 KEYBOARD_REASONS = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}

@@ -11,8 +11,7 @@ from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
@@ -66,8 +65,8 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
         self.updateGeometry()
         self.update()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._font = ui_font(_FONT_PX)
         self.updateGeometry()
 

@@ -29,8 +29,8 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import TextRole, Themed, role_color, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import TextRole, role_color, set_style_sheet
 from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
@@ -252,8 +252,8 @@ class TextLine(Themed, QWidget):
         self._role = role
         self.update()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
         self._full_size = QSize()
@@ -302,7 +302,7 @@ class SelectableText(Themed, QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.tint(LIGHT)
+        self.tint()
 
     def text(self) -> str:
         return self._full_text
@@ -313,7 +313,7 @@ class SelectableText(Themed, QLabel):
         super().setText(laid_out)
         self.setAccessibleName(text if laid_out != text else "")
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
         # The colors are the application's, by the role: hundreds of these would take long one by one.
         set_style_sheet(
             self,
@@ -339,19 +339,19 @@ class IconLabel(Themed, QLabel):
         self._px = px
         self._color_token = color_token
         self._timer, self._angle = QBasicTimer(), 0
-        self.tint(LIGHT)
+        self.tint()
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
         self._icon_name, self._color_token = icon_name, color_token
-        self.tint(self._theme)
+        self.tint()
         self._turn_or_rest()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         px = scaled(self._px)
         self.setFixedSize(scaled(self._width_px), px)
         self.setPixmap(
-            pixmap(self._icon_name, getattr(theme, self._color_token), px, self.devicePixelRatioF())
+            pixmap(self._icon_name, getattr(self._theme, self._color_token), px, self.devicePixelRatioF())
         )
 
     def showEvent(self, event: QShowEvent) -> None:

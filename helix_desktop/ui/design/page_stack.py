@@ -22,8 +22,7 @@ from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -104,6 +103,7 @@ class PageNames(Themed, TabList):
         self.setLayout(names)
         self.current = next(iter(self._buttons))
         self.mark(self.current)
+        self.tint()
 
     def mark(self, key: str) -> None:
         """Highlight the name of the page that is shown; where the keyboard was on another name it follows."""
@@ -125,13 +125,13 @@ class PageNames(Themed, TabList):
         for heading, pages in self._headings:
             heading.setVisible(any(key in keys for key in pages))
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         side = fonts.scaled(_ICON_PX)
         for key, button in self._buttons.items():
             if not self._icons[key]:
                 continue
-            button.setIcon(icon(self._icons[key], theme.muted, side, gap=ICON_GAP_PX))
+            button.setIcon(icon(self._icons[key], self._theme.muted, side, gap=ICON_GAP_PX))
             button.setIconSize(QSize(side + ICON_GAP_PX, side))
         self._room.changeSize(
             max(fonts.scaled(self._least_px) - _MARGINS_PX, *map(_bold_width, self._buttons.values())), 0

@@ -12,8 +12,7 @@ from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Theme, Themed
 
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
@@ -89,8 +88,8 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         self.setFixedSize(self._hint)
         self.update()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._font = ui_font(11, 500, self._mono)
         self.set_text(self.text())
 

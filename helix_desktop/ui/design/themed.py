@@ -1,36 +1,14 @@
-"""How widgets get their colors: they paint with theme tokens, or the style sheet reads a property."""
+"""How the style sheet colors widgets: it reads a property, or stands at a widget of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme
 
 TextRole: TypeAlias = Literal["text", "muted", "faint", "accent_text", "ok", "warn", "error"]
-
-if TYPE_CHECKING:
-    _Widget = QWidget
-else:
-    _Widget = object  # a mixin: the class that it is mixed into brings Qt's part
-
-
-class Themed(_Widget):
-    """A widget that paints with theme tokens, or hands them to what it builds later; light until tinted."""
-
-    _theme: Theme = LIGHT
-
-    def tint(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
-        self._theme = theme
-        QWidget.update(self)  # an item view has an `update` of its own, which takes an index
-
-
-def retint(root: QWidget, theme: Theme) -> None:
-    for widget in (root, *root.findChildren(QWidget)):
-        if isinstance(widget, Themed):
-            widget.tint(theme)
 
 
 def restyle(widget: QWidget, name: str, value: object) -> None:

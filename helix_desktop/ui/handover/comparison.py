@@ -22,7 +22,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.mirror import set_margins
-from helix_desktop.ui.design.themed import TextRole, Themed, retint
+from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.handover.versions import Version
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView
@@ -69,7 +69,7 @@ def compared_counts(sections: Sequence[ComparedSection]) -> str:
     return " · ".join(change_count(change, count) for change, count in counts.items() if count)
 
 
-class Comparison(Themed, QFrame):
+class Comparison(QFrame):
     """What differs, by kinds; it keeps its place, and the keyboard, when others come."""
 
     def __init__(self) -> None:
@@ -120,7 +120,6 @@ class Comparison(Themed, QFrame):
                     _same(items) if change == "same" else self._group(change, items, can_put_back)
                 )
         self._items.addStretch(1)
-        retint(self, self._theme)
         QTimer.singleShot(0, self, lambda: bar.setValue(value))  # what is new has its height then
         if any(focused):
             following = self.buttons[focused.index(True) :] or self.buttons[-1:]

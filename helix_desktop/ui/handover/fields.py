@@ -17,7 +17,6 @@ from PySide6.QtGui import (
     QStandardItemModel,
     QSyntaxHighlighter,
     QTextCharFormat,
-    QTextDocument,
 )
 from PySide6.QtWidgets import QFrame, QListView, QWidget
 
@@ -33,8 +32,7 @@ from helix_desktop.ui.design.pill import Pill, paint_pill, tone_colors
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, sized, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.handover.draft import HandoverRange
 from helix_desktop.ui.handover.versions import Version
 from helix_desktop.words.translation import Translator
@@ -52,17 +50,13 @@ _VERSION_PX, _EDGE_PX = 52, 12
 class _Colors(QSyntaxHighlighter):
     """Code in its font, and the signs around sentences pale: what is read is the sentence."""
 
-    def __init__(self, document: QTextDocument, theme: Theme) -> None:
-        super().__init__(document)
-        self.theme = theme
-
     def highlightBlock(self, text: str) -> None:
         for hit in _MARKUP.finditer(text):
             form = QTextCharFormat()
             if hit[0].startswith("`"):
                 form.setFont(ui_font(12, is_code=True))
             else:
-                form.setForeground(QColor(self.theme.faint))
+                form.setForeground(QColor(current_theme().faint))
             self.setFormat(hit.start(), hit.end() - hit.start(), form)
 
 
@@ -90,7 +84,7 @@ class SectionField(Themed, QWidget):
         self.editor = _WrappingField(text, words=title, placeholder=tr("Nothing recorded"))
         self.editor.setObjectName(f"section:{title}")
         self.editor.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._colors = _Colors(self.editor.document(), self._theme)
+        self._colors = _Colors(self.editor.document())
         self.pill = Pill(tr("Edited"), "accent")
         self.reset_button = PushButton(tr("Reset"), "link", "undo-2", px=14, name=f"reset:{title}")
         self.reset_button.setToolTip(tr("Back to the text as it was first recorded"))
@@ -110,9 +104,8 @@ class SectionField(Themed, QWidget):
     def text(self) -> str:
         return self.editor.toPlainText()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self._colors.theme = theme
+    def tint(self) -> None:
+        super().tint()
         self._colors.rehighlight()
 
     def add_sentence(self, bullet: Bullet) -> None:
@@ -218,9 +211,8 @@ class VersionList(Themed, QListView):
         if version is not None:
             self.chosen.emit(version.seq)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self.delegate.theme = theme
+    def tint(self) -> None:
+        super().tint()
         self.scheduleDelayedItemsLayout()
 
 
@@ -228,7 +220,7 @@ class _VersionDelegate(LineDelegate):
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         version: Version = index.data(_VERSION_ROLE)
         if self.view.hasFocus() and index == self.view.currentIndex():
-            paint_row_focus(painter, box, self.theme.accent, is_keyboard=True)
+            paint_row_focus(painter, box, current_theme().accent, is_keyboard=True)
         line = box.adjusted(_EDGE_PX, 6, -_EDGE_PX, -6)
         upper = QRectF(line.x(), line.y(), line.width(), line.height() / 2)
         room = upper.width()
@@ -241,14 +233,14 @@ class _VersionDelegate(LineDelegate):
         metrics = QFontMetricsF(title_font)
         title = metrics.elidedText(version.title, Qt.TextElideMode.ElideRight, room)
         painter.setFont(title_font)
-        painter.setPen(QColor(self.theme.text))
+        painter.setPen(QColor(current_theme().text))
         draw_text(painter, upper, Qt.AlignmentFlag.AlignVCenter, title)
         if version.state:
             pill.moveCenter(upper.center())
             pill.moveLeft(upper.x() + metrics.horizontalAdvance(title) + 8)
-            paint_pill(painter, pill, version.state, tone_colors(self.theme, "accent"), font)
+            paint_pill(painter, pill, version.state, tone_colors(current_theme(), "accent"), font)
         painter.setFont(sized(self.view.font(), 12))
-        painter.setPen(QColor(self.theme.muted))
+        painter.setPen(QColor(current_theme().muted))
         note = QFontMetricsF(painter.font()).elidedText(
             version.note, Qt.TextElideMode.ElideRight, line.width()
         )

@@ -21,7 +21,7 @@ from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.handover.comparison import Comparison
 from helix_desktop.ui.handover.fields import RangeBox, VersionList
 from helix_desktop.ui.kit.notices import error_level
@@ -38,7 +38,7 @@ _COMPARISON_PX, _COMPARISON_SHARE = 308, 0.32
 _PAUSE_MS = 250  # without a key before what was typed is checked
 
 
-class WindowParts(Themed, SizedDialog):
+class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -119,10 +119,12 @@ class WindowParts(Themed, SizedDialog):
         foot.setLayout(
             column(self._gain, self._problem, self._write_row, buttons, margins=(24, 12, 18, 12), gap=10)
         )
+        heading = label(self.windowTitle(), "title", wrap=True)
+        self.windowTitleChanged.connect(heading.setText)
         self._side = QFrame()
         self._side.setObjectName("page_list")
         self._side.setLayout(
-            column(row(12, label(tr("Handover"), "title")), self.versions, margins=(8, 18, 8, 8), gap=12)
+            column(row(12, heading, stretch=1), self.versions, margins=(8, 18, 8, 8), gap=12)
         )
         upper = row(pane(column(head, self._pages, gap=0, stretch=1)), self.comparison, gap=0, stretch=0)
         right = column(upper, foot, gap=0, stretch=0)
@@ -137,7 +139,6 @@ class WindowParts(Themed, SizedDialog):
         clear_layout(layout)
         for part in parts:
             layout.addWidget(part)
-            retint(part, self._theme)
             part.show()  # at once, so that it can take the keyboard
 
     def show_error(self, error: HelixError) -> None:

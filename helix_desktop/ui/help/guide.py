@@ -34,8 +34,8 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.page_stack import PageName, PageNames, page_side
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Theme, Themed
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.words.translation import Translator
 
@@ -170,8 +170,8 @@ class GuideDialog(Themed, SizedDialog):
         else:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

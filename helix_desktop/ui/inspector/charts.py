@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QAccessible,
     QBrush,
@@ -16,12 +16,11 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from helix_desktop.ui.design.mirror import mirror, mirrored_x
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.inspector.inspector_data import Saving, Segment, SegmentKind
+from helix_desktop.ui.design.style.theme import Theme, Themed
+from helix_desktop.ui.inspector.inspector_data import Segment, SegmentKind
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -29,7 +28,6 @@ tr = Translator("Inspector")
 
 _BAR, _OVER = 8.0, 4.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
-_MAX_BARS = 24
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
 
 SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] = {
@@ -94,7 +92,10 @@ class WindowBar(Themed, QWidget):
     def _threshold_text(self) -> str:
         if not self._threshold:
             return ""
-        return tr("Older messages are compacted at {share}", share=format_whole_percent(self._threshold))
+        return tr(
+            "Older messages are compacted at {share} at the latest",
+            share=format_whole_percent(self._threshold),
+        )
 
     def _over_text(self) -> str:
         return tr(
@@ -180,65 +181,3 @@ class WindowBar(Themed, QWidget):
         ]
         spans += [(segment, x, self.width()) for segment in self._segments if segment.kind == "free"]
         return spans
-
-
-class SavingsBars(Themed, QWidget):
-    """A bar for each rewrite, in its color, as high as the tokens it saved; the newest is the darkest."""
-
-    accessible_role = QAccessible.Role.Chart
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._savings: tuple[Saving, ...] = ()
-        self.setFixedHeight(42)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setMouseTracking(True)
-
-    def show_savings(self, savings: Sequence[Saving]) -> None:
-        """Show what the newest rewrites saved, oldest first."""
-        self._savings = tuple(savings[-_MAX_BARS:])
-        self.setVisible(bool(self._savings))
-        parts = [f"{_saving_name(saving)} {format_tokens(saving.tokens)}" for saving in self._savings]
-        self.setAccessibleName(tr("Tokens saved: {parts}", parts=" · ".join(parts)))
-        self.update()
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, 42)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = int(event.position().x() // self._pitch())
-        if 0 <= at < len(self._savings):
-            saving = self._savings[at]
-            text = tr.plural(saving.tokens, "%n token saved", "%n tokens saved")
-            text = f"{_saving_name(saving)} · {text}"
-            QToolTip.showText(event.globalPosition().toPoint(), text, self)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        highest, pitch = max((*(saving.tokens for saving in self._savings), 1)), self._pitch()
-        for at, saving in enumerate(self._savings):
-            height = 3 + (self.height() - 4) * max(0, saving.tokens) / highest
-            color = QColor(SEGMENT_COLORS[saving.kind](self._theme))
-            color.setAlphaF(1.0 if at == len(self._savings) - 1 else 0.55)
-            painter.setBrush(color)
-            bar = QRectF(at * pitch, self.height() - height, pitch - 3, height)
-            painter.drawRoundedRect(bar, 2.5, 2.5)
-
-    def _pitch(self) -> float:
-        # A few bars keep the width that many would have: one rewrite is no wall.
-        return self.width() / max(14, len(self._savings))
-
-
-def _saving_name(saving: Saving) -> str:
-    match saving.kind:
-        case "fold":
-            return tr("Note")
-        case "observations":
-            return tr("Facts")
-        case "handover":
-            return tr("Handover")
-        case "excluded":
-            return tr("Left out by you")
-    return tr("Cached")

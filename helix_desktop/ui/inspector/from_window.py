@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import floor
 from textwrap import wrap
 
@@ -26,9 +26,7 @@ from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import FIND_TOOLS, Usage
+from helix_desktop.domain.messages import FIND_TOOLS
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.inspector_data import (
@@ -37,10 +35,8 @@ from helix_desktop.ui.inspector.inspector_data import (
     ProviderCacheRow,
     ProviderCacheState,
     RowKind,
-    Saving,
     Segment,
     SegmentKind,
-    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_text import message_body
@@ -138,6 +134,9 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
                 resent=max(0, behind - fresh),
                 tool=row.tool,
                 is_denied=row.is_denied,
+                has_words=row.has_words,
+                question=row.question,
+                question_name=translate(row.question_name),
             )
         )
     return tuple(rows)
@@ -208,7 +207,6 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheSt
         stored_size=totals.stored_size,
         markers=_markers(transcript),
         saved=max(0, transcript.messages.full_total_tokens - entries),
-        savings=tuple(_savings(transcript)),
     )
 
 
@@ -232,41 +230,6 @@ def _markers_in(event: MessageEvent) -> int:
         case UserSpoke(attachments=attachments):
             return sum(attachment.image is not None for attachment in attachments)
     return 1
-
-
-def _savings(transcript: Transcript) -> Iterator[Saving]:
-    """Return what each rewrite that holds saved when it was made, oldest first."""
-    for seq, rewrite in transcript.rewrites.by_seq.items():
-        if not transcript.rewrites.is_active(seq):
-            continue
-        match rewrite:
-            case SweepMade(reason=SweepReason.HANDOVER):
-                pass  # its saving is part of the handover's
-            case SweepMade(saved=saved):
-                yield Saving("output", saved)
-            case FoldMade(saved=saved):
-                yield Saving("fold", saved)
-            case ObservationsPlaced(saved=saved):
-                yield Saving("observations", saved)
-            case Excluded(saved=saved):
-                yield Saving("excluded", saved)
-            case HandoverMade(before=before, after=after) if before:
-                yield Saving("handover", round((before - after) / _ratio_before(transcript, seq)))
-
-
-def _ratio_before(transcript: Transcript, seq: int) -> float:
-    """Return the provider's tokens per token of ours in the newest request before an event.
-
-    A handover's figures are totals, as the provider counts; beside other rewrites ours is needed.
-    """
-    messages = transcript.messages
-    for place in reversed(range(messages.position(seq))):
-        match messages.items[place].event:
-            case AssistantSpoke(usage=Usage(input=reported), estimate=estimate) if reported and estimate:
-                return reported / estimate
-            case AssistantSpoke(ratio=ratio):
-                return ratio or 1.0
-    return 1.0
 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:
@@ -298,15 +261,8 @@ def with_rewrite_status(
 ) -> InspectorState:
     if not state.is_managed:
         return replace(state, cost_text=_request_cost_text(cost))
-    parts: tuple[StatusPart, ...] = ()
-    if not state.is_on_hold:
-        cachable = (tr("Ready"), format_tokens(status.cachable))
-        waits = tr("Cached together, once that pays for sending the rest again.") if status.cachable else ""
-        parts = (
-            StatusPart(tr("To be cached"), (cachable,), waits),
-            *_observation_parts(status, policy, gauge),
-        )
-    return replace(state, cost_text=_managed_cost_text(cost, gauge), waiting=parts)
+    facts = "" if state.is_on_hold else _facts_text(status, policy, gauge)
+    return replace(state, cost_text=_managed_cost_text(cost, gauge), facts_text=facts)
 
 
 def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
@@ -334,22 +290,17 @@ def _request_cost_text(cost: RequestCost) -> str:
     return f"{tokens} · ≈ {format_usd(cost.cost)}" if cost.cost else tr("{text} · free", text=tokens)
 
 
-def _observation_parts(
-    status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge
-) -> tuple[StatusPart, ...]:
-    """Return how much is not noted yet, and from where on facts are noted."""
+def _facts_text(status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge) -> str:
+    """Return from where on facts are written, and how far that is; empty if never."""
     if not policy.observe_at:
-        return ()
+        return ""
     share = status.unobserved * gauge.ratio / gauge.window
-    figures = (
-        (tr("Messages not covered"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
-        (tr("Covered after a turn from"), format_whole_percent(policy.observe_at)),
+    text = tr(
+        "Facts are written once new messages take {share} of the context, {now} now.",
+        share=format_whole_percent(policy.observe_at),
+        now=format_whole_percent(floor(share * 100) / 100),  # 29.6 % is not 30 %
     )
-    return (
-        StatusPart(
-            tr("Facts from older messages"), figures, failed_observations_text(status.failed_observations)
-        ),
-    )
+    return "\n".join(filter(None, (text, failed_observations_text(status.failed_observations))))
 
 
 _NEWEST, _ALL = 6, 1_000
@@ -363,12 +314,11 @@ def provider_cache_state(
     lifetime_s: int = 0,
     is_demo: bool = False,
 ) -> ProviderCacheState | None:
-    """Return the bill as reported and the newest requests; None while no tokens were reported."""
+    """Return the bill as reported and the newest requests; None while no discount was reported."""
     uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
-    if not uses:
+    if not any(map(_is_reported, uses)):
         return None
     total = spent.cached + spent.cache_writes + spent.fresh
-    unreported = () if any(map(_is_reported, uses)) else (MissCause("unreported"),)
     return ProviderCacheState(
         share=format_whole_percent(spent.cached / total) if total else "",
         has_hits=spent.cached > 0,
@@ -376,9 +326,8 @@ def provider_cache_state(
         cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
         fresh=format_tokens(spent.fresh) if total else "",
         cost=CostState(spent, is_demo=is_demo).cost_text,
-        lifetime=lifetime_text(lifetime_s) if lifetime_s and not unreported else "",
-        note=" ".join(map(miss_text, unreported)),
-        rows=tuple(_row(use, unreported) for use in uses),
+        lifetime=lifetime_text(lifetime_s) if lifetime_s else "",
+        rows=tuple(map(_row, uses)),
     )
 
 
@@ -392,11 +341,9 @@ def _paragraph(use: RequestCacheUse) -> str:
     return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
 
 
-def _row(use: RequestCacheUse, noted: Sequence[MissCause]) -> ProviderCacheRow:
-    causes = [cause for cause in use.causes if cause not in noted]
-    return ProviderCacheRow(
-        use.seq, dotted((format_moment(use.at_ms), _tokens_text(use))), _reason_text(causes)
-    )
+def _row(use: RequestCacheUse) -> ProviderCacheRow:
+    words = dotted((format_moment(use.at_ms), _tokens_text(use)))
+    return ProviderCacheRow(use.seq, words, _reason_text(use.causes))
 
 
 def _is_reported(use: RequestCacheUse) -> bool:

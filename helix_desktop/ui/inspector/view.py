@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TypeVar
 
 from PySide6.QtCore import QModelIndex, QPointF, Qt, Signal
@@ -31,11 +30,10 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
-from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
+from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, WindowBar
 from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
@@ -45,7 +43,6 @@ from helix_desktop.ui.inspector.inspector_data import (
     RequestTexts,
     Segment,
     SegmentKind,
-    StatusPart,
 )
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.kit.commands import PageKeys
@@ -114,13 +111,12 @@ class KeyValue(Themed, QWidget):
 
 
 def _fill(
-    layout: QVBoxLayout, views: list[W], make: Callable[[], W], shown: Sequence[T], theme: Theme
+    layout: QVBoxLayout, views: list[W], make: Callable[[], W], shown: Sequence[T]
 ) -> Iterator[tuple[W, T]]:
     """Return a view for each of what is to be shown, new ones where they are too few; hide the others."""
     while len(views) < len(shown):
         views.append(make())
         layout.addWidget(views[-1])
-        retint(views[-1], theme)
     for at, view in enumerate(views):
         view.setVisible(at < len(shown))
     return zip(views, shown, strict=False)
@@ -149,9 +145,6 @@ class ProviderCacheCard(Card):
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
             self.body.addWidget(figure)
-        self.note = SelectableText("", 12, "muted")
-        """What holds for all requests."""
-        self.body.addWidget(self.note)
         self.body.addWidget(line())
         self._rows = column(gap=7)
         self.body.addLayout(self._rows)
@@ -175,8 +168,7 @@ class ProviderCacheCard(Card):
         for figure, (name, value) in zip(self._figures, figures, strict=True):
             figure.set_value(name, value)
             figure.setVisible(bool(value))
-        show_text(self.note, state.note)
-        for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows, self._theme):
+        for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows):
             request.show_row(shown)
 
 
@@ -193,35 +185,7 @@ class _RequestLine(QWidget):
         show_text(self._reason, row.reason)
 
 
-class WaitingView(Themed, QWidget):
-    def __init__(self) -> None:
-        super().__init__()
-        self._column = column(margins=(0, 0, 0, 6), gap=10)
-        self.setLayout(self._column)
-        self._parts: list[_PartView] = []
-
-    def show_parts(self, parts: Sequence[StatusPart]) -> None:
-        for view, part in _fill(self._column, self._parts, _PartView, parts, self._theme):
-            view.show_part(part)
-
-
-class _PartView(Themed, QWidget):
-    def __init__(self) -> None:
-        super().__init__()
-        self._title, self._note = TextLine("", 12, 600), SelectableText("", 12, "muted")
-        self._figures = column(gap=3)
-        self._rows: list[KeyValue] = []
-        self.setLayout(column(self._title, self._figures, self._note, gap=3))
-
-    def show_part(self, part: StatusPart) -> None:
-        self._title.set_text(part.title)
-        make = partial(KeyValue, "", "")
-        for view, figure in _fill(self._figures, self._rows, make, part.figures, self._theme):
-            view.set_value(*figure)
-        show_text(self._note, part.note)
-
-
-class Breakdown(Themed, QWidget):
+class Breakdown(QWidget):
     """What stands under Details: where the figures come from, what they are of, and what was saved."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -230,20 +194,18 @@ class Breakdown(Themed, QWidget):
         self.provider_cache = ProviderCacheCard()
         self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.policy = SelectableText("", 12, "muted")
+        self.policy, self.facts = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
-        self.waiting = WaitingView()
         self._markers = Pill("", "ok")
         self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
-        self.saved_bars = SavingsBars()
         self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
         survives = PushButton(tr("See what survives"), "link", name="show_survival")
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
                 *(self.source, self.own_count, self.cost, self.pending, self.policy, self._legend_box),
-                *(self.waiting, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
-                *(self.saved_bars, self._saved, self._entries, self._disk, self.provider_cache),
+                *(self.facts, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
+                *(self._saved, self._entries, self._disk, self.provider_cache),
                 row(survives, None),
             )
         )
@@ -254,8 +216,7 @@ class Breakdown(Themed, QWidget):
         show_text(self.policy, state.own_policy)
         show_text(self.pending, state.pending_text)
         show_text(self.cost, state.cost_text)
-        self.waiting.show_parts(state.waiting)
-        self.waiting.setVisible(bool(state.waiting))
+        show_text(self.facts, state.facts_text)
         self._show_legend(state)
         self._show_cache(state.cache)
         for figure in (self._entries, self._disk):  # of the cache now
@@ -282,18 +243,16 @@ class Breakdown(Themed, QWidget):
     def _legend_row(self, segment: Segment) -> KeyValue:
         row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
         row.setToolTip(_explain(segment.kind))
-        retint(row, self._theme)
         return row
 
     def _show_cache(self, cache: CacheStats) -> None:
         self._markers.set_text(tr.plural(cache.markers, "%n cached", "%n cached"))
         self._markers.setVisible(cache.markers > 0)
-        self.saved_bars.show_savings(cache.savings)
         saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
-        self._saved.set_value(tr("Saved in the context"), saved)
+        self._saved.set_value(tr("Not sent anymore"), saved)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")
-        self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
-        self._disk.set_value(tr("Outputs, on disk"), format_size(cache.stored_size))
+        self._entries.set_value(tr("In this workspace"), f"{entries} · {format_size(cache.size)}")
+        self._disk.set_value(tr("On disk"), format_size(cache.stored_size))
 
 
 class RequestReader(QWidget):
@@ -411,7 +370,6 @@ class Inspector(Themed, QWidget):
     def _add_breakdown(self, breakdown: Breakdown) -> None:
         self._details_box.insertWidget(0, breakdown)
         breakdown.lower()  # a screen reader reads it first
-        retint(breakdown, self._theme)
         if self._state is not None:
             breakdown.show_state(self._state)
 
@@ -428,7 +386,6 @@ class Inspector(Themed, QWidget):
     def _add_reader(self, reader: RequestReader) -> None:
         reader.back_requested.connect(self.go_back)
         self._stack.addWidget(reader)
-        retint(reader, self._theme)
 
     def _open_reader(self) -> None:
         self._stack.setCurrentWidget(self.reader)
@@ -516,7 +473,7 @@ class Inspector(Themed, QWidget):
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")
-        show_request.setAccessibleName(tr("Show request"))
+        show_request.setAccessibleName(tr("Show text of the next request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)
         title = row(ResponsiveRow(self._request_title, [], corner=show_request), margins=_SIDES)

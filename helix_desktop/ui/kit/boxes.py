@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -23,13 +23,14 @@ from PySide6.QtGui import (
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.mirror import (
     draw_pixmap,
     draw_text,
     is_right_to_left,
+    mirror,
     text_direction,
     turn_back,
     visual_rect,
@@ -84,11 +85,38 @@ class Pen(NamedTuple):
     theme: Theme
     state: PaintState
 
-    def color(self, token: str) -> QColor:
-        return color_of(getattr(self.theme, token))
+    @classmethod
+    def of_widget(cls, widget: QWidget, theme: Theme) -> Pen:
+        """Return one that paints a widget, mirrored where its window is."""
+        painter = QPainter(widget)
+        mirror(painter, widget.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        return cls(painter, theme, PaintState(QRectF()))
 
-    def box(self, rect: QRectF, fill: str, edge: str, radius: float, width: float = 1) -> None:
-        """Paint a rounded ground with an edge; tokens, empty for none."""
+    def color(self, token: str) -> QColor:
+        name, _, percent = token.partition("/")
+        color = color_of(getattr(self.theme, name))
+        if percent:
+            color = QColor(color.red(), color.green(), color.blue(), round(int(percent) * 2.55))
+        return color
+
+    def is_active(self, name: str) -> bool:
+        """Return True if the pointer is over an area, or holds it down."""
+        return name in (self.state.hovered, self.state.pressed)
+
+    def fill(self, rect: QRectF, color: str) -> None:
+        self.qt.fillRect(rect, self.color(color))
+
+    def write(self, box: Box, left: float, line: QRectF) -> float:
+        """Paint a box into a line's middle, from a place in it on; return where it ends."""
+        wide = max(0.0, min(box.width(), line.right() - left))
+        tall = box.height(wide)
+        box.place(QRectF(left, line.center().y() - tall / 2, wide, tall))
+        box.paint(self)
+        return left + wide
+
+    def box(self, rect: QRectF, fill: str, edge: str = "", radius: float = 0, width: float = 1) -> None:
+        """Paint a rounded ground with an edge; tokens, empty for none, "token/28" for 28 % of one."""
         self.qt.setPen(QPen(self.color(edge), width) if edge else Qt.PenStyle.NoPen)
         self.qt.setBrush(self.color(fill) if fill else Qt.BrushStyle.NoBrush)
         inset = width / 2 if edge else 0
@@ -110,6 +138,22 @@ def _face(px: int, weight: int, is_code: bool, _base_px: int) -> tuple[QFont, QF
 def face(px: int, weight: int = 400, is_code: bool = False) -> tuple[QFont, QFontMetricsF]:
     """Return a font at the text size in force, and its measures."""
     return _face(px, weight, is_code, QApplication.font().pixelSize())
+
+
+class RowText(Protocol):
+    """A text of a row that wraps, and is selected; positions in it are UTF-16 units."""
+
+    number: int
+
+    @property
+    def y(self) -> float: ...
+    @property
+    def rect(self) -> QRectF: ...
+    @property
+    def length(self) -> int: ...
+    def text(self, start: int = 0, end: int | None = None) -> str: ...
+    def position_at(self, x: float, y: float) -> int: ...
+    def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -142,6 +186,16 @@ class Box:
         """Return what a screen reader says of it."""
         return ""
 
+    @property
+    def row_text(self) -> RowText | None:
+        """Return the text in it that can be selected."""
+        return None
+
+    @property
+    def areas(self) -> Sequence[HitArea]:
+        """Return its places to click, once it is placed."""
+        return ()
+
 
 @dataclass(slots=True, eq=False)
 class Space(Box):
@@ -156,6 +210,9 @@ class Space(Box):
         return scaled(self.px)
 
 
+_MEASURED = 2_000  # characters: more than any row has room for
+
+
 @dataclass(slots=True, eq=False)
 class Text(Box):
     """One line; cut where there is no room, with the whole of it as its tip. `marks` are what was searched.
@@ -167,34 +224,45 @@ class Text(Box):
     px: int = 13
     color: str = "text"
     weight: int = 400
+    is_code: bool = False
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
     cut: Callable[[QFontMetricsF, str, float], str] | None = None
     marks: Sequence[tuple[int, int]] = ()
     _shown: str = ""
+    _wide: float = -1.0
+
+    def face(self) -> tuple[QFont, QFontMetricsF]:
+        return face(self.px, self.weight, self.is_code)
 
     def width(self) -> float:
-        return face(self.px, self.weight)[1].horizontalAdvance(self.words) + 1
+        if self._wide < 0:
+            self._wide = self.face()[1].horizontalAdvance(self.words[:_MEASURED]) + 1
+        return self._wide
 
     def height(self, width: float) -> float:
-        return face(self.px, self.weight)[1].height()
+        return self.face()[1].height()
 
     def place(self, rect: QRectF) -> None:
         self.rect, self._shown = rect, self.words
-        if self.width() > rect.width():
-            metrics, room = face(self.px, self.weight)[1], max(0.0, rect.width())
+        if rect.width() <= 0:
+            self._shown = ""
+        elif self.width() > rect.width():
+            metrics, room, words = self.face()[1], rect.width(), self.words
+            if len(words) > _MEASURED:
+                words = words[: _MEASURED // 2] + words[-_MEASURED // 2 :]
             cut = self.cut or (lambda metrics, words, room: metrics.elidedText(words, self.elide, room))
-            self._shown, self.tip = cut(metrics, self.words, room), self.words
+            self._shown, self.tip = cut(metrics, words, room), self.words
 
     def paint(self, pen: Pen) -> None:
         if self.marks and text_direction(self._shown) == Qt.LayoutDirection.LeftToRight:
             self._paint_marks(pen)
-        pen.qt.setFont(face(self.px, self.weight)[0])
+        pen.qt.setFont(self.face()[0])
         pen.qt.setPen(pen.color(self.color))
         draw_text(pen.qt, self.rect, Qt.AlignmentFlag.AlignVCenter, self._shown)
 
     def _paint_marks(self, pen: Pen) -> None:
         """Paint behind the words what was searched for; where their beginning is lost, behind their end."""
-        metrics, shown = face(self.px, self.weight)[1], self._shown
+        metrics, shown = self.face()[1], self._shown
         is_end = self.elide is Qt.TextElideMode.ElideLeft
         shift = len(shown) - len(self.words) if is_end else 0
         pairs = enumerate(zip(shown, self.words, strict=False))
@@ -213,7 +281,6 @@ class Text(Box):
 
 
 _LINE_HEIGHT = 1.4  # of words that wrap, in font sizes
-_MEASURED = 2_000  # characters: more than any row has room for
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -353,6 +420,10 @@ class Words(Box):
         return self.words
 
     @property
+    def row_text(self) -> RowText:
+        return self
+
+    @property
     def y(self) -> float:
         return self.rect.y()
 
@@ -392,11 +463,12 @@ def _x(position: object) -> float:
 
 @dataclass(slots=True, eq=False)
 class Icon(Box):
-    """A line drawing in a token's color."""
+    """A line drawing in a token's color; it turns with the spinners of its list, or not."""
 
     name: str
     color: str = "muted"
     px: int = 15
+    turns: bool = False
 
     def width(self) -> float:
         return scaled(self.px)
@@ -408,7 +480,16 @@ class Icon(Box):
         side, ratio = scaled(self.px), pen.qt.device().devicePixelRatio()
         picture = pixmap(self.name, getattr(pen.theme, self.color), side, ratio)
         center = self.rect.center()
-        draw_pixmap(pen.qt, round(center.x() - side / 2), round(center.y() - side / 2), picture)
+        if not self.turns:
+            draw_pixmap(pen.qt, round(center.x() - side / 2), round(center.y() - side / 2), picture)
+            return
+        pen.qt.save()
+        turn_back(pen.qt, self.rect)
+        pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        pen.qt.translate(center)
+        pen.qt.rotate(pen.state.tick * 30.0)
+        pen.qt.drawPixmap(QPointF(-side / 2, -side / 2), picture)
+        pen.qt.restore()
 
 
 @dataclass(slots=True, eq=False)
@@ -503,12 +584,15 @@ def paint_box(painter: QPainter, rect: QRectF, theme: Theme, box: Box) -> None:
 
 def rule() -> Drawing:
     """Return a thin line from side to side."""
-    return Drawing((0, 1), lambda pen, rect: pen.qt.fillRect(rect, pen.color("border")))
+    return Drawing((0, 1), lambda pen, rect: pen.fill(rect, "border"))
 
 
-ButtonLook: TypeAlias = Literal["link", "push", "icon", "chip", "head"]
+ButtonLook: TypeAlias = Literal[
+    "link", "push", "primary", "ghost", "icon", "action", "chip", "card", "head", "fold", "words"
+]
 _PADS: dict[ButtonLook, tuple[int, int]] = {  # beside and above what is in it
-    "link": (3, 4), "push": (14, 6), "icon": (7, 7), "chip": (0, 0), "head": (0, 5),
+    "link": (3, 4), "push": (14, 6), "primary": (14, 6), "ghost": (14, 6), "icon": (7, 7), "action": (5, 5),
+    "chip": (0, 0), "card": (0, 0), "head": (0, 5), "fold": (4, 4), "words": (0, 3),
 }  # fmt: skip
 
 
@@ -521,33 +605,61 @@ class Button(Box):
     content: Box
     label: str
     look: ButtonLook = "link"
+    lit: Box | None = None  # what it shows under the pointer, or with the keyboard
+    high: int = 0  # if it has a height of its own
+    copied: Box | None = None  # what it shows while what it copies has just been copied
+    _wide: float = -1.0
 
     def width(self) -> float:
-        return self.content.width() + 2 * scaled(_PADS[self.look][0])
+        if self._wide < 0:
+            widest = max(self.content.width(), self.copied.width() if self.copied else 0)
+            self._wide = widest + 2 * scaled(_PADS[self.look][0])
+        return self._wide
 
     def height(self, width: float) -> float:
+        if self.high:
+            return scaled(self.high)
         return self.content.height(width) + 2 * scaled(_PADS[self.look][1])
 
     def place(self, rect: QRectF) -> None:
         self.rect = rect
-        x, y = map(scaled, _PADS[self.look])
-        self.content.place(rect.adjusted(x, y, -x, -y))
+        x, y = (scaled(pad) if pad else 0 for pad in _PADS[self.look])
+        y = 0 if self.high else y
+        for content in filter(None, (self.content, self.lit, self.copied)):
+            content.place(rect.adjusted(x, y, -x, -y))
 
     @property
-    def area(self) -> HitArea:
-        radius = self.rect.height() / 2 if self.look == "chip" else 6 if self.look != "push" else 8
-        return HitArea(self.name, self.action, self.label, self.rect, radius, self.tip)
+    def areas(self) -> Sequence[HitArea]:
+        if self.rect.isEmpty():  # there is no room for it
+            return ()
+        radii = {"chip": self.rect.height() / 2, "push": 8.0, "primary": 8.0, "ghost": 8.0}
+        radius = radii.get(self.look, 6.0)
+        return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip),)
 
     def paint(self, pen: Pen) -> None:
-        is_active = self.name in (pen.state.hovered, pen.state.pressed)
+        is_active = pen.is_active(self.name)
+        is_lit = is_active or pen.state.focused == self.name
         match self.look:
             case "push":
                 pen.box(self.rect, "hover" if is_active else "surface", "border_strong", 8)
+            case "primary":
+                inset = 3 if pen.state.focused == self.name else 0  # the ring has its color
+                accent = pen.color("accent")
+                pen.qt.setPen(Qt.PenStyle.NoPen)
+                pen.qt.setBrush(accent.darker(112) if is_active else accent)
+                pen.qt.drawRoundedRect(self.rect.adjusted(inset, inset, -inset, -inset), 8 - inset, 8 - inset)
             case "link" if is_active:
                 pen.box(self.rect, "accent_soft", "", 6)
-            case "icon" if is_active:
+            case "card" if is_active:
+                pen.box(self.rect.adjusted(1, 1, -1, -1), "row_hover", "", 9)
+            case "ghost" if is_active:
+                pen.box(self.rect, "hover", "", 8)
+            case "icon" | "fold" if is_active:
                 pen.box(self.rect, "hover", "", 6)
-        self.content.paint(pen)
+            case "action" if is_lit:
+                pen.box(self.rect, "hover", "", 7)
+        shown = self.lit if is_lit and self.lit else self.content
+        (self.copied if self.copied and pen.state.copied == self.name else shown).paint(pen)
         if self.look == "chip" and is_active:
             pen.box(self.rect, "", "accent", self.rect.height() / 2)
 
@@ -563,16 +675,23 @@ class Row(Box):
     children: Sequence[Box] = ()
     gap: int = 6
     is_at_top: bool = False
+    _own: list[float] | None = None  # widths where there is room
 
     def width(self) -> float:
-        return sum(child.width() for child in self.children) + self.gap * max(0, len(self.children) - 1)
+        return sum(self._own_widths()) + self.gap * max(0, len(self.children) - 1)
+
+    def _own_widths(self) -> list[float]:
+        if self._own is None:
+            self._own = [child.width() for child in self.children]
+        return self._own
 
     def _widths(self, room: float) -> list[float]:
-        own = [child.width() for child in self.children]
+        own = [*self._own_widths()]
         spare = room - sum(own) - self.gap * max(0, len(own) - 1)
         takers = [n for n, child in enumerate(self.children) if (child.grow if spare > 0 else child.shrink)]
-        for n in takers:
-            own[n] = max(0.0, own[n] + spare / len(takers))
+        for count, n in zip(range(len(takers), 0, -1), sorted(takers, key=own.__getitem__), strict=True):
+            share = max(spare / count, -own[n])  # what one can't give, those after it do
+            own[n], spare = own[n] + share, spare - share
         return own
 
     def height(self, width: float) -> float:
@@ -602,17 +721,22 @@ class Column(Row):
     """Boxes one below the other."""
 
     gap: int = 3
+    _tall: tuple[float, list[float]] = (-1.0, [])  # a width, and the heights then
 
     def width(self) -> float:
-        return max((child.width() for child in self.children), default=0.0)
+        return max(self._own_widths(), default=0.0)
+
+    def _heights(self, width: float) -> list[float]:
+        if self._tall[0] != width:
+            self._tall = width, [child.height(width) for child in self.children]
+        return self._tall[1]
 
     def height(self, width: float) -> float:
-        return sum(child.height(width) for child in self.children) + self.gap * max(0, len(self.children) - 1)
+        return sum(self._heights(width)) + self.gap * max(0, len(self.children) - 1)
 
     def place(self, rect: QRectF) -> None:
         self.rect, y = rect, rect.y()
-        for child in self.children:
-            tall = child.height(rect.width())
+        for child, tall in zip(self.children, self._heights(rect.width()), strict=True):
             child.place(QRectF(rect.x(), y, rect.width(), tall))
             y += tall + self.gap
 
@@ -650,12 +774,13 @@ class Flow(Row):
     """Boxes side by side, in as many lines as there have to be; `is_at_end`: each line ends at the edge."""
 
     is_at_end: bool = False
+    line_gap: int = 4
 
     def _lines(self, width: float) -> list[list[tuple[Box, float]]]:
         lines: list[list[tuple[Box, float]]] = [[]]
         x = 0.0
-        for child in self.children:
-            wide = min(child.width(), width)
+        for child, own in zip(self.children, self._own_widths(), strict=True):
+            wide = min(own, width)
             if lines[-1] and x + wide > width:
                 x, lines = 0.0, [*lines, []]
             lines[-1].append((child, wide))
@@ -665,7 +790,7 @@ class Flow(Row):
     def height(self, width: float) -> float:
         lines = self._lines(width)
         tall = sum(max((child.height(wide) for child, wide in line), default=0.0) for line in lines)
-        return tall + 4 * (len(lines) - 1)
+        return tall + self.line_gap * (len(lines) - 1)
 
     def place(self, rect: QRectF) -> None:
         self.rect, y = rect, rect.y()
@@ -677,7 +802,7 @@ class Flow(Row):
                 own = child.height(wide)
                 child.place(QRectF(x, y + round((tall - own) / 2), wide, own))
                 x += wide + self.gap
-            y += tall + 4
+            y += tall + self.line_gap
 
 
 @dataclass(slots=True, eq=False)
@@ -731,13 +856,16 @@ class Frame(Box):
     edge: str = ""
     edge_px: float = 1
     wide: float = 0  # pixels on screen
+    radius: float = 12
+    least: int = 0  # height that its content has at least
 
     def width(self) -> float:
         return self.wide or self.content.width() + self.pad[0] + self.pad[2]
 
     def height(self, width: float) -> float:
         begin, top, end, bottom = self.pad
-        return self.content.height(width - begin - end) + top + bottom
+        tall = self.content.height(width - begin - end)
+        return (max(tall, scaled(self.least)) if self.least else tall) + top + bottom
 
     def place(self, rect: QRectF) -> None:
         self.rect, (begin, top, end, bottom) = rect, self.pad
@@ -745,7 +873,7 @@ class Frame(Box):
 
     def paint(self, pen: Pen) -> None:
         if self.fill:
-            pen.box(self.rect, self.fill, self.edge, 12, self.edge_px)
+            pen.box(self.rect, self.fill, self.edge, self.radius, self.edge_px)
         self.content.paint(pen)
 
     def parts(self) -> Iterator[Box]:
@@ -759,9 +887,16 @@ def link(name: str, action: Any, words: str, icon: str = "", *, label: str = "",
     return Button(name, action, content, label or words, tip=tip)
 
 
-def push_button(name: str, action: Any, words: str, icon: str = "", *, tip: str = "") -> Button:
-    text = Text(words, weight=500)
-    return Button(name, action, Row([Icon(icon, px=14), text], 4) if icon else text, words, "push", tip=tip)
+def push_button(
+    name: str, action: Any, words: str, icon: str = "", *, tip: str = "", label: str = "",
+    look: ButtonLook = "push", high: int = 0,
+) -> Button:  # fmt: skip
+    color = {"primary": "on_accent", "ghost": "muted"}.get(look, "text")
+    text = Text(words, 12, color) if look == "ghost" else Text(words, 13, color, 500)
+    sign = Icon(icon, "muted" if look == "push" else color, 14)
+    return Button(
+        name, action, Row([sign, text], 4) if icon else text, label or words, look, tip=tip, high=high
+    )
 
 
 def chip(name: str, action: Any, pill: Pill, tip: str, label: str = "") -> Button:

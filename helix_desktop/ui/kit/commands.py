@@ -30,9 +30,10 @@ class Command:
     """One thing to do, as it stands in a table; the table's instance in a window has its QAction.
 
     `keys` are the defaults as portable text, which the user can change; `fixed_key` is one that the widget in
-    focus answers, not the command. `menu` and `group` say where the command stands in the menu bar: groups
-    are parted by lines. `slash` names its slash command, which `with_arguments` makes an intent of what is
-    typed behind it. `one_of` names commands of which one is checked.
+    focus answers, not the command. `menu` and `group` say where the command stands in the menu bar, where
+    groups are parted by lines, and in other lists; with `is_in_menu` False only there. `slash` names its
+    slash command, which `with_arguments` makes an intent of what is typed behind it. `one_of` names commands
+    of which one is checked.
     """
 
     def __init__(
@@ -49,12 +50,13 @@ class Command:
         fixed_key: str = "",
         is_checkable: bool = False,
         one_of: str = "",
+        is_in_menu: bool = True,
     ) -> None:
         """`also` are words by which users may look for it, too. Without an intent its page does it."""
         self.id = ""
         """Under which the user's keys are stored: the attribute of its table."""
         self.words, self.intent, self.keys, self.fixed_key = words, intent, keys, fixed_key
-        self.menu, self.group, self.needs = menu, group, needs
+        self.menu, self.group, self.needs, self.is_in_menu = menu, group, needs, is_in_menu
         self.slash, self.with_arguments, self.also = slash, with_arguments, also
         self.is_checkable, self.one_of = is_checkable or bool(one_of), one_of
 
@@ -140,7 +142,7 @@ class WindowCommandTable(CommandTable):
     def menu_groups(self, menu: TranslatableText) -> Iterator[list[QAction]]:
         groups: dict[int, list[QAction]] = {}
         for name, command in self.commands.items():
-            if command.menu is menu:
+            if command.menu is menu and command.is_in_menu:
                 groups.setdefault(command.group, []).append(self._actions[name])
         yield from groups.values()
 

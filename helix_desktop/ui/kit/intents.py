@@ -17,8 +17,11 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.async_actions import AsyncActions
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from helix_desktop.domain.choices import Remedy
     from helix_desktop.domain.events.rewrite import Form
+    from helix_desktop.domain.events.summary import HandoverMade
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -153,9 +156,12 @@ def perform(source: QObject | None, intent: Intent) -> None:
 # What commands and rows of several pages want; what rows of one page want stands with that page.
 # fmt: off
 
-class OpenFolder(Intent, frozen=True): ...
+class OpenFolder(Intent, frozen=True):  # as a workspace; none named: ask for it
+    path: str = ""
+class OpenSample(Intent, frozen=True): ...
 class ShowWorkspace(Intent, frozen=True):
     workspace_id: str
+    read_only: bool = False
 class ShowFolder(Intent, frozen=True):  # of a workspace
     workspace_id: str
 class RenameWorkspace(Intent, frozen=True):
@@ -169,10 +175,14 @@ class CopyLink(Intent, frozen=True):  # to a workspace, or to a session of the o
     session_id: str = ""
 class NewSession(Intent, frozen=True):  # in a workspace by its id; none: the one on screen
     workspace_id: str = ""
-class GoToSession(Intent, frozen=True):  # of any workspace, in the window that shows it; at an event
+# of any workspace, in the window that shows it: at an event, with a text marked, or at an output of its cache
+class GoToSession(Intent, frozen=True):
     workspace_id: str
     session_id: str
     seq: int = 0
+    mark: str = ""
+    digest: str = ""
+class RefreshLists(Intent, frozen=True): ...  # of workspaces and sessions, in all windows
 class NewWindow(Intent, frozen=True): ...
 class OpenSwitcher(Intent, frozen=True): ...
 class SearchEverything(Intent, frozen=True):  # messages, outputs, handovers, file names of all workspaces
@@ -186,6 +196,8 @@ class Export(Intent, frozen=True):  # a workspace or a session by its id; none: 
     session_id: str = ""
 class ImportFile(Intent, frozen=True):  # into a workspace by its id; none: the one on screen
     workspace_id: str = ""
+class ImportArchive(Intent, frozen=True):  # an exported workspace, after a question
+    path: Path
 class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
@@ -225,8 +237,14 @@ class SetMode(Intent, frozen=True):  # by its name, as it was chosen or typed
 class NextMode(Intent, frozen=True): ...
 class ChooseEffort(Intent, frozen=True):  # nothing typed: offer the levels
     level: str = ""
+WORKSPACE_DEFAULT = "default"
+"""What is typed for the model of the workspace."""
 class ChooseModel(Intent, frozen=True):  # nothing typed: offer the models
     name: str = ""
+class AddProvider(Intent, frozen=True):  # in the settings; its key may be known already
+    key: str = ""
+class EnterKey(Intent, frozen=True):  # of a provider, in the settings
+    provider: str
 class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask
     amount: str = ""
 class StopAgent(Intent, frozen=True): ...
@@ -264,6 +282,7 @@ class RestoreSession(Intent, frozen=True): ...  # the one that was moved to the 
 class OpenListedSession(Intent, frozen=True):
     session_id: str
     seq: int = 0
+    mark: str = ""
 class OpenInNewWindow(Intent, frozen=True):
     session_id: str
 class ShowCommands(Intent, frozen=True): ...
@@ -291,13 +310,16 @@ class RunHandoverAgain(Intent, frozen=True):  # with a focus or another range
     seq: int
 class ExportHandover(Intent, frozen=True):  # as a document for others
     seq: int
-# in a new one, from a handover; 0: from the one as it would be now
+# in a new one, from a handover by its event; 0: from the one as it would be now, or from `handover`
 class ContinueSession(Intent, frozen=True):
     handover_seq: int
+    handover: HandoverMade | None = None
 class OpenSession(Intent, frozen=True):  # another one that this one is linked with
     session_id: str
-class ShowEvent(Intent, frozen=True):  # where it stands in the chat; what has a card, in the timeline
+# where it stands in the chat, with a text marked; what has a card, in the timeline
+class ShowEvent(Intent, frozen=True):
     seq: int
+    mark: str = ""
 class ShowInTimeline(Intent, frozen=True):  # the card of a rewrite
     seq: int
     is_handover: bool = False

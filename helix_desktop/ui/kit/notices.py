@@ -56,8 +56,6 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.translation import Translator, translate
 
@@ -95,7 +93,10 @@ _MOVES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A button of a notice: its words, what it does, and what finds it; `ends`: the notice goes with it."""
+    """A button of a notice: its words, what it does, and what finds it.
+
+    With `ends` the notice goes when it is pressed, else it folds.
+    """
 
     words: str
     action: Callable[[], object]
@@ -249,7 +250,7 @@ class NoticeShadow(QWidget):
                 painter.drawRoundedRect(grown, 10 + px, 10 + px)
 
 
-class NoticeArea(Themed, QWidget):
+class NoticeArea(QWidget):
     """The notices of the workspace and session on screen, newest last; hidden while there is none.
 
     It shares a cell of a layout with the page, which it lies over. Those of other workspaces and sessions
@@ -296,7 +297,6 @@ class NoticeArea(Themed, QWidget):
         """Show a notice where it belongs; one with the same name there is replaced."""
         self._remove(notice.key)
         card = _Card(notice, self)
-        retint(card, self._theme)
         self._cards[notice.key] = card
         self._column.insertWidget(self._column.count() - 1, card)
         self._show_cards()
@@ -323,8 +323,11 @@ class NoticeArea(Themed, QWidget):
             self.withdraw(notice)
 
     def answer(self, notice: Notice, answer: Answer) -> None:
+        """Do it, with the notice away or folded: it may not cover what its own button opens."""
         if answer.ends:
             self.withdraw(notice)
+        else:
+            self.fold(notice)
         answer.action()
 
     def dismiss(self, notice: Notice) -> None:
@@ -459,13 +462,13 @@ class _FoldedButton(PushButton):
         words = tr.plural(len(notices), "Show %n notice", "Show %n notices")
         self.setToolTip(plain_tooltip("\n".join((words, *(notice.what for notice in notices)))))
         self.setAccessibleName(words)
-        self.tint(self._theme)
+        self.tint()
         self.setVisible(bool(notices))
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         face, token = _ICONS[self._level]
-        self.setIcon(icon(face, str(getattr(theme, token)), scaled(15), gap=ICON_GAP_PX))
+        self.setIcon(icon(face, str(getattr(self._theme, token)), scaled(15), gap=ICON_GAP_PX))
 
 
 REFUSED_COMPACTION = "refused-compaction"

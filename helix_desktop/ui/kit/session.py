@@ -7,6 +7,7 @@ from types import UnionType
 from typing import Any, Protocol, TypeVar, overload
 
 from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -19,6 +20,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.kit.intents import Intent, IntentHandlers, ShowPage
 from helix_desktop.ui.kit.notices import NoticeArea
+from helix_desktop.ui.kit.window_commands import WindowCommands
 
 text = TextContext("Session")
 T = TypeVar("T")
@@ -41,6 +43,10 @@ class Jobs(Protocol):
 
 class SessionWindow(Protocol):
     """A window as its session knows it."""
+
+    @property
+    def commands(self) -> WindowCommands:
+        """What its menus offer."""
 
     @property
     def notices(self) -> NoticeArea:
@@ -83,8 +89,11 @@ class Session(QObject):
     """The same, by the user in this window: the others follow."""
 
     def __init__(self, window: SessionWindow, app: AppServices, actions: AsyncActions) -> None:
-        assert isinstance(window, QObject)
+        assert isinstance(window, QWidget)
         super().__init__(window)
+        self.window = window
+        """Where dialogs belong."""
+        self.commands, self.handle = window.commands, window.intents.add
         self.app, self.actions, self.start = app, actions, actions.start
         self.notices, self.notify = window.notices, window.notices.notify
         self.job, self.perform, self.page = window.jobs.run, window.perform, window.page

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from PySide6.QtCore import QObject, QRectF, Signal
 
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark, color_of
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.item import ListItem
@@ -135,7 +136,7 @@ class ListInteractions(QObject):
             self.focus_leave_requested.emit(forward)
 
     def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
-        color = color_of(self._rows.source.theme.text_selection)
+        color = color_of(current_theme().text_selection)
         ranges = self._selection.ranges(index, item).items()
         return {number: [TextMark(*span, color)] for number, span in ranges}
 

@@ -6,30 +6,14 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.kit.boxes import Box, Button, HitArea, PaintState, Pen, Words
-
-
-class RowText(Protocol):
-    """A text of a row that wraps, and is selected; positions in it are UTF-16 units."""
-
-    number: int
-
-    @property
-    def y(self) -> float: ...
-    @property
-    def rect(self) -> QRectF: ...
-    @property
-    def length(self) -> int: ...
-    def text(self, start: int = 0, end: int | None = None) -> str: ...
-    def position_at(self, x: float, y: float) -> int: ...
-    def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]: ...
+from helix_desktop.ui.kit.boxes import Box, Button, HitArea, PaintState, Pen, RowText, Words
 
 
 class BlockText(NamedTuple):
@@ -192,10 +176,9 @@ class BoxItem(ListItem):
             names[button.name] += 1
             if names[button.name] > 1:  # a source of two sentences, say
                 button.name = f"{button.name}#{names[button.name]}"
-        words = [part for part in self.parts if isinstance(part, Words)]
-        for number, part in enumerate(words):
-            part.number = number
-        self._texts = words
+        self._texts = [text for part in self.parts if (text := part.row_text) is not None]
+        for number, text in enumerate(self._texts):
+            text.number = number
         self.accessible_notes = [
             part.accessible_text
             for part in self.parts
@@ -209,16 +192,19 @@ class BoxItem(ListItem):
     def _arrange(self, width: float) -> float:
         height = self._box.height(width)
         self._box.place(QRectF(0, 0, width, height))
-        self.hit_areas = [part.area for part in self.parts if isinstance(part, Button)]
         self._texts = sorted(self._texts, key=lambda text: (text.rect.y(), text.number))
         for number, text in enumerate(self._texts):
             text.number = number
+        self.hit_areas = [area for part in self.parts for area in part.areas]
         return height
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         pen = Pen(painter, self._theme, state)
         self._box.paint(pen)
-        area = self.hit_area(state.focused)
+        self.paint_focus(pen)
+
+    def paint_focus(self, pen: Pen) -> None:
+        area = self.hit_area(pen.state.focused)
         if area is not None:
             pen.box(area.rect, "", "accent", area.radius, 2)
 

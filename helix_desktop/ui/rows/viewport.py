@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QScrollBar, QWidget
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.rows.item import ListItem
 from helix_desktop.ui.rows.row_widget import RowArea, RowWidget, RowWidgetPool
@@ -27,8 +26,6 @@ _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 class RowSource(Protocol):
     """The rows of a list by index and by key, and their items, made when they are needed."""
 
-    @property
-    def theme(self) -> Theme: ...
     def count(self) -> int: ...
     def key(self, index: int) -> Hashable: ...
     def index_of(self, key: Any) -> int | None: ...

@@ -24,7 +24,6 @@ from helix_desktop.ui.design.fields import CheckBoxDelegate
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
@@ -105,10 +104,6 @@ class DiagnosticsDialog(TextsDialog):
 
     def _start(self, *coroutines: Coroutine[Any, Any, None]) -> None:
         self._tasks += [self._actions.start(coroutine, "diagnostics") for coroutine in coroutines]
-
-    def tint(self, theme: Theme) -> None:
-        self._boxes.theme = theme
-        self.list.viewport().update()
 
     def show_file(self, name: str, text: str) -> None:
         self.texts[name] = text

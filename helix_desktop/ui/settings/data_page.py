@@ -12,7 +12,6 @@ from helix_desktop.domain.retention import TRASH_DAYS, CleanupPlan, RetentionRul
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.diagnostics import folder_sizes
-from helix_desktop.ui.cleanup.dialogs import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
@@ -22,6 +21,7 @@ from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, 
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.workspace_dialogs.cleanup import AGES, QUOTAS
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import history_totals_lines, shortfall_text
 from helix_desktop.words.translation import Translator, translate

@@ -17,7 +17,6 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
 from helix_desktop.words.translation import Translator, translate
@@ -131,7 +130,7 @@ class InstructionsEditor(QWidget):
         self.save_button.setEnabled(self.has_changes and not has_conflict)
 
 
-class SkillList(Themed, QWidget):
+class SkillList(QWidget):
     """The skills of the workspace on screen and of the user; first what can't be used, with the reason."""
 
     def __init__(self) -> None:
@@ -162,7 +161,6 @@ class SkillList(Themed, QWidget):
         notes_below = (label(note, "faint", wrap=True) for note in notes)
         framed = card(column(*rows, *notes_below, gap=10, margins=(14, 10, 14, 10)))
         self._rows.addWidget(framed)
-        retint(framed, self._theme)
 
 
 def _unused_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:

@@ -14,8 +14,7 @@ from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
@@ -30,14 +29,15 @@ class FilledPage(Protocol):
 
 
 class _Column(Themed, QWidget):
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setMaximumWidth(fonts.scaled(_COLUMN_PX))
 
 
 def page_column(layout: QLayout) -> QHBoxLayout:
     """Return a layout that keeps another one in the middle of a wide page, no wider than is good to read."""
     middle = _Column()
+    middle.tint()
     middle.setLayout(layout)
     across = row(middle, stretch=0)
     for place in (0, 2):  # beside it, without a stretch: they get only what the column can't take

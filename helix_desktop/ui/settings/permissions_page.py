@@ -13,18 +13,17 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.permissions.rules import parse_rule, rule_names
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, Toggle, Values
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.kit.session import Session
@@ -136,7 +135,7 @@ class RuleUsage(msgspec.Struct):
     last_at_ms: int = 0
 
 
-class PermissionsPage(Themed, QWidget):
+class PermissionsPage(QWidget):
     def __init__(self, session: Session, settings: Values) -> None:
         super().__init__()
         self._session, self._settings = session, settings
@@ -308,7 +307,6 @@ class PermissionsPage(Themed, QWidget):
         )  # fmt: skip
         framed = card(parts)
         self._trust.addWidget(framed)
-        retint(framed, self._theme)
 
     def show_rules(
         self,
@@ -327,7 +325,6 @@ class PermissionsPage(Themed, QWidget):
         for rule in rules:
             framed = self._card(rule, usage.get(rule.text), changes.get(rule.text, ""))
             self._rules.addWidget(framed)
-            retint(framed, self._theme)
 
     def _lead_text(self, workspace_name: str, has_rules: bool) -> str:
         if has_rules:

@@ -18,7 +18,6 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Choice, Choices, Field, Form, Values
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.efforts import effort_name
@@ -72,7 +71,7 @@ def role_fields(values: Values) -> list[Field]:
     ]  # fmt: skip
 
 
-class RolesPage(Themed, QWidget):
+class RolesPage(QWidget):
     """The model of each role, where a workspace does not say otherwise, and why.
 
     Below stand the models that were too slow for large outputs, if there are any.
@@ -130,7 +129,6 @@ class RolesPage(Themed, QWidget):
             sign = IconLabel("triangle-alert", px=16, color_token="warn")
             holder = pane(row(sign, label(words, wrap=True), button, gap=9, stretch=1))
             self._slow_rows.addWidget(holder)
-            retint(holder, self._theme)
         self._slow_card.setVisible(bool(slow_models))
 
 

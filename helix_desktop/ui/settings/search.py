@@ -24,8 +24,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, pane
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.quick_picker import LineDelegate
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.boxes import Column, Text, paint_box
 from helix_desktop.ui.kit.forms import Form, all_fields, find_fields, show_control
 from helix_desktop.words.direction import dotted
@@ -105,7 +104,7 @@ class _HitDelegate(LineDelegate):
         hit: Hit = index.data(_HIT_ROLE)
         section = [Text(hit.section, 11, "muted")] if hit.section else []
         content = Column([Text(hit.title), *section])
-        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), self.theme, content)
+        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), current_theme(), content)
 
 
 class _Field(SearchField):
@@ -133,7 +132,7 @@ class _Field(SearchField):
                 super().keyPressEvent(event)
 
 
-class SettingsSearch(Themed, QWidget):
+class SettingsSearch(QWidget):
     chosen = Signal(object)
     """The Hit to go to."""
 
@@ -158,11 +157,6 @@ class SettingsSearch(Themed, QWidget):
         self.field.textChanged.connect(self._search)
         self.hits.itemClicked.connect(self.choose)
         self.hits.itemActivated.connect(self.choose)
-
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self._delegate.theme = theme
-        self.hits.viewport().update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.field.setFocus(event.reason())

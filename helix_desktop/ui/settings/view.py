@@ -18,7 +18,6 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.forms import Choice, Form, Segments, Toggle, Values
 from helix_desktop.ui.kit.intents import OpenSettings, perform
 from helix_desktop.ui.kit.session import Session
@@ -148,7 +147,7 @@ class _BuiltPage(Generic[P]):
         return view.page(self._name, self._kind)
 
 
-class SettingsView(Themed, PageArea):
+class SettingsView(PageArea):
     """Ten pages, each built and filled when it is first needed."""
 
     def __init__(
@@ -212,7 +211,6 @@ class SettingsView(Themed, PageArea):
         if name not in self._built:
             self._built[name] = built = self._builders[name]()
             self.addWidget(built)
-            retint(built, self._theme)
         page = self._built[name]
         assert isinstance(page, kind)
         return page

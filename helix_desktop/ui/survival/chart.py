@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from helix_desktop.replay.measure import RecordingFigures
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.timeline.chart.plot import Plot, axis_width, paint_axis, paint_curve
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.translation import Translator

@@ -29,7 +29,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
@@ -237,7 +237,7 @@ class SurvivalPage(Themed, QWidget):
         path = await pick_save_file(self, tr("Save picture"), name, ".png")
         if path is None:
             return
-        image = await picture_of(self, self._theme, survival, moment)
+        image = await picture_of(self, survival, moment)
         await asyncio.to_thread(_write, path, image)
         self._session.notify(
             Notice("picture", tr("{file} saved.", file=path.name), answers=(show_folder(path.parent),))

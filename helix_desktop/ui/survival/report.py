@@ -29,8 +29,7 @@ from helix_desktop.ui.design.layout.boxes import column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.survival.chart import SurvivalChart
 from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
@@ -213,7 +212,7 @@ class FactTable(Themed, QTreeWidget):
         for place in range(1, self.columnCount()):
             self.headerItem().setTextAlignment(place, _RIGHT)
             self.setColumnWidth(place, max(scaled(_COLUMN_PX), head.sectionSizeHint(place)))
-        self.tint(self._theme)
+        self.tint()
 
     def _add_facts(self, item: QTreeWidgetItem) -> None:
         """Fill a kind that is opened for the first time."""
@@ -224,10 +223,11 @@ class FactTable(Themed, QTreeWidget):
         if (rest := len(facts) - _MAX_FACTS) > 0:
             words = tr.plural(rest, "%n older one isn't listed", "%n older ones aren't listed")
             item.addChild(QTreeWidgetItem([words]))
-        self.tint(self._theme)
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
+        theme = self._theme
         colors = {_SUMMARY: theme.muted, 3: theme.ok, 4: theme.accent_text, 5: theme.error}
         every = QTreeWidgetItemIterator(self)
         while item := every.value():
@@ -262,7 +262,7 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     return item
 
 
-class SurvivalReport(Themed, QWidget):
+class SurvivalReport(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.title, self.sentence = SelectableText("", 13, "muted"), SelectableText("", 18, weight=600)
@@ -296,14 +296,13 @@ class SurvivalReport(Themed, QWidget):
         return [part.geometry() for part in parts if part is not None]
 
 
-async def picture_of(parent: QWidget, theme: Theme, survival: Survival, moment: int) -> QImage:
-    """Return a session's report as an image in the colors of a theme, with what is estimated.
+async def picture_of(parent: QWidget, survival: Survival, moment: int) -> QImage:
+    """Return a session's report as an image with what is estimated.
 
     It is made in short slices, so that the window is usable meanwhile.
     """
     report = SurvivalReport()
     report.setParent(parent)
-    retint(report, theme)
     await asyncio.sleep(0)
     report.show_survival(survival, moment)
     report.title.setText(dotted((APP_NAME, tr("What survives"), escape_hidden_name(survival.title))))
@@ -319,7 +318,7 @@ async def picture_of(parent: QWidget, theme: Theme, survival: Survival, moment: 
     report.body.setGeometry(report.rect())
     image = QImage(report.size() * _PICTURE_RATIO, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(_PICTURE_RATIO)
-    image.fill(QColor(theme.canvas))
+    image.fill(QColor(current_theme().canvas))
     with QPainter(image) as painter:
         for place in report.places():  # whole: the dashes of a curve that is cut begin anew
             await asyncio.sleep(0)

@@ -329,8 +329,9 @@ class _CardReducer:
                 text = chosen_form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
-                size = context_change_text(*(self._size(seq) or (0, 0)))
-                text = f"{excluded_text(excluded, self._transcript)} · {size}"
+                text, sizes = excluded_text(excluded, self._transcript), self._size(seq)
+                if sizes:
+                    text = f"{text} · {context_change_text(*sizes)}"
                 return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
             case Pinned(target=target) | Unpinned(target=target) as pin:
                 kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
@@ -387,7 +388,7 @@ class _CardReducer:
             sweep.reason,
             (*outputs, *arguments, *images),
             self._undone(recorded.seq),
-            len(replies),
+            sum(len(reply.short) for reply in replies),
             len(messages),
             undone_with=self._undone_with(recorded.seq),
         )

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, Words, fold_head
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
@@ -318,7 +318,6 @@ class CardRows:
     """The rows that the list shows, and their items: made when they come into sight, kept while they hold."""
 
     def __init__(self) -> None:
-        self.theme = LIGHT
         self.now_ms = 0
         self.past_seq = self.marked_seq = 0  # the event that is looked at (0: now); the one led to
         self.rows: list[Row] = []
@@ -361,7 +360,7 @@ class CardRows:
         look = CardLook(self.now_ms, self._toggled.get(key, frozenset()), is_later=0 < self.past_seq < seq)
         node = _node(row, self._live)
         if not (isinstance(item, CardItem) and (item.row, item.look, item.node) == (row, look, node)):
-            item = self._items[key] = CardItem(row, look, node, self.theme)
+            item = self._items[key] = CardItem(row, look, node, current_theme())
         before = self.rows[index - 1] if index else None
         is_first = not isinstance(before, (RunningCard, FoldedRow, *_CARDS))
         item.ends = (is_first, index == len(self.rows) - 1)
@@ -407,7 +406,8 @@ class CardRows:
             raise error
         row = self.rows[index]
         title = card_title(row) if isinstance(row, _CARDS) else ""
-        item = BoxItem(key_of(row), title, Frame(Words(title), (_CARD_X, _TOP_PX, 0, _TOP_PX)), self.theme)
+        frame = Frame(Words(title), (_CARD_X, _TOP_PX, 0, _TOP_PX))
+        item = BoxItem(key_of(row), title, frame, current_theme())
         self._items[key_of(row)] = item
         return item
 
@@ -448,7 +448,7 @@ class CardList(RowListView):
         self.use(self.rows, selection, mouse, _CardInteractions(self, self.rows, mouse, selection))
         self._unmark_soon = QTimer(self, singleShot=True, interval=_MARK_MS)
         self._unmark_soon.timeout.connect(lambda: self._mark(0))
-        self.show_style(LIGHT)
+        self.tint()
 
     def show_rows(self, rows: Sequence[Row], keep: Hashable = None) -> None:
         """Show these rows; the first whose top is in sight, or that of `keep`, stays where it is."""
@@ -471,11 +471,10 @@ class CardList(RowListView):
         self.rows.refresh()
         self.rows.repaint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self.cards.theme = theme
+    def tint(self) -> None:
+        super().tint()
         self.cards.clear()
-        self.show_style(theme)
+        self.show_style(self._theme)
         self.refresh()
 
     def update_times(self) -> None:

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.boxes import PaintState, Pen
 from helix_desktop.ui.timeline.card_boxes import paint_phases, phases_name
 from helix_desktop.ui.timeline.card_data import PHASES, Phase
@@ -19,15 +18,15 @@ class PhaseSteps(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._phase = PHASES[0]
-        self.setFixedHeight(scaled(24))
+        self.tint()
 
     def set_phase(self, phase: Phase) -> None:
         self._phase = phase
         self.setAccessibleName(phases_name(phase))
         self.update()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedHeight(scaled(24))
 
     def sizeHint(self) -> QSize:

@@ -28,7 +28,8 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.themed import TextRole, Themed
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.intents import (
     FocusComposer,

@@ -13,7 +13,6 @@ import pytest
 from helix_desktop.agent.change_recorder import record_captures, record_unrecorded
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
@@ -24,6 +23,7 @@ from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig
 from tests.support.file_changes.states import describe_recorded, describe_state
 from tests.support.file_changes.tree import make_tree
+from tests.support.session_simulator import create_session
 from tests.support.store.builders import WORKSPACE
 
 SEEDS = range(int(os.environ.get("HELIX_FUZZ_SEEDS", "1")))
@@ -36,7 +36,7 @@ async def open_changes(folder: Path) -> AsyncIterator[tuple[HistoryRig, Session,
     make_tree(folder / "work", START)
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
     scope = TaskScope()
-    session = Session(SESSION, store, wall_clock_ms, scope, [], Transcript([]))
+    session = create_session(SESSION, store, wall_clock_ms, scope, [])
 
     async def open_session(_: str) -> Session:
         return session

@@ -289,6 +289,25 @@ class TestForms:
         bodies = await self.answer_of(http, words, lambda text: '"reasoning"' not in text, *reply)
         assert len(bodies) == 3
 
+    async def test_azure_refuses_descriptions_of_more_than_1024_characters(self, http: HttpClient) -> None:
+        words = (
+            "Invalid 'tools[0].function.description': string too long. "
+            "Expected a string with maximum length 1024, but got a string with length 1500 instead."
+        )
+        long, short = ToolSpec("mcp_long", "d" * 1_500, {}), ToolSpec("mcp_short", "Look.", {})
+
+        def script(request: dict[str, Any]) -> Reply:
+            is_right = all(len(tool["function"]["description"]) <= 1_024 for tool in request["tools"])
+            return text_reply("ok") if is_right else api_error(400, words)
+
+        async with ChatServer(script) as server:
+            chat = model(server, http)
+            for _ in range(2):
+                await collect_stream(chat, ModelRequest(QUESTION.messages, (long, short)))
+            sent = [[tool["function"]["description"] for tool in body["tools"]] for body in server.bodies]
+        assert [len(texts[0]) for texts in sent] == [1_500, 1_024, 1_024]
+        assert {texts[1] for texts in sent} == {"Look."}
+
     async def test_contradictory_refusals_are_reported(self, http: HttpClient) -> None:
         words = "unknown field; missing a thought_signature, missing reasoning_content, include_usage"
         with pytest.raises(ModelRequestRejected):

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.conversation import Conversation, create_conversation
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
-from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.log.transcript import Transcript
@@ -32,7 +31,6 @@ from helix_desktop.replay import Replayer
 from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS, SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import MemoryRules
 from tests.support.synthetic_recordings import make_session as recording
 
@@ -98,19 +96,19 @@ class RecordedModel:
 async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tuple[Message, ...]]:
     """The requests of the recording, run by the conversation that the app runs."""
     info = ModelInfo("replay", "recorded", WINDOW, reserve=0)
-    model, counter, scope = RecordedModel(info, messages), MessageTokenCounter.bundled(), TaskScope()
+    model, counter = RecordedModel(info, messages), MessageTokenCounter.bundled()
     store = MemoryStore(model.clock)
     system = messages[0]["content"]
     (tokens,) = await counter.count([system])
     policy, frame = policy.scaled(WINDOW), PromptFrame(info, system, (), tokens, 0)
     roles = ModelRoles(model, summary=SummaryWriter(info, counter))
-    parts = SessionServices(store, model, counter, MemoryRules(), model.clock, load_prompts())
+    services = SessionServices(store, model, counter, MemoryRules(), model.clock, load_prompts())
 
     def settings() -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
         return policy, frame, roles
 
-    session = Session("0" * 32, store, model.clock, scope, [], Transcript(), settings)
-    model.conversation = create_conversation(session, scope, parts, settings)
+    session = services.create_session("0" * 32, [], Transcript(), settings)
+    model.conversation = Conversation(session, services)
     await session.record(SessionStarted("Replay"))
     for message in messages:
         if message["role"] == "user":

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
@@ -24,6 +23,7 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
+from helix_desktop.permissions.rules import evaluate
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import Sandbox

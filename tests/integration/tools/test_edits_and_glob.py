@@ -11,8 +11,8 @@ import pytest
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.files.jail import FileStamp
 from helix_desktop.tools.files.jail_posix import PosixJail
 from tests.support.tool_rig import make_call, make_tools
@@ -87,7 +87,7 @@ async def test_lines_are_those_after_all_edits(root: Path) -> None:
     ("text", "places"),
     [
         ("x\n" * 8, "8 replacements at lines 1, 2, 3, 4, 5, 6, 7, 8."),
-        ("x\n" * 1_500, "1,500 replacements at lines 1, 2, 3, 4, 5, 6, 7, 8 and 1,492 more."),
+        ("x\n" * 1_500, "1,500 replacements, the first 8 at lines 1, 2, 3, 4, 5, 6, 7, 8."),
         ("\nx x\nx\n", "3 replacements at lines 2, 3."),
         ("x x", "2 replacements at line 1."),
     ],

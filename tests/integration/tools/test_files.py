@@ -13,8 +13,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
 
@@ -155,6 +155,7 @@ async def test_a_search_groups_lines_by_file(root: Path) -> None:
     )
     no_match = await text_of(root, "search_text", pattern="zebra")
     assert no_match.startswith("No match for 'zebra' in the workspace; files that may hold keys")
+    assert (await text_of(root, "search_text", pattern=r"zebra\d")).startswith(r"No match for 'zebra\d' in")
 
 
 async def test_a_wrong_pattern_and_a_pattern_like_an_option_do_no_harm(root: Path) -> None:

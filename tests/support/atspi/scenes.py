@@ -30,6 +30,7 @@ from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
+from helix_desktop.ui.chat.notices import spend_notice
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -41,18 +42,16 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.session.notices import spend_notice
 from helix_desktop.ui.settings.view import SettingsPage
-from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
-from helix_desktop.ui.shell.main_window import CenterPage
-from helix_desktop.ui.shell.search_panel import SearchPanel
-from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.timeline.card_data import TimelineState
-from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
+from helix_desktop.ui.window.main_window import CenterPage
+from helix_desktop.ui.window.notifications import Tray
+from helix_desktop.ui.window.search_panel import SearchPanel
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents, server_question_rows
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
@@ -70,7 +69,7 @@ Scene = Callable[[WindowRig], AbstractAsyncContextManager[QWidget]]
 
 @asynccontextmanager
 async def _center_page(rig: WindowRig, place: CenterPage) -> AsyncIterator[QWidget]:
-    rig.window.missing_folder.show_workspace("project", "/home/user/project")
+    rig.window.missing_folder.get().show_workspace("", "project", "/home/user/project")
     rig.window.show_center_page(place)
     yield rig.window
     rig.window.show_center_page("work")
@@ -130,7 +129,7 @@ async def _completions(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache") as window:
-        cache = rig.views.cache
+        cache = rig.views.cache.get()
         cache.table.select_row(0)
         content = cache.preview.content
         await until(content.text.toPlainText, "the content")
@@ -197,7 +196,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         rig.composer.set_text("")
         await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await services.save_settings(settings)
 
 
@@ -261,16 +260,16 @@ async def _retried_attempts(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _timeline(rig: WindowRig, state: Callable[[], TimelineState]) -> AsyncIterator[QWidget]:
-    rig.views.timeline.set_state(state())
+    rig.views.timeline.get().set_state(state())
     async with _page(rig, "timeline") as window:
-        rig.views.timeline.set_state(state())
+        rig.views.timeline.get().set_state(state())
         yield window
 
 
 @asynccontextmanager
 async def _changes(rig: WindowRig) -> AsyncIterator[QWidget]:
     """Every kind of change, with a diff."""
-    page = rig.views.changes
+    page = rig.views.changes.get()
     async with _page(rig, "changes") as window:
         await page.refresh()
         changes_samples.show_sample_diffs(page)
@@ -390,7 +389,7 @@ async def _command(rig: WindowRig, name: str) -> AsyncIterator[QWidget]:
 async def _survives(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The session on screen, replayed, with one kind of its facts opened."""
     async with _page(rig, "survives") as window:
-        report = rig.views.survives.report
+        report = rig.views.survives.get().report
         await until(report.isVisible, "the report")
         report.facts.expandToDepth(0)
         yield window
@@ -460,7 +459,7 @@ async def _model_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _entry_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache"):
-        table = rig.views.cache.table
+        table = rig.views.cache.get().table
         table.setFocus()
         table.select_row(0)
         await until(table.current_row, "what is known of the entry")
@@ -511,7 +510,6 @@ def _of(make: Callable[[QWidget], QDialog]) -> Callable[[WindowRig], Coroutine[A
 
     def opened(rig: WindowRig) -> Coroutine[Any, Any, object]:
         dialog = make(rig.window)
-        retint(dialog, rig.window.theme)
         return dialogs.exec_async(dialog)
 
     return opened

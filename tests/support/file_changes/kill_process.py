@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from helix_desktop.agent.change_recorder import record_captures, record_unrecorded
 from helix_desktop.agent.session import Session
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import CallMark, FileChange
@@ -32,6 +31,7 @@ from helix_desktop.system.task_scope import TaskScope
 from tests.support.file_changes.rig import SESSION, open_history
 from tests.support.file_changes.states import describe_recorded, describe_state
 from tests.support.file_changes.tree import walk_tree
+from tests.support.session_simulator import create_session
 
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
 _WATCHED = (
@@ -89,7 +89,7 @@ async def work(folder: Path, seed: int, killer: ProcessKiller) -> None:
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
     log = await store.events(SESSION)
     scope = TaskScope()
-    session = Session(SESSION, store, lambda: 1_750_000_000_000, scope, log, Transcript(log))
+    session = create_session(SESSION, store, lambda: 1_750_000_000_000, scope, log)
     killer.is_armed = True
     history = open_history(folder)
     await history.start()

@@ -25,7 +25,6 @@ from helix_desktop.ui.changes.rows import ChangesState, LineCounts
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
 
@@ -35,7 +34,6 @@ Shot = Callable[[Theme], QWidget]
 def make_page(theme: Theme, state: ChangesState, width: int = 826, height: int = 760) -> ChangesPage:
     """Return the page on screen, the lines of each file counted."""
     page = ChangesPage(clock=lambda: NOW_MS)
-    retint(page, theme)
     page.resize(width, height)
     page.show()
     samples.show_sample_diffs(page)
@@ -97,7 +95,6 @@ _PARENT: list[QWidget] = []
 def _on_screen(make: Callable[[QWidget], QWidget], theme: Theme) -> QWidget:
     _PARENT.append(QWidget())
     widget = make(_PARENT[-1])
-    retint(widget, theme)
     widget.show()
     return widget
 

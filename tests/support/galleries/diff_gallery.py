@@ -25,7 +25,6 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import chat_gallery
 from tests.support.image_bytes import png
 from tests.support.window.chat_geometry import row_key
@@ -204,7 +203,6 @@ def main() -> int:
 
 def _save(widget: QWidget, theme: Theme, size: tuple[int, int], path: Path) -> None:
     widget.resize(*size)
-    retint(widget, theme)
     widget.show()
     if isinstance(widget, DiffView):
         widget.text.syntax.finish()

@@ -29,22 +29,21 @@ from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.cleanup.dialogs import CleanupDialog, TrashDialog
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import LIGHT, Themed
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.shell.help_windows import shortcuts
-from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import RunningCard
-from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
-from helix_desktop.ui.workspaces.redaction import RedactDialog, confirmation_word
-from helix_desktop.ui.workspaces.trust import TrustDialog
+from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
+from helix_desktop.ui.window.trust import TrustDialog
+from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 from tests.support.default_settings import NothingOnScreen
@@ -188,15 +187,14 @@ def chat_screens() -> Iterator[Screen]:
 class _TintedPopup(Themed, CompletionPopup):
     """Takes the colors that the message field gives it in the window."""
 
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        super().tint(theme)
-        self.set_style(ChatStyle(theme))
+    def tint(self) -> None:
+        super().tint()
+        self.set_style(ChatStyle(self._theme))
 
 
 def _completion_popup(window: QWidget) -> CompletionPopup:
     popup = _TintedPopup(window)
-    popup.tint(LIGHT)
+    popup.tint()
     rows = [CompletionItem("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)

@@ -121,10 +121,8 @@ def handover_window(
     """Return the window at a stage; `words` changes the texts that come with the sample."""
     sample = sample or SampleConversation()
 
-    async def start_session(_: HandoverMade) -> None: ...
-
     actions = AsyncActions(_IdleScope(), lambda _: None)
-    window = HandoverWindow(parent, cast("Conversation", sample), actions, start_session)
+    window = HandoverWindow(parent, cast("Conversation", sample), actions)
     window.show_ranges(0, _ranges(sample.event.upto, words))
     window.estimate_label.setText(words("Reads ≈ 9.1k tokens · price unknown · gpt-oss:20b"))
     active = sample.revised.seq

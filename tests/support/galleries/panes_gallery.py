@@ -29,7 +29,6 @@ from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewStat
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
@@ -49,7 +48,6 @@ async def settle(rounds: int = 40) -> None:
 
 async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> CacheBrowser:
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
-    retint(pane, theme)
     pane.set_source(SampleCache([cache_row(number) for number in range(entries)]))
     pane.resize(804, 846)
     pane.show()
@@ -164,7 +162,6 @@ async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
 async def cache_loading(scope: TaskScope, theme: Theme) -> QWidget:
     """A store that has not answered yet."""
     pane = CacheBrowser(scope.start, lambda: NOW_MS)
-    retint(pane, theme)
     pane.set_source(WaitingCache([cache_row(number) for number in range(312)], answers=0))
     pane.resize(804, 846)
     pane.show()
@@ -303,7 +300,6 @@ async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
 
 def make_inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
     pane = Inspector()
-    retint(pane, theme)
     pane.set_state(state)
     pane.resize(width, height)
     pane.show()
@@ -312,7 +308,6 @@ def make_inspector(theme: Theme, state: InspectorState | None, width: int, heigh
 
 def make_timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
     pane = Timeline(lambda: NOW_MS)
-    retint(pane, theme)
     pane.set_state(state)
     pane.resize(width, height)
     pane.show()

@@ -40,9 +40,7 @@ from helix_desktop.ui.inspector.inspector_data import (
     ProviderCacheRow,
     ProviderCacheState,
     RowKind,
-    Saving,
     Segment,
-    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.timeline.card_data import (
@@ -380,7 +378,7 @@ def long_timeline_state() -> TimelineState:
         observations_card(498),
         fold_card(497),
         SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD,
-                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), steps=2),
+                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
@@ -457,7 +455,9 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     for at in range(count - len(head)):
         kind, name, state, why = _WINDOW_ROWS[at % len(_WINDOW_ROWS)]
         tool = name.partition(" ")[0] if kind in ("output", "recalled", "pinned") else ""
-        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why, tool=tool))
+        question = 220 + at - at % len(_WINDOW_ROWS)
+        tokens = 45 + (at * 7_919) % 900
+        rest.append(WindowRow(220 + at, kind, name, tokens, state, why, tool=tool, question=question))
     return head + tuple(rest)
 
 
@@ -498,26 +498,13 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("reserve", "Reserved for output", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
-    kinds: tuple[RowKind, ...] = ("output", "fold", "handover")
-    saved = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
-    savings = tuple(Saving(kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
     source = "Estimated from the provider's last report" if is_estimated else "By the provider's count"
-    cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
+    cache = CacheStats(312, 2_202_009, 640_000, 31, 43_800)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
-        "Older messages are compacted at 85 %, 5.8k left.",
+        "Older messages are compacted at 85 % at the latest, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
         "12 facts wait for 38 %, another change, or the end of the prompt cache discount. (9k → 1k tokens)",
-        (
-            StatusPart(
-                "To be cached",
-                (("Ready", "3.1k"),),
-                "Cached together, once that pays for sending the rest again.",
-            ),
-            StatusPart(
-                "Facts from older messages",
-                (("Messages not covered", "21 %"), ("Covered after a turn from", "30 %")),
-            ),
-        ),
+        "Facts are written once new messages take 30 % of the context, 21 % now.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -20,13 +20,11 @@ from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.bare_window import make_window
 
@@ -215,7 +213,6 @@ def _save_scene(
         view.providers.list.setCurrentRow(0)
         window.resize(width, height)
         show(view)
-        retint(window, LIGHT if "light" in name else DARK)
         for _ in range(3):  # wrapped labels settle after the first pass
             app.processEvents()
         window.grab().save(str(OUT / f"{name}-{width}.png"))

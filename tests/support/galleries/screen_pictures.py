@@ -25,8 +25,7 @@ from helix_desktop.demo.run_demo import use_offscreen_platform
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.translation import use_language
 from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
@@ -72,7 +71,6 @@ class PictureWriter:
             return
         is_window = isinstance(screen.widget, MainWindow) and len(screen.sizes) > 1
         size = self._size if self._size and is_window else screen.sizes[0]
-        retint(screen.widget, self._theme)
         screen.widget.show()
         if size not in (_OF_ITS_OWN, _SMALLEST):
             screen.widget.resize(*size)

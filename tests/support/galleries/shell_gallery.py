@@ -25,15 +25,14 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.permissions_page import RuleUsage
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.shell.help_windows import shortcuts
-from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
+from helix_desktop.ui.window.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
 from tests.support.galleries.handover_gallery import STAGES, handover_window
@@ -169,14 +168,14 @@ def _show_switcher(window: MainWindow) -> None:
 
 def _show_missing_folder(window: MainWindow) -> None:
     show_running_session(window)
-    window.missing_folder.show_workspace("Invoices", "/home/mara/Documents/invoices")
+    window.missing_folder.get().show_workspace("w3", "Invoices", "/home/mara/Documents/invoices")
     window.top_bar.show_session(None)
     window.show_center_page("missing")
 
 
 def _show_empty_workspace(window: MainWindow) -> None:
     window.show_workspaces(workspaces())
-    window.no_session.show_workspace("helix-desktop")
+    window.no_session.get().show_workspace("helix-desktop")
     window.show_center_page("empty")
 
 
@@ -227,7 +226,6 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
     for page in pages:
         view.show_page(page)
         view.providers.list.setCurrentRow(2)
-        retint(window, window.theme)
         app.processEvents()
         window.grab().save(str(output_dir / f"settings-{page}-{mode}.png"))
         if page == "policy":
@@ -235,7 +233,6 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
             scroll_area.takeWidget().grab().save(str(output_dir / f"settings-policy-whole-{mode}.png"))
     window.leave_settings()
     for name, widget in dialogs.items():
-        retint(widget, window.theme)
         widget.show()
         app.processEvents()
         widget.grab().save(str(output_dir / f"dialog-{name}-{mode}.png"))
@@ -244,14 +241,14 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
 
 def _show_found_servers(window: MainWindow) -> None:
     window.show_workspaces(())
-    window.welcome.found_servers.show_servers(
+    window.welcome.get().found_servers.show_servers(
         providers_gallery.DETECTED_SERVERS, (providers_gallery.DETECTED_SERVERS[0].base_url,)
     )
 
 
 def _show_no_server(window: MainWindow) -> None:
     window.show_workspaces(())
-    window.welcome.found_servers.show_servers((), ())
+    window.welcome.get().found_servers.show_servers((), ())
 
 
 def _lay_out(window: MainWindow) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QTextEdit, QWidget
 
-from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
+from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
 
 
 def make_window(saved_state: dict[str, bytes]) -> MainWindow:

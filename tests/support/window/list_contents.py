@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTableView
 
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
-from helix_desktop.ui.shell.switcher import ROW_ROLE, Switcher
+from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.switcher import ROW_ROLE, Switcher
 
 
 def cell_texts(table: QTableView) -> list[list[str]]:

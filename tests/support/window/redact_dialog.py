@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QLabel
 
-from helix_desktop.ui.workspaces.redaction import RedactDialog
+from helix_desktop.ui.window.redaction import RedactDialog
 from tests.support.window.window_rig import WindowRig, until
 
 

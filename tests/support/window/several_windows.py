@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.app.run import Launch, StartTargets, load_windows, reopen_windows
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.config.paths import DataDir
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 from tests.support.window.window_rig import WindowRig, act, until
 
 

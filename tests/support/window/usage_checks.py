@@ -14,7 +14,7 @@ from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.inspector.inspector_data import WindowRow
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.sidebar.session_rows import SessionItem
 from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until
 
@@ -95,7 +95,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     text = f"The rows are {format_tokens(counted)} by Helix's count; the total is the provider's."
     words = text if abs(counted - gauge.used) > 0.05 * gauge.used else ""
     assert inspector.breakdown.own_count.text() == words, "what the rows add up to"
-    timeline = rig.views.timeline
+    timeline = rig.views.timeline.get()
     await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 
 
@@ -111,7 +111,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
     names = [value.accessibleName() for value in rig.views.inspector.findChildren(type(_entries_value(rig)))]
     assert f"Workspace: {entries} · {size}" in names, "inspector"
     rig.window.show_page("cache")
-    counter = rig.views.cache.filter_bar.counter
+    counter = rig.views.cache.get().filter_bar.counter
     await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")
     return f"{entries} · {size} · {format_bytes(totals.stored_size)} on disk"
 

@@ -40,8 +40,8 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row, ToolRow
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.shell.main_window import MainWindow, WindowPages
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.main_window import MainWindow, WindowPages
 from tests.support.model_servers.chat_server import ChatServer
 
 TIMEOUT_S = 300.0  # only a test that fails waits for it

@@ -18,10 +18,10 @@ from helix_desktop.ui.cache.preview.pane import EntryContent
 from helix_desktop.ui.cache.rows import PreviewState
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, NOW_MS, cache_row
 from tests.support.image_bytes import png
 from tests.support.window.cache_browser import wait_until
+from tests.support.window.looks import ShowLook
 
 pytestmark = pytest.mark.qt_loop
 PREVIOUS = replace(cache_row(9), created_at_ms=NOW_MS - 3_600_000)
@@ -176,8 +176,10 @@ async def test_the_word_of_the_copy_button_goes_before_the_facts_are_cut(content
     assert 0 < sum(worded) < sum(whole) < len(whole)
 
 
-async def test_the_copy_button_keeps_the_room_of_its_word_with_another_theme(content: EntryContent) -> None:
+async def test_the_copy_button_keeps_the_room_of_its_word_with_another_theme(
+    content: EntryContent, show_look: ShowLook
+) -> None:
     content.show_entry(PreviewState(cache_row(2), CODE), "", "16 KB")
     width = content.copy_button.width()
-    retint(content, DARK)
+    show_look(DARK)
     assert (bool(content.copy_button.text()), content.copy_button.width()) == (True, width)

@@ -31,7 +31,6 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, SampleCache, WaitingCache, cache_row
 from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
@@ -82,7 +81,6 @@ def test_the_bar_fits_all_its_parts_into_a_narrow_window(
     apply(qapp, LIGHT, text_px)
     bar = CacheFilterBar()
     qtbot.addWidget(bar)
-    retint(bar, LIGHT)
     bar.show()
     bar.resize(462, bar.height())
     qtbot.waitUntil(lambda: bar.width() == 462 and bar.more.geometry().right() > 400)

@@ -27,11 +27,11 @@ from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.tab_order import tab_stops
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import OpenFolder, Recall, ShowPage
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.intents import performed
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
+from tests.support.window.looks import ShowLook
 
 _TIP = Qt.ItemDataRole.ToolTipRole
 pytestmark = pytest.mark.qt_loop
@@ -463,10 +463,10 @@ async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScop
     assert pane.preview.content.position_label.text == "1–400 of 60,000 lines"
 
 
-async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> None:
+async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope, show_look: ShowLook) -> None:
     """Nothing of the light theme's ground remains."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(3))
-    retint(pane, DARK)
+    show_look(DARK)
     picture = pane.grab().toImage()
     assert picture.pixelColor(picture.width() - 40, 20).lightness() < 60
 

@@ -14,11 +14,11 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import row_key
 from tests.support.window.keyboard_focus import focused_widget
+from tests.support.window.looks import ShowLook
 
 
 def _pairs(count: int) -> list[Row]:
@@ -27,24 +27,26 @@ def _pairs(count: int) -> list[Row]:
     return [row for pair in zip(questions, answers, strict=True) for row in pair]
 
 
-def test_a_proposal_has_the_colors_of_the_theme_in_force(qtbot: QtBot) -> None:
+def test_a_proposal_has_the_colors_of_the_theme_in_force(qtbot: QtBot, show_look: ShowLook) -> None:
     page = ChatPage()
     qtbot.addWidget(page)
-    retint(page, DARK)
+    show_look(DARK)
     page.next_messages.show_suggestion("Go on")
     button = find_button(page.next_messages, "send_suggestion")
     expected = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
     assert button.icon().pixmap(17, 13).toImage().copy(0, 0, 13, 13) == expected
 
 
-def test_what_stands_below_the_conversation_is_as_wide_at_every_text_size(qtbot: QtBot) -> None:
+def test_what_stands_below_the_conversation_is_as_wide_at_every_text_size(
+    qtbot: QtBot, show_look: ShowLook
+) -> None:
     page = ChatPage()
     qtbot.addWidget(page)
     frames = (page.todo_panel, page.next_messages, page.key_strip, page.composer)
     widths = [part.frame.maximumWidth() for part in frames]
-    page.set_theme(DARK, 1.5)
-    assert [part.frame.maximumWidth() for part in frames] == [width * 1.5 for width in widths]
-    page.set_theme(DARK, 1.0)
+    show_look(DARK, 26)
+    assert [part.frame.maximumWidth() for part in frames] == [width * 2 for width in widths]
+    show_look(DARK)
     assert [part.frame.maximumWidth() for part in frames] == widths
 
 

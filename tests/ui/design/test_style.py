@@ -17,12 +17,12 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowKind, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
-from helix_desktop.ui.shell.sidebar.workspace_rows import WORKSPACE_COLORS
+from helix_desktop.ui.window.sidebar.workspace_rows import WORKSPACE_COLORS
+from tests.support.window.looks import ShowLook
 
 AA = 4.5
 """Least contrast of text, WCAG 2.2 criterion 1.4.3."""
@@ -147,7 +147,7 @@ def test_a_painted_font_follows_the_text_size(qapp: QApplication) -> None:
 def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     themes: list[Theme] = []
-    appearance.changed.connect(themes.append)
+    appearance.changed.connect(lambda: themes.append(current_theme()))
 
     appearance.set_mode("dark")
     appearance.zoom(1)
@@ -163,7 +163,7 @@ def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> Non
     appearance.deleteLater()
 
 
-def test_icons_grow_with_the_text(qtbot: QtBot, qapp: QApplication) -> None:
+def test_icons_grow_with_the_text(qtbot: QtBot, show_look: ShowLook) -> None:
     icon_button, label, button = (
         IconButton("x", "Close"),
         IconLabel("x", px=16),
@@ -175,15 +175,13 @@ def test_icons_grow_with_the_text(qtbot: QtBot, qapp: QApplication) -> None:
         part.setParent(window)
     sizes = {}
     for px in (fonts.BASE_PX, 2 * fonts.BASE_PX):
-        qapp.setFont(fonts.base(px))
-        retint(window, LIGHT)
+        show_look(LIGHT, px)
         sizes[px] = (
             icon_button.width(),
             icon_button.iconSize().height(),
             label.pixmap().deviceIndependentSize().height(),
             button.iconSize().height(),
         )
-    qapp.setFont(fonts.base())
     assert sizes[2 * fonts.BASE_PX] == tuple(2 * size for size in sizes[fonts.BASE_PX])
 
 
@@ -249,14 +247,14 @@ def words_color(label: QLabel) -> str:
     return label.palette().color(QPalette.ColorRole.WindowText).name()
 
 
-def test_tinted_children_follow_the_theme(qtbot: QtBot) -> None:
+def test_themed_children_follow_the_theme(qtbot: QtBot, show_look: ShowLook) -> None:
     root = QWidget()
     qtbot.addWidget(root)
     dot = Dot("accent")
     dot.setParent(root)
     root.resize(40, 40)
 
-    retint(root, DARK)
+    show_look(DARK)
 
     assert dot.grab().toImage().pixelColor(3, 3).name() == DARK.accent
 

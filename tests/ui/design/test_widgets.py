@@ -30,6 +30,7 @@ from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import gauge_compaction_text
 from helix_desktop.words.times import AGE_STEP_MS
 from tests.support.image_bytes import png
+from tests.support.window.looks import ShowLook
 
 
 def test_the_wheel_over_a_choice_is_left_to_the_page(qtbot: QtBot) -> None:
@@ -240,10 +241,10 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, theme: Theme) -> None:
+def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowLook, theme: Theme) -> None:
     gauge = ContextGauge()
     qtbot.addWidget(gauge)
-    gauge.tint(theme)
+    show_look(theme)
     colors, widths = [], set()
     for used in (690, 700, 849, 1_000):
         gauge.show_state(GaugeState(used, 1_000, False, "reported"))

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.help.guide import GuideDialog, guide_contents, guide_pages, shortcut_table
-from helix_desktop.ui.shell.help_windows import shortcuts
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.main_window import MainWindow
+from tests.support.window.looks import ShowLook
 
 SHORTCUTS = (("Send the message", "Enter"), ("Next or previous result", "F3, Shift+F3"))
 TOPICS = tuple(guide_pages())
@@ -77,7 +77,6 @@ def test_the_list_of_topics_follows_the_arrow_keys(guide: GuideDialog) -> None:
 
 def test_the_longest_topic_fits_when_it_is_chosen(qtbot: QtBot, guide: GuideDialog) -> None:
     """Its name is bold then, and wider than its hint."""
-    retint(guide, LIGHT)
     name = max((_name(guide, topic) for topic in TOPICS), key=lambda button: button.sizeHint().width())
     bold = QFont(name.font())
     bold.setWeight(QFont.Weight.DemiBold)
@@ -179,12 +178,12 @@ def test_ctrl_f_goes_to_the_search(guide: GuideDialog) -> None:
         assert guide.focusWidget() is guide.search
 
 
-def test_another_theme_keeps_the_place(guide: GuideDialog) -> None:
+def test_another_theme_keeps_the_place(guide: GuideDialog, show_look: ShowLook) -> None:
     """Its colors come at once."""
     guide.show_topic("edge_cases")
     bar = guide.browser.verticalScrollBar()
     bar.setValue(200)
-    retint(guide, DARK)
+    show_look(DARK)
     assert bar.value() == 200
     assert guide.browser.palette().color(QPalette.ColorRole.Text).name() == DARK.text
     (lead,) = guide.browser.document().firstBlock().next().textFormats()

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 
 

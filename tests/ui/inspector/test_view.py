@@ -13,13 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     RowKind,
-    StatusPart,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
@@ -47,7 +45,7 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Older messages are compacted at 85 %, 5.8k left."
+    assert pane.until.text() == "Older messages are compacted at 85 % at the latest, 5.8k left."
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.breakdown.source.text()) == (
         "≈ 20.9k",
@@ -89,8 +87,8 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 %"
-    assert "Older messages are compacted at 85 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 % at the latest"
+    assert "Older messages are compacted at 85 % at the latest" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
@@ -103,9 +101,8 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
         parts.source,
         parts.own_count,
         parts.pending,
-        parts.saved_bars,
         parts.provider_cache,
-        parts.waiting,
+        parts.facts,
     )
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
@@ -115,7 +112,7 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
-    requests, rows = pane.requests, inspector_state().rows
+    requests, rows = pane.requests, pane.requests.entries.rows
     count = next(at for at, row in enumerate(rows) if row.seq)
     closed, height = requests.entries.closed_group(0), requests.height()
     assert closed is not None
@@ -126,12 +123,13 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     QTest.keyClick(requests, Qt.Key.Key_Return)
     assert not any(requests.isRowHidden(at) for at in range(count))
     assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
-    assert requests.entries.index(0).data().startswith("System prompt · 1,120 tokens")
+    assert requests.entries.index(0).data() == f"Always sent · {tokens}", "its total stays"
+    assert requests.entries.index(1).data().startswith("System prompt · 1,120 tokens")
 
 
 def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     """It begins with the user's message, and counts all that follows until the next one."""
-    requests, rows = pane.requests, inspector_state().rows
+    requests, rows = pane.requests, pane.requests.entries.rows
     first, second = [at for at, row in enumerate(rows) if row.kind == "user"][:2]
     entries, below = requests.entries, range(first + 1, second)
     assert all(requests.isRowHidden(at) for at in below)
@@ -158,6 +156,30 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert not requests.isRowHidden(first + 1), "the keyboard is on what is in sight"
     pane.close_page()
     assert requests.isRowHidden(second + 1), "another session has groups of its own"
+
+
+def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
+    """One that is compacted has a heading with its words; a row of no turn stands where it is."""
+
+    def entry(seq: int, kind: RowKind, question: int = 0) -> WindowRow:
+        return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
+
+    rows = (
+        *(entry(90, "observations"), entry(40, "user", 40), entry(41, "assistant", 40), entry(91, "fold")),
+        *(entry(57, "assistant", 50), entry(58, "instructions"), entry(59, "output", 50)),
+        *(entry(60, "user", 60), entry(61, "assistant", 60)),
+    )
+    pane.set_state(replace(inspector_state(), rows=rows))
+    entries = pane.requests.entries
+    groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
+    assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
+    (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
+    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30 · Compacted"
+    assert entries.rows[heading].shown_state == "Compacted"
+    pane.requests.setCurrentIndex(entries.index(heading))
+    with performed(pane) as intents:
+        QTest.keyClick(pane.requests, Qt.Key.Key_Space)
+    assert not intents, "nothing is sent of it"
 
 
 def test_a_row_says_only_what_is_unusual() -> None:
@@ -188,7 +210,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 %"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 % at the latest"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -224,7 +246,7 @@ def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
-    rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
+    rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     pane.requests.setFocus()
     outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
     others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
@@ -232,9 +254,8 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
-        assert intents == [
-            ActOnRow("unpin" if kind == "pinned" else "pin", inspector_state().rows[rows[kind]])
-        ]
+        row = pane.requests.entries.rows[rows[kind]]
+        assert intents == [ActOnRow("unpin" if kind == "pinned" else "pin", row)]
     for kind in others:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
@@ -251,14 +272,14 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
 
 def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspector) -> None:
     requests = pane.requests
-    at = next(at for at, row in enumerate(inspector_state().rows) if row.kind == "output")
+    at = next(at for at, row in enumerate(requests.entries.rows) if row.kind == "output")
     requests.setFocus()
     requests.setCurrentIndex(requests.model().index(at, 0))
     row = requests.visualRect(requests.currentIndex())
     assert requests.button.isVisible()
     assert row.contains(requests.button.geometry())
     assert requests.button.x() > row.width() // 3
-    shown = inspector_state().rows[at]
+    shown = requests.entries.rows[at]
     tokens_px = QFontMetricsF(ui_font(12)).horizontalAdvance(shown.tokens_text)
     assert requests.button.geometry().right() < row.right() - tokens_px
     requests.is_read_only = True
@@ -268,7 +289,7 @@ def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspec
 
 
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
-    rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
+    rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
@@ -290,20 +311,15 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     }
 
 
-def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
-    assert pane.breakdown.saved_bars.accessibleName().startswith(
-        "Tokens saved: Cached 1.2k · Note 2.9k · Handover 2.1k"
-    )
+def test_the_size_of_outputs_is_not_the_size_of_all_data(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
-    assert pane.breakdown.saved_bars.isHidden()
-    # What the outputs take is not what all data of the workspace takes.
-    names = [row.accessibleName() for row in pane.findChildren(KeyValue)]
-    assert "Outputs, on disk: 80 B" in names
+    names = [row.accessibleName() for row in pane.breakdown.findChildren(KeyValue)]
+    assert {"In this workspace: 3 entries · 100 B", "On disk: 80 B"} <= {*names}
 
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
     """Rows with an event link to it; a double click requests the text."""
-    index = pane.requests.model().index(2, 0)
+    index = pane.requests.model().index(3, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     row = window_rows(5)[2]
@@ -322,10 +338,10 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     qtbot.waitUntil(lambda: pane._scroll.verticalScrollBar().maximum() > 0)
     pane.requests.setFocus()
     pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
-    for _ in range(40):
+    for _ in range(41):
         QTest.keyClick(pane.requests, Qt.Key.Key_Down)
     current = pane.requests.currentIndex()
-    assert current.row() == 5 + 35 * 9, "rows of closed turns are passed over"
+    assert current.row() == 6 + 35 * 9, "rows of closed turns are passed over"
     assert pane._scroll.verticalScrollBar().value() > 0
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -336,7 +352,7 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
     """Rows before it leave or come; one that is gone has no heir."""
     state = inspector_state()
     at = next(at for at, row in enumerate(state.rows) if row.kind == "output")
-    pane.requests.setCurrentIndex(pane.requests.model().index(at, 0))
+    pane.requests.setCurrentIndex(pane.requests.model().index(at + 1, 0))
     row, others = state.rows[at], [other for other in state.rows if other.seq != state.rows[at].seq]
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
@@ -347,12 +363,12 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
 
 def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     """A request that grew keeps the selection; without the keyboard it goes with its row."""
-    pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))
+    pane.requests.setCurrentIndex(pane.requests.model().index(6, 0))
     pane.set_state(inspector_state(60))
-    assert pane.requests.currentIndex().row() == 5
-    assert pane.requests.model().rowCount() == 60
+    assert pane.requests.currentIndex().row() == 6
+    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
     pane.set_state(inspector_state(6))
-    assert pane.requests.model().rowCount() == 6
+    assert pane.requests.model().rowCount() == 1 + 6
     pane.set_state(inspector_state(3))
     assert not pane.requests.currentIndex().isValid()
 
@@ -417,26 +433,3 @@ def test_older_times_have_a_date() -> None:
     yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")
     assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
-
-
-def test_fewer_figures_leave_nothing_of_more(pane: Inspector) -> None:
-    """Its lines are used again."""
-    long = StatusPart("Caching", (("Ready", "2k"), ("Kept", "1k")), "Once that pays.")
-    pane.set_state(replace(inspector_state(), waiting=(long, StatusPart("Noting", (("Now", "9 %"),)))))
-    pane.details.click()
-
-    def shown() -> tuple[list[str], list[str]]:
-        figures, notes = (
-            pane.breakdown.waiting.findChildren(KeyValue),
-            pane.breakdown.waiting.findChildren(SelectableText),
-        )
-        return (
-            [each.accessibleName() for each in figures if each.isVisible()],
-            [each.text() for each in notes if each.isVisible()],
-        )
-
-    assert shown() == (["Ready: 2k", "Kept: 1k", "Now: 9 %"], ["Once that pays."])
-    pane.set_state(replace(inspector_state(), waiting=(StatusPart("Caching", (("Ready", "9k"),)),)))
-    assert shown() == (["Ready: 9k"], [])
-    pane.set_state(replace(inspector_state(), waiting=()))
-    assert not pane.breakdown.waiting.isVisible()

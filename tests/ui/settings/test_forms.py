@@ -26,7 +26,6 @@ from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
 from helix_desktop.ui.settings.providers.draft import (
     ProviderDraft,
@@ -88,7 +87,6 @@ def test_page_names_are_never_cut_at_any_text_size(
 ) -> None:
     for text_px in (13, 20):
         apply(qapp, LIGHT, text_px)
-        retint(dialog.names, LIGHT)
         names = [
             button for button in dialog.names.findChildren(PushButton) if button.property("kind") == "nav"
         ]

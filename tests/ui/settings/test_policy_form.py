@@ -30,12 +30,12 @@ def numbers(**changes: float) -> dict[str, Any]:
 
 
 def test_every_field_of_the_policy_is_in_its_form_or_in_the_file_alone() -> None:
-    """Each once; those of the form with a label and a unit."""
+    """Each once; those of the form with a label, a unit and an explanation."""
     fields = all_fields(POLICY)
     keys = [field.name for field in fields]
     assert sorted([*keys, *FILE_FIELDS, *SLIDER_FIELDS]) == sorted(ContextPolicy.__struct_fields__)
     assert [group.title for group in POLICY] == ["Cache", "Compact", "Session budget"]
-    assert all(field.label and field.unit and "_" not in field.label for field in fields)
+    assert all(field.label and field.unit and field.note and "_" not in field.label for field in fields)
     described = {name for name, field in policy.FIELDS.items() if field.label}
     assert described == set(keys), "what has words is on the page"
     assert policy.FIELDS.keys() | policy.CHOICES == set(ContextPolicy.__struct_fields__), "each is described"

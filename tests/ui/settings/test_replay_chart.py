@@ -11,16 +11,16 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, ReplayChart, label_rects
 from helix_desktop.ui.timeline.chart.plot import Plot
+from tests.support.window.looks import ShowLook
 
 WINDOW, HANDOVER_AT = 128_000, 108_800
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_the_dot_of_a_handover_lies_at_the_drop_above_those_of_the_many_sweeps(
-    qtbot: QtBot, theme: Theme
+    qtbot: QtBot, show_look: ShowLook, theme: Theme
 ) -> None:
     """Also where the other curve has a point just before the drop."""
     kinds = ("handover-made", "sweep-made")
@@ -28,7 +28,7 @@ def test_the_dot_of_a_handover_lies_at_the_drop_above_those_of_the_many_sweeps(
     chart = ReplayChart()
     qtbot.addWidget(chart)
     chart.resize(300, 160)
-    retint(chart, theme)
+    show_look(theme)
     names = {"edited": "Plain", "in_use": "Lean"}
     replay = _replay({1: 90_000, 4: 9_000, 5: 12_000}, rewrites)
     other = _replay({1: 5_000, 3: 5_000, 5: 5_000})

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.intents import Zoom
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.shell.command_list import PLACE_WORDS, CommandPalette, command_text
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.command_list import PLACE_WORDS, CommandPalette, command_text
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.intents import performed
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
-from helix_desktop.ui.shell.jobs import JobLines
+from helix_desktop.ui.window.jobs import JobLines
 
 LONG = "Compacting: Read → Summarize → Check → Save, of 412 messages"
 SHORT = "Verifying 312 entries"

@@ -12,16 +12,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.help_windows import shortcuts
-from helix_desktop.ui.shell.key_bindings import (
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.key_bindings import (
     DEFAULT_KEYS,
     PAGES,
     portable_key,
     resolve_keys,
     why_reserved,
 )
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("qapp")  # Qt asks the platform which keys edit text
 

@@ -16,16 +16,16 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.style.theme import DARK, current_theme
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.shell.commands import RUNNING_AGENT, WindowCommands
-from helix_desktop.ui.shell.jobs import WaitingSession
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
-from helix_desktop.ui.shell.top_bar import TopBar
+from helix_desktop.ui.kit.window_commands import RUNNING_AGENT, WindowCommands
+from helix_desktop.ui.window.jobs import WaitingSession
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.top_bar import TopBar
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 
@@ -460,13 +460,13 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     assert window.commands.theme_light.isChecked()
 
     window.perform(ToggleTheme())
-    assert window.theme is DARK
+    assert current_theme() is DARK
     assert window.commands.theme_dark.isChecked()
     window.commands.zoom_in.trigger()
     assert appearance.text_px > 13
     window.commands.zoom_reset.trigger()
     window.commands.theme_light.trigger()
-    assert not window.theme.dark
+    assert not current_theme().dark
     appearance.deleteLater()
 
 

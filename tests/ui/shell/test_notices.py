@@ -13,7 +13,7 @@ from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.kit.notices import Answer, ErrorNotices, Notice
-from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.buttons import find_button, press
 
 
@@ -128,6 +128,16 @@ def test_what_was_read_folds_into_the_top_bar_and_comes_back(window: MainWindow)
     assert not folded.isVisible()
     press(window.notices, "edit:fold")
     assert (_visible_notices(window), folded.text()) == (["Fault"], "1")
+
+
+def test_an_answered_notice_does_not_cover_what_its_button_opens(window: MainWindow) -> None:
+    seen: list[list[str]] = []
+    review = Answer("Review…", lambda: seen.append(_visible_notices(window)), "look")
+    window.notices.notify(Notice("failed", "Not running", answers=(review,), level="warning"))
+    press(window.notices, "failed:look")
+    assert seen == [[]]
+    press(window.top_bar, "folded-notices")
+    assert _visible_notices(window) == ["Not running"]
 
 
 def test_a_folded_notice_of_a_session_is_seen_again_when_the_user_comes_back(window: MainWindow) -> None:

@@ -7,9 +7,18 @@ from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.kit.intents import NewSession, OpenFolder
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.kit.intents import (
+    AddProvider,
+    Intent,
+    LocateWorkspace,
+    NewSession,
+    OpenFolder,
+    OpenSample,
+    RemoveWorkspace,
+    ShowWorkspace,
+)
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
 from tests.support.galleries.providers_gallery import DETECTED_SERVERS
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
@@ -38,26 +47,27 @@ def test_the_first_frame_says_that_the_sample_is_opened(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "signal"),
+    ("name", "intent"),
     [
-        ("suggestion:play", "sample_requested"),
-        ("suggestion:plug", "provider_requested"),
+        ("suggestion:play", OpenSample()),
+        ("suggestion:plug", AddProvider()),
     ],
 )
-def test_there_are_two_other_ways_to_start(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
-    with qtbot.waitSignal(getattr(window.welcome, signal)):
-        press(window.welcome, name)
+def test_there_are_two_other_ways_to_start(window: MainWindow, name: str, intent: Intent) -> None:
+    with performed(window) as intents:
+        press(window.welcome.get(), name)
+    assert intents == [intent]
 
 
 def test_the_welcome_page_opens_folders_by_the_window_s_own_command(window: MainWindow) -> None:
     with performed(window) as intents:
-        press(window.welcome, "suggestion:folder-open")
+        press(window.welcome.get(), "suggestion:folder-open")
     assert intents == [OpenFolder()]
 
 
 def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
     """Beside servers that can be added, the sample's stood out too."""
-    welcome, servers = window.welcome, DETECTED_SERVERS
+    welcome, servers = window.welcome.get(), DETECTED_SERVERS
 
     def shows(name: str) -> bool:
         buttons = (part for part in welcome.findChildren(PushButton) if part.property("kind") == "primary")
@@ -76,7 +86,9 @@ def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
 
 def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:
     def card_lefts() -> set[int]:
-        cards = [frame for frame in window.welcome.findChildren(QFrame) if frame.property("role") == "card"]
+        cards = [
+            frame for frame in window.welcome.get().findChildren(QFrame) if frame.property("role") == "card"
+        ]
         return {card.x() for card in cards}
 
     assert len(card_lefts()) == 3
@@ -85,23 +97,22 @@ def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> Non
 
 
 def test_an_empty_workspace_starts_a_session(window: MainWindow) -> None:
-    window.no_session.show_workspace("helix")
+    window.no_session.get().show_workspace("helix")
     window.show_center_page("empty")
-    assert "No sessions in helix yet" in [words.text() for words in window.no_session.findChildren(QLabel)]
+    assert "No sessions in helix yet" in [
+        words.text() for words in window.no_session.get().findChildren(QLabel)
+    ]
 
     with performed(window) as intents:
-        press(window.no_session, "new_session")
+        press(window.no_session.get(), "new_session")
     assert intents == [NewSession()]
 
 
-def test_a_missing_folder_can_be_located_read_or_removed(qtbot: QtBot, window: MainWindow) -> None:
-    window.missing_folder.show_workspace("Invoices", "/documents/invoices")
+def test_a_missing_folder_can_be_located_read_or_removed(window: MainWindow) -> None:
+    window.missing_folder.get().show_workspace("w1", "Invoices", "/documents/invoices")
     window.show_center_page("missing")
 
-    for name, signal in (
-        ("locate", window.missing_folder.locate_requested),
-        ("open_read_only", window.missing_folder.read_only_requested),
-        ("remove_from_list", window.missing_folder.remove_requested),
-    ):
-        with qtbot.waitSignal(signal):
-            press(window.missing_folder, name)
+    with performed(window) as intents:
+        for name in ("locate", "open_read_only", "remove_from_list"):
+            press(window.missing_folder.get(), name)
+    assert intents == [LocateWorkspace("w1"), ShowWorkspace("w1", read_only=True), RemoveWorkspace("w1")]

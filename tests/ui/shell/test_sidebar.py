@@ -16,7 +16,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.style import stylesheet
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.intents import (
     ArchiveSession,
     LocateWorkspace,
@@ -28,12 +27,12 @@ from helix_desktop.ui.kit.intents import (
     SearchEverything,
     ShowWorkspace,
 )
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.sidebar.rail import Rail
-from helix_desktop.ui.shell.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem
-from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
-from helix_desktop.ui.shell.sidebar.workspace_rows import (
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.sidebar.rail import Rail
+from helix_desktop.ui.window.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem
+from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+from helix_desktop.ui.window.sidebar.workspace_rows import (
     WorkspaceRow,
 )
 from helix_desktop.words.git import git_text
@@ -383,7 +382,6 @@ def rail(qtbot: QtBot, commands: WindowCommands) -> Rail:
 def test_rows_follow_the_text_size_there_and_back(qapp: QApplication, sidebar: Sidebar) -> None:
     """They had the heights of the size before: after the way back, too much room."""
     sessions, appearance = sidebar.session_list, stylesheet.Appearance(qapp, "light")
-    appearance.changed.connect(lambda theme: retint(sidebar, theme))
     appearance.apply_stylesheet()
 
     def tops() -> list[int]:

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from helix_desktop.ui.shell.sidebar.session_rows import day_group
-from helix_desktop.ui.shell.sidebar.workspace_rows import (
+from helix_desktop.ui.window.sidebar.session_rows import day_group
+from helix_desktop.ui.window.sidebar.workspace_rows import (
     WorkspaceRow,
     default_color,
     default_initials,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.rewrite import Pinned, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, Pinned, Unpinned
 from helix_desktop.domain.events.session import HoldSet, SessionBranched
 from helix_desktop.ui.kit.intents import ShowEvent, Undo, Unpin
-from helix_desktop.ui.timeline.card_data import ManualActionCard
+from helix_desktop.ui.timeline.card_data import ManualActionCard, UsagePoint
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import long_timeline_state
@@ -54,6 +56,25 @@ def test_only_the_newest_pin_of_an_output_is_taken_back() -> None:
     assert reversals() == ["pin", ""]
     simulator.record(Pinned(output))
     assert reversals() == ["unpin", "", ""]
+
+
+def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
+    """The notice after Undo names the same card without the measured sizes: it said "Context: 0 → 0"."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("I do.", 1)
+    output = simulator.transcript.messages.items[-1].seq
+    simulator.record(Excluded((output,), "Left out.", 7, "0" * 64, saved=93))
+    excluded = simulator.transcript.last_seq
+    measured = UsagePoint(excluded, 907, before=1_000, after=907)
+
+    def text(points: Sequence[UsagePoint] = ()) -> str:
+        (card,) = build_cards(simulator.log, simulator.transcript, points=points)
+        assert isinstance(card, ManualActionCard)
+        return card.text
+
+    assert "Context" not in text()
+    assert text((measured,)) == f"{text()} · Context: 1k → 907"
 
 
 def test_a_resumed_compaction_is_no_pause() -> None:

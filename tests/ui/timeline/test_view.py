@@ -20,7 +20,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.kit.boxes import Words
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
@@ -69,6 +68,7 @@ from tests.support.timeline_pane import (
 )
 from tests.support.window.buttons import find_button
 from tests.support.window.keyboard_focus import focused_widget
+from tests.support.window.looks import ShowLook
 
 
 @pytest.fixture
@@ -288,9 +288,9 @@ def test_thinning_keeps_peaks_and_drops() -> None:
     assert few[-1] is many[-1]  # the curve ends at the current usage
 
 
-def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> None:
+def test_dark_theme_reaches_cards_built_later(pane: Timeline, show_look: ShowLook) -> None:
     """A card made after the switch is dark as well."""
-    retint(pane, DARK)
+    show_look(DARK)
     state = timeline_state()
     pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 9_900, 9_000), *state.cards)))
     picture = pane.cards.rows.widget_pool.visible[500].grab().toImage()
@@ -308,7 +308,7 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    assert card(pane, 497).accessible_name.startswith("28 steps compacted · Context: 23.9k → 14.8k")
+    assert card(pane, 497).accessible_name.startswith("Older steps compacted · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)

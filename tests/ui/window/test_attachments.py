@@ -77,7 +77,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert rig.attachment_labels() == labels
         rig.type_message("What is this?")
         await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
@@ -97,7 +97,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         place = hit_area_point(rig.chat.view, row.key, "attachment:2")
         QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
         await until(lambda: rig.window.page() == "cache", "the cache is in sight")
-        await until(lambda: rig.views.cache.table.current_digest() == sent[2].digest, "its entry")
+        await until(lambda: rig.views.cache.get().table.current_digest() == sent[2].digest, "its entry")
 
         await rig.open_folder("pasted")
         await _check_a_long_paste(rig)

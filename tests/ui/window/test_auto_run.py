@@ -126,7 +126,7 @@ async def test_the_changes_page_lists_what_was_undone_and_restores_it(
         await until(take_back, "the answer")
         await rig.wait_for_turn_end()
         rig.window.show_page("changes")
-        undone = rig.views.changes.undone
+        undone = rig.views.changes.get().undone
         await until(lambda: undone.heading.text == "3 files undone after commands", "the list")
         assert undone.isVisible()
         lines = [line.text for line in undone.rows.findChildren(TextLine)]

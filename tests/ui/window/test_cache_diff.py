@@ -25,7 +25,7 @@ async def test_versions_are_compared_and_a_removed_one_says_so(qapp: QApplicatio
             await store.commit(Commit("s", contents=(content,)))
         first, second, third = map(digest_of, VERSIONS)
         rig.window.show_page("cache")
-        cache = rig.views.cache
+        cache = rig.views.cache.get()
         content_view = cache.preview.content
         diff_button = content_view.switch.findChild(QPushButton, "view-diff")
         assert diff_button is not None

@@ -70,7 +70,7 @@ async def work(rig: WindowRig, server: ChatServer) -> Path:
 
 
 def page(rig: WindowRig) -> ChangesPage:
-    return rig.views.changes
+    return rig.views.changes.get()
 
 
 def listed(rig: WindowRig) -> list[str]:
@@ -171,7 +171,7 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         page(rig).list.select(page(rig).list.list_model.entry(2).key)  # type: ignore[union-attr]  # it is there
         selected = page(rig).entry
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.session_opener.open_session(original)
+        await rig.wiring.workspace_controller.open_session(original)
         rig.window.commands.show_changes.trigger()
         await until(lambda: page(rig).entry == selected, "the same row selected")
         rig.window.show_page("chat")

@@ -37,7 +37,7 @@ def script(request: dict[str, Any]) -> Reply:
 
 async def _open_handovers(rig: WindowRig) -> HandoverWindow:
     rig.window.show_page("timeline")
-    button = rig.views.timeline.handovers_button
+    button = rig.views.timeline.get().handovers_button
     await until(button.isVisible, "the timeline")
     assert button.toolTip().endswith("(Ctrl+Shift+K)")
     button.click()
@@ -56,7 +56,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await rig.run_turn("Which port?")
         old = rig.conversation.session.id
         requests = len(server.bodies)
-        timeline = rig.views.timeline
+        timeline = rig.views.timeline.get()
         window = await _open_handovers(rig)
         assert window.seq == NOW
         await until(lambda: "% full. At 85 %, a handover" in notes(window)[0], "how full the context is")
@@ -105,7 +105,7 @@ async def _check_its_tokens(rig: WindowRig) -> None:
     assert origin is not None
     assert gauge.ratio != 1.0
     (tokens,) = (row.tokens for row in rig.conversation.window.items() if row.kind == "handover")
-    assert format_token_count(tokens) in pills(rig.views.timeline, 2)
+    assert format_token_count(tokens) in pills(rig.views.timeline.get(), 2)
     entries = rig.views.inspector.requests.entries
     listed = [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
     assert [row.tokens for row in listed if row.kind == "handover"] == [tokens]
@@ -124,7 +124,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     await until(lambda: rig.rows(NoticeRow) == [first], "redone")
     rig.perform(first.actions[0])
     await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
-    await rig.wiring.workspace_controller.session_opener.open_session(new)
+    await rig.wiring.workspace_controller.open_session(new)
 
 
 async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
@@ -133,7 +133,7 @@ async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server)
     await rig.run_turn("Which port?")
     old = rig.conversation.session.id
-    await rig.wiring.workspace_controller.session_opener.continue_session(0)
+    await rig.wiring.workspace_controller.continue_session(0)
     rig.window.perform(TrashSession(old))
     await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
     await rig.run_turn("And now?")

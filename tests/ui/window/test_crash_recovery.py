@@ -19,7 +19,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
-from helix_desktop.ui.shell.crash_notice import RecoverySummary, report_crash
+from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
 from tests.support.store.builders import make_summary
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -45,7 +45,7 @@ async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
         title = f"“{ellipsize_title(summary.title)}” in project"
         expected = RecoverySummary(turns=1, queued=1, drafts=1, sessions=(title,))
         assert await find_unfinished(rig.wiring.services, run, started) == expected
-        await rig.wiring.workspace_controller.session_opener.open_session("cut-off")
+        await rig.wiring.workspace_controller.open_session("cut-off")
         sessions = ("“New session” in project",)
         expected = replace(expected, sessions=sessions)
         assert await find_unfinished(rig.wiring.services, run, started) == expected

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.sidebar.session_rows import SessionItem
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -131,8 +131,8 @@ async def _check_the_cards(rig: WindowRig) -> None:
             assert card.subagent_status.spent_tokens > 0
         assert not rig.window.jobs.job_ids()
         parent = rig.conversation.session.id
-        await rig.wiring.workspace_controller.session_opener.open_session(done[0].subagent_session)
-        await rig.wiring.workspace_controller.session_opener.open_session(parent)
+        await rig.wiring.workspace_controller.open_session(done[0].subagent_session)
+        await rig.wiring.workspace_controller.open_session(parent)
         assert cards(rig) == done
         assert house.tool_names[0] == [*house.tool_names[1], "show_output", "delegate"], (
             "a subagent has all tools but those two"

@@ -75,9 +75,9 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         attached = rig.wiring.composer.attachments.current()[0]
         assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
 
-        rig.views.cache.refresh()
-        await until(lambda: rig.views.cache.model.rowCount() == 2, "both are in the cache")
-        model = rig.views.cache.model
+        rig.views.cache.get().refresh()
+        await until(lambda: rig.views.cache.get().model.rowCount() == 2, "both are in the cache")
+        model = rig.views.cache.get().model
         row = model.index(model.row_of(digest), 3)
         assert model.flags(row) & Qt.ItemFlag.ItemIsDragEnabled
         rows = model.mimeData([row, row.siblingAtColumn(1)])

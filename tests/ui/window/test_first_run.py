@@ -16,6 +16,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.samples import PREPARED_TASKS
+from helix_desktop.ui.kit.intents import OpenSample
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
@@ -70,7 +71,7 @@ async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
 ) -> None:
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        rig.window.welcome.sample_requested.emit()
+        rig.perform(OpenSample())
         await until(lambda: rig.wiring.session.has_conversation, "the sample")
         await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
@@ -127,13 +128,13 @@ async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(
 async def _check_concurrent_requests(rig: WindowRig) -> None:
     """Enter requests the sample at once; a second request beside it copies nothing."""
     requests: list[None] = []
-    rig.window.welcome.sample_requested.connect(lambda: requests.append(None))
+    find_button(rig.window.welcome.get(), "suggestion:play").clicked.connect(lambda: requests.append(None))
     await rig.wiring.workspace_controller.restore_last()
     focused = QApplication.focusWidget()
     assert focused is not None, "the keyboard is on the page without Tab"
     QTest.keyClick(focused, Qt.Key.Key_Return)
     assert len(requests) == 1
-    rig.window.welcome.sample_requested.emit()
+    rig.perform(OpenSample())
     await until(
         lambda: rig.wiring.session.has_conversation,
         "the sample's session",
@@ -172,10 +173,10 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     prepared = len(rig.events(ApprovalGiven))
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
-    assert question.tool == "run_command"
+    assert question.request.tool == "run_command"
     assert registry.get(rig.workspace.id).demo_calls == "once", "it allowed one call"
     assert rig.composer.mode_button.accessibleName() == "Mode: Ask"
-    assert (await rig.answer_approval("demo")).offers_demo_calls
+    assert (await rig.answer_approval("demo")).request.offers_demo_calls
     await until(
         lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls",
         "the mode is shown",
@@ -216,20 +217,20 @@ async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(
 async def _check_a_scan_without_servers(rig: WindowRig) -> None:
     rig.wiring.services.models.local_ports = (1,)
     await rig.wiring.workspace_controller.restore_last()
-    press(rig.window.welcome, "find_servers")
-    await until(lambda: "No model server found" in rig.window.welcome.found_servers.text(), "said so")
+    press(rig.window.welcome.get(), "find_servers")
+    await until(lambda: "No model server found" in rig.window.welcome.get().found_servers.text(), "said so")
 
 
 async def _check_a_pasted_key(rig: WindowRig) -> None:
     """The form of a provider opens at once; a pasted key names its provider and is ready for a test."""
     await rig.wiring.workspace_controller.restore_last()
-    press(rig.window.welcome, "suggestion:plug")
+    press(rig.window.welcome.get(), "suggestion:plug")
     dialog = rig.settings
     editor = dialog.providers.editor
     await until(lambda: dialog.isVisible() and not editor.isHidden(), "the form at once")
     assert [row.text() for row in dialog.providers.list.selectedItems()] == ["New provider"]
     rig.window.leave_settings()
-    field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
+    field = rig.window.welcome.get().findChild(QLineEdit, "pasted_key")
     assert field is not None
     QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
     QTest.keyClick(field, Qt.Key.Key_Return)
@@ -253,7 +254,7 @@ async def _check_a_local_server_in_settings(rig: WindowRig) -> None:
         await until(lambda: server.request_lines and not found.text(), "found")
         press(found, "add")
         await until(lambda: services.settings.model == "llama.cpp/qwen3.gguf", "the default")
-        labels = rig.window.welcome.findChildren(QLabel)
+        labels = rig.window.welcome.get().findChildren(QLabel)
         await until(lambda: "A model is connected" in [label.text() for label in labels], "said so")
         rig.window.leave_settings()
     assert services.settings.with_provider_removed("llama.cpp").model == ""
@@ -267,7 +268,7 @@ async def _check_a_local_server(rig: WindowRig) -> None:
     async with run_server(LLAMA_CPP) as server:
         rig.wiring.services.models.local_ports = (1, server.port)
         await rig.wiring.workspace_controller.restore_last()
-        welcome = rig.window.welcome
+        welcome = rig.window.welcome.get()
         assert rig.window.top_bar.status() == "No session open"
         assert server.request_lines == []
         press(welcome, "find_servers")

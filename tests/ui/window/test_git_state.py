@@ -43,7 +43,7 @@ async def test_the_state_follows_what_is_done_outside_and_leads_to_it(
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         rig.window.show_page("changes")
-        page = rig.views.changes
+        page = rig.views.changes.get()
         await until(lambda: page.state.grouped is not None, "the changes")
         switch = page.filter_bar.findChild(TabButton, "changes-of-commit")
         assert switch is not None
@@ -60,7 +60,7 @@ async def _check_the_branch(rig: WindowRig) -> None:
     assert label is not None
     await until(label.isVisible, "the branch")
     QTest.mouseClick(label, Qt.MouseButton.LeftButton)
-    page = rig.views.changes
+    page = rig.views.changes.get()
     await until(lambda: page.detail.has_diff, "the diff of the first")
     assert rig.window.page() == "changes"
     page.list.setFocus()

@@ -28,9 +28,9 @@ from helix_desktop.ui.handover.versions import FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
-from helix_desktop.ui.session.rewrite_controller import last_change
 from helix_desktop.ui.timeline.view import Timeline
-from helix_desktop.ui.workspaces.share_session import ShareDialog
+from helix_desktop.ui.window.rewrite_controller import last_change
+from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -137,6 +137,11 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     go = asyncio.Event()
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
     window = await open_handovers(rig)
+    assert (window.windowTitle(), window.write_button.text()) == (
+        "Compact conversation",
+        "Draft the compaction",
+    )
+    assert window.session_button.isHidden()
     press(window, "write_draft")
     await until(lambda: "- Wor" in window.model_output.toPlainText(), "what has arrived")
     unstopped = rig.conversation.budget.spent.tokens
@@ -375,7 +380,7 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await handovers.writer.commit(draft, text)
     first, second = rig.conversation.session.transcript.rewrites.handovers
     rig.window.show_page("timeline")
-    timeline = rig.views.timeline
+    timeline = rig.views.timeline.get()
     await until(lambda: find_card(timeline, second), "the card")
     press_card(timeline, second, "compare")
     window = await opened_handovers(rig)
@@ -436,8 +441,8 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     """Six fields are checked while typing, compared with the original, and saved."""
     transcript = rig.conversation.session.transcript
     rig.window.show_page("timeline")
-    await until(lambda: find_card(rig.views.timeline, count), "the card")
-    press_card(rig.views.timeline, count, "edit")
+    await until(lambda: find_card(rig.views.timeline.get(), count), "the card")
+    press_card(rig.views.timeline.get(), count, "edit")
     window = await opened_handovers(rig)
     assert {field.title for field in window.fields} == {*TITLES}
     assert window.fields[0].editor.hasFocus()
@@ -461,7 +466,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     choose_version(window, NOW)
     choose_version(window, count)
     assert section(window, TITLES[1]).text == "My own words [e4]", "what was typed is there still"
-    bar = rig.views.timeline.cards.verticalScrollBar()
+    bar = rig.views.timeline.get().cards.verticalScrollBar()
     bar.setValue(bar.maximum())
     press(window, "save")
     await until(lambda: window.seq != count, "saved")
@@ -474,7 +479,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     await act(lambda: rig.perform(Undo((count,))))
     assert REFUSED_COMPACTION in rig.window.notices.names(), "the edited one stands in its place"
     assert last_change(transcript) == active[0]
-    timeline = rig.views.timeline
+    timeline = rig.views.timeline.get()
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
     pill = "Replaced by Handover 1, edited"
     await until(lambda: pill in pills(timeline, count), "the card says it too")
@@ -538,8 +543,8 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         again = f"timeline-try-again-{notice.key.seq}"
         await until(
             lambda: (
-                find_card(rig.views.timeline, notice.key.seq)
-                and has(rig.views.timeline, notice.key.seq, again)
+                find_card(rig.views.timeline.get(), notice.key.seq)
+                and has(rig.views.timeline.get(), notice.key.seq, again)
             ),
             "the button",
         )
@@ -548,7 +553,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         press_action(rig.chat.view, notice, "observe_again")
         await approve_notes(rig)
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
-        await until(lambda: not has(rig.views.timeline, notice.key.seq, again), "no button any more")
+        await until(lambda: not has(rig.views.timeline.get(), notice.key.seq, again), "no button any more")
 
         (event,) = rig.events(ObservationsMade)
         assert [observation.priority for observation in event.observations] == [1, 3]
@@ -557,7 +562,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
         rig.window.show_page("chat")
         press_action(rig.chat.view, divider, "details")
-        await until(lambda: find_card(rig.views.timeline, divider.key.seq), "the card")
+        await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
         assert "observation" not in rig.window.jobs.job_ids()

@@ -18,7 +18,7 @@ from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME
 from helix_desktop.ui.kit.intents import OpenSettings, ShareSession
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
-from helix_desktop.ui.workspaces.share_session import ShareDialog
+from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
     Hang,
@@ -299,9 +299,11 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         assert (tmp_path / "read.html").read_text(encoding="utf-8") == shown
         assert "<h1>What is in this folder?</h1>" in shown
 
+        rig.window.resize(1024, 680)
         rig.window.perform(ShareSession(2))
         sharing = await wait_for_widget(rig, ShareDialog)
         assert isinstance(sharing, ShareDialog)
+        assert sharing.height() == rig.window.height() - 80, "it stands inside the window"
         assert sharing.document.text.startswith("# What is in this folder?\n")
         assert len(sharing.document.text) < len(text_of_all)
         sharing.reject()

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.foreign.discovery import AgentFolders
-from helix_desktop.ui.workspaces.import_sessions import ImportSessionsDialog
+from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import open_window, until
@@ -126,7 +126,7 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
         press(page, "cancel_keys")
         assert record("session_archive", Qt.Key.Key_Y) == ""
         assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
-        cache = rig.views.cache
+        cache = rig.views.cache.get()
         assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare"
         assert cache.keys.shown_key("cache_pin") == "V"
         assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"

@@ -63,17 +63,17 @@ async def _check_a_fault(rig: WindowRig) -> None:
     assert FAULT not in rig.banner_text(), "it is about another session"
     assert rig.window.notices.isHidden()
 
-    await workspaces.session_opener.open_session(session_id)
+    await workspaces.open_session(session_id)
     assert FAULT in rig.banner_text()
     await rig.open_folder("second")
     assert FAULT not in rig.banner_text()
 
     await workspaces.open_workspace(first)
-    await workspaces.session_opener.open_session(session_id)
+    await workspaces.open_session(session_id)
     assert FAULT in rig.banner_text(), "it still holds"
     rig.window.notices.end(FAULT)
     await workspaces.new_session()
-    await workspaces.session_opener.open_session(session_id)
+    await workspaces.open_session(session_id)
     assert FAULT not in rig.banner_text(), "dismissed is dismissed"
 
 
@@ -105,7 +105,7 @@ async def test_in_a_low_window_undo_is_seen_above_what_the_opened_session_says(
         other = rig.conversation.session.id
         rig.perform(EditMessage(rig.rows(UserRow)[0].key.seq))
         await until(lambda: rig.conversation.session.id != other, "the version")
-        await rig.wiring.workspace_controller.session_opener.open_session(original)
+        await rig.wiring.workspace_controller.open_session(original)
         await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "both in the list")
 
         rig.window.perform(TrashSession(original))

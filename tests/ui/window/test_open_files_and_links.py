@@ -16,7 +16,7 @@ from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.shell.commands import OPEN_WORKSPACE
+from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -104,7 +104,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         importing = request_target(rig, IMPORT_PREFIX + str(place), fresh=True)
         press(await question(rig), "cancel")
         await importing
-        assert rig.window.welcome.isVisible()
+        assert rig.window.welcome.get().isVisible()
         assert not any(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE))
 
         rig.window.commands.import_file.trigger()
@@ -179,7 +179,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     session_id = rig.conversation.session.id
     digest = rig.events(ToolAnswered)[0].digest
     rig.wiring.navigation.show_cache_entry(digest)
-    cache = rig.views.cache
+    cache = rig.views.cache.get()
     await until(lambda: cache.table.current_row() is not None, "the entry")
     entry(cache.entry_actions.menu(cache.filter_bar), "cache-copy-link")
     to_content = clipboard.text()

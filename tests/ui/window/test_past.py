@@ -33,7 +33,7 @@ SWEEPS = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "hand
 
 
 def _scrubber(rig: WindowRig) -> Scrubber:
-    return rig.views.timeline.chart.scrubber
+    return rig.views.timeline.get().chart.scrubber
 
 
 async def _look_at(rig: WindowRig, seq: int) -> None:
@@ -103,7 +103,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         await rig.use_server(server)
         await rig.run_turn("One")
         rig.type_message("Two")
-        await until(lambda: rig.conversation.partial, "the beginning of an answer")
+        await until(lambda: rig.conversation.response.text, "the beginning of an answer")
         rig.window.show_page("timeline")
         await until(lambda: _scrubber(rig).steps, "the step on the chart")
         await _look_at(rig, _scrubber(rig).steps[0].seq)
@@ -131,13 +131,13 @@ async def _check_the_way_back(rig: WindowRig) -> None:
         rig.window.show_page("timeline")
         await until(lambda: len(_scrubber(rig).steps) == 2, "the steps on the chart")
         await _look_at(rig, first)
-        assert rig.views.timeline.now_button.isVisible()
-        header = [line.accessibleName() for line in rig.views.timeline.findChildren(TextLine)]
+        assert rig.views.timeline.get().now_button.isVisible()
+        header = [line.accessibleName() for line in rig.views.timeline.get().findChildren(TextLine)]
         assert "tokens in the request" in header
         assert any(words.startswith("You're looking at turn") for words in header)
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Escape)
         assert past.step is None
-        assert not rig.views.timeline.now_button.isVisible()
+        assert not rig.views.timeline.get().now_button.isVisible()
 
         await _look_at(rig, first)
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Return)

@@ -83,6 +83,9 @@ async def _check_a_preview(rig: WindowRig) -> None:
     field = page.form.rows["protect_steps"]
     await until(lambda: "bills" in field.note_text(), "the effect of the field")
     assert field.note_text().startswith("This session: bills ")
+    assert page.form.rows["protect_tokens"].note_text().startswith("Of these steps"), (
+        "the others say what they are"
+    )
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
     rig.window.leave_settings()
     await _check_it_is_ready_with_the_page(rig, replays)

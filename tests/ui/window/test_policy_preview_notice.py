@@ -69,7 +69,7 @@ async def test_show_opens_the_page_also_where_no_session_is_open(qapp: QApplicat
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await _close_with_a_preview(rig)
-        await rig.wiring.workspace_controller.session_opener.show_session(rig.workspace, "")
+        await rig.wiring.workspace_controller.show_session(rig.workspace, "")
         assert not rig.window.commands.change_policy.isEnabled()
         press(rig.window.notices, "policy-preview:show")
         await until(rig.settings.policy.isVisible, "the page")
@@ -81,7 +81,7 @@ async def test_it_goes_with_a_session_that_has_the_policy(qapp: QApplication, tm
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.run_turn("Begin.")
-        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller.session_opener
+        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
         await rig.wiring.workspace_controller.new_session()
         same = msgspec.structs.replace(PROFILES["balanced"], protect_steps=9)
         await rig.conversation.choose_policy(same)

@@ -30,10 +30,10 @@ async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(
         await rig.open_folder("project")
         digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, LOG)).digest
         rig.wiring.navigation.show_cache_entry(digest)
-        preview = rig.views.cache.preview
+        preview = rig.views.cache.get().preview
         await until(lambda: preview.digest == digest and preview.recall_button.isEnabled(), "the preview")
         bar, offer = preview.content.find_bar, preview.matches_button
-        QTest.keyClick(rig.views.cache.table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(rig.views.cache.get().table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
         await until(bar.field.hasFocus, "find is open")
         QTest.keyClicks(bar.field, "failed")
         await until(lambda: offer.text().startswith("Recall 3 matching lines · ≈ "), "the offer")

@@ -48,12 +48,12 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         assert not place[1]
         digest = rig.last_output("list_directory").digest
         rig.window.show_page("cache")
-        rig.views.cache.select(digest)
-        await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected")
+        rig.views.cache.get().select(digest)
+        await until(lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected")
 
         await rig.wiring.workspace_controller.new_session()
         assert first_row_count(rig) == 0
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
         rig.window.show_page("cache")
@@ -64,7 +64,9 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         assert rig.window.page() == "cache"
         assert first_row(rig) == place
         assert selected_words(rig) == "thought😀😀"
-        await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected again")
+        await until(
+            lambda: rig.views.cache.get().table.current_digest() == digest, "the entry selected again"
+        )
         views = rig.wiring.services.view_states
         views.put(session_id, msgspec.structs.replace(views.get(session_id), card=3))
         rig.chat.view.follow_end()
@@ -80,7 +82,7 @@ async def test_the_last_filter_of_the_cache_stays_with_its_workspace(
     """Over a restart; an age counts from then on. Named filters of earlier versions stay in the record."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        bar, workspace_id = rig.views.cache.filter_bar, rig.workspace.id
+        bar, workspace_id = rig.views.cache.get().filter_bar, rig.workspace.id
         registry, named = rig.wiring.services.registry, SavedFilter("Large", "log")
         registry.change(workspace_id, cache_filters=(named,))
         for option in (tool_option("run_command"), SIZE_OPTIONS[0], age_options(0)[2]):
@@ -97,7 +99,7 @@ async def test_the_last_filter_of_the_cache_stays_with_its_workspace(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        bar = rig.views.cache.filter_bar
+        bar = rig.views.cache.get().filter_bar
         assert bar.saved_filter == last
         assert bar.current_filter.entry_filter.tool == "run_command"
         assert bar.current_filter.entry_filter.since > 0, "it counts from now, not from when it was set"

@@ -165,7 +165,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
 
         press_action(rig.chat.view, divider, "open_handover")
         assert rig.window.page() == "timeline"
-        await until(lambda: find_card(rig.views.timeline, divider.key.seq), "the handover's card")
+        await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the handover's card")
         source = next(
             s for part in rig.events(HandoverMade)[0].sections for b in part.bullets for s in b.sources
         )
@@ -228,7 +228,7 @@ async def test_undo_and_redo_of_the_context_are_off_where_there_is_nothing_to_un
             (False, "Nothing to redo in the context"),
         ]
         rig.window.show_page("timeline")
-        QTest.keyClick(rig.views.timeline, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(rig.views.timeline.get(), Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: "Nothing to undo in the context." in rig.banner_text(), "the answer to the key")
         await rig.run_turn("Hello")
         assert not any(action.isEnabled() for action in both)
@@ -262,7 +262,7 @@ async def _check_recall(rig: WindowRig) -> None:
         digest = rig.last_output("read_file").digest
         rig.wiring.navigation.show_cache_entry(digest)
         await until(lambda: rig.window.page() == "cache", "the cache")
-        await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
+        await until(lambda: rig.views.cache.get().preview.digest == digest, "the preview")
         rig.perform(Recall(digest, 2, 4))
         await until(lambda: rig.window.page() == "chat", "back in the chat")
         await until(rig.composer.editor.hasFocus, "ready to type")
@@ -282,7 +282,7 @@ async def _check_recall(rig: WindowRig) -> None:
         entries = (await rig.workspace.store.totals()).entries
         rig.perform(VerifyAllEntries())
         await until(lambda: f"{entries} entries verified." in rig.banner_text(), "the outcome")
-        preview = rig.views.cache.preview
+        preview = rig.views.cache.get().preview
         verified = preview.verified.text
         assert verified, "the verdict on the one that is shown"
         other = rig.events(ToolAnswered)[0].digest

@@ -95,12 +95,12 @@ async def _check_links(rig: WindowRig) -> None:
     press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
     await until(lambda: rig.window.page() == "timeline", "the timeline")
     seq = next(entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade))
-    await until(lambda: find_card(rig.views.timeline, seq), "the fold's card")
+    await until(lambda: find_card(rig.views.timeline.get(), seq), "the fold's card")
 
     press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
     await until(lambda: rig.window.page() == "cache", "the cache")
     digest = card(rig, "part0.txt").digest
-    await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
+    await until(lambda: rig.views.cache.get().preview.digest == digest, "the preview")
     press_action(rig.chat.view, card(rig, "part1.txt"), "recall")
     await until(rig.attachment_labels, "the chip")
     assert "part1.txt" in rig.attachment_labels()[0]
@@ -117,7 +117,9 @@ async def _check_arguments(rig: WindowRig) -> None:
         row = card(rig, "new.py")
         assert row.arguments_cached
         press_action(rig.chat.view, row, f"argument:{row.arguments[0]}")
-        await until(lambda: rig.views.cache.preview.digest == row.arguments[0], "the argument in the cache")
+        await until(
+            lambda: rig.views.cache.get().preview.digest == row.arguments[0], "the argument in the cache"
+        )
         assert (await rig.workspace.store.get(row.arguments[0])).decode() == BODY
 
         for sweep_entry in [

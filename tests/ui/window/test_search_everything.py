@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.kit.intents import SearchEverything
-from helix_desktop.ui.shell.search_panel import MoreRow, ResultRow, SearchPanel
+from helix_desktop.ui.window.search_panel import MoreRow, ResultRow, SearchPanel
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -41,7 +41,7 @@ def choose(panel: SearchPanel, kind: str) -> ResultRow:
     """Move down to the first result of a kind."""
     for _ in range(panel.items.rowCount()):
         row = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole))
-        if isinstance(row, ResultRow) and row.kind == kind:
+        if isinstance(row, ResultRow) and row.hit.kind == kind:
             return row
         QTest.keyClick(panel.search, Qt.Key.Key_Down)
     raise AssertionError(f"no {kind} in {rows(panel)}")
@@ -60,7 +60,7 @@ async def import_session(rig: WindowRig, folder: Path, name: str, *messages: Map
 
 async def search(rig: WindowRig, words: str, expected: str) -> SearchPanel:
     """Press the keys, type, and wait until something is listed."""
-    panel = rig.window.search_panel
+    panel = rig.window.search_panel.get()
     rig.window.commands.search_messages.trigger()
     QTest.keyClicks(panel.search, words)
     await until(lambda: expected in rows(panel), f"{expected} among {rows(panel)}")
@@ -74,7 +74,7 @@ async def test_enter_opens_a_message_of_another_workspace_marked(qapp: QApplicat
         panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
         assert rows(panel)[0].startswith("[The LEXER loops")
         row = choose(panel, "message")
-        assert [row.excerpt[start:end] for start, end in row.marks] == ["LEXER", "loops"]
+        assert [row.hit.excerpt[start:end] for start, end in row.marks] == ["LEXER", "loops"]
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         assert not panel.isVisible()
         await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
@@ -103,13 +103,13 @@ async def test_an_output_opens_in_the_cache_and_filters_narrow_down(
         row = choose(panel, "output")
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         await until(lambda: rig.window.page() == "cache", "the cache")
-        await until(lambda: rig.window.pages.cache.selected == row.digest, "the entry")
+        await until(lambda: rig.window.pages.cache.get().selected == row.hit.digest, "the entry")
 
 
 async def test_it_says_what_is_the_matter(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await import_session(rig, tmp_path, "lexer", *LEXER)
-        panel = rig.window.search_panel
+        panel = rig.window.search_panel.get()
         rig.window.perform(SearchEverything("xylophone"))
         await until(lambda: panel.empty_text == "No results. Try fewer words.", "nothing found")
         find_button(panel, "search_days-7").click()

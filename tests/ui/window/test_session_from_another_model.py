@@ -133,7 +133,7 @@ async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a
             assert rig.conversation.session.id == original
             assert not is_question_open(rig)
             await _branch(rig, EditMessage(rig.rows(UserRow)[1].key.seq))
-            await rig.wiring.workspace_controller.session_opener.open_session(original)
+            await rig.wiring.workspace_controller.open_session(original)
             await _branch(rig, RetryAnswer(rig.rows(TurnFooterRow)[1].key.seq))
             transcript = rig.conversation.session.transcript
             await until(lambda: transcript.last_model == "demo/offline", "the answer of the demo model")

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
-from helix_desktop.agent.session_runtime import ModelChange
+from helix_desktop.agent.session import ModelChange
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.events.session import ModelChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow
@@ -78,12 +78,12 @@ async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
             assert button.text() == "large"
             await rig.run_turn("And here?")
             assert server.bodies[-1]["model"] == "large"
-            await rig.wiring.workspace_controller.session_opener.open_session(first)
+            await rig.wiring.workspace_controller.open_session(first)
             assert button.text() == "small"
 
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            await rig.wiring.workspace_controller.session_opener.open_session(first)
+            await rig.wiring.workspace_controller.open_session(first)
             assert rig.composer.model_button.text() == "small"
             await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
             assert rig.conversation.model.label == "box/small"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.several_windows import new_window
@@ -68,7 +68,7 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
             auto = rig.conversation.session.id
             await rig.wiring.workspace_controller.new_session()
             assert mode_text(rig) == "Mode: Ask", "it is the session's"
-            await rig.wiring.workspace_controller.session_opener.open_session(auto)
+            await rig.wiring.workspace_controller.open_session(auto)
             assert mode_text(rig) == "Mode: Auto"
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()

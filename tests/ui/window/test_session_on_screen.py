@@ -13,6 +13,7 @@ from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom
 from helix_desktop.ui.kit.session import SessionMissing
 from tests.support.window.window_rig import act, open_window, until
@@ -71,9 +72,9 @@ async def test_a_page_is_read_once_it_is_in_sight(qapp: QApplication, tmp_path: 
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.run_turn("Hello")
         await rig.wiring.session.refresh()
-        assert not rig.views.timeline.chart.scrubber.steps
+        assert not rig.views.timeline.get().chart.scrubber.steps
         rig.window.show_page("timeline")
-        await until(lambda: rig.views.timeline.chart.scrubber.steps, "the timeline")
+        await until(lambda: rig.views.timeline.get().chart.scrubber.steps, "the timeline")
 
 
 async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_path: Path) -> None:
@@ -82,10 +83,10 @@ async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_
         await rig.run_turn("Hello")
         pages, window = rig.views, rig.window
         lazy_pages: dict[str, LazyPage[Any]] = {
-            "cache": pages.lazy_cache,
-            "timeline": pages.lazy_timeline,
-            "changes": pages.lazy_changes,
-            "survives": pages.lazy_survives,
+            "cache": pages.cache,
+            "timeline": pages.timeline,
+            "changes": pages.changes,
+            "survives": pages.survives,
         }
         assert {name for name, lazy_page in lazy_pages.items() if lazy_page.find() is not None} == set()
         rig.perform(SetTheme("dark"))
@@ -97,8 +98,8 @@ async def test_a_page_is_built_once_the_user_goes_there(qapp: QApplication, tmp_
             assert page.isVisible()
             assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
             assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
-            assert page.grab().toImage().pixelColor(1, 1) == window.theme.canvas
-        sentences = [words.text() for words in pages.cache.empty.findChildren(QLabel)]
+            assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
+        sentences = [words.text() for words in pages.cache.get().empty.findChildren(QLabel)]
         assert any("as the agent works" in sentence for sentence in sentences), "it knows the workspace"
 
 

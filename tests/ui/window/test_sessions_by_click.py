@@ -64,4 +64,4 @@ async def _check_the_timeline(rig: WindowRig, session_id: str) -> None:
     _click(rig, session_id)
     await until(lambda: rig.app_window.shown_session.session_id == session_id, "the session")
     await until(lambda: rig.window.focusWidget() is not sessions, "the keyboard")
-    assert rig.views.timeline.isAncestorOf(rig.window.focusWidget())
+    assert rig.views.timeline.get().isAncestorOf(rig.window.focusWidget())

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.kit.intents import GoToSession
-from helix_desktop.ui.workspaces.keyboard_page import KeyboardPage
+from helix_desktop.ui.kit.intents import GoToSession, OpenFolder
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -74,7 +74,7 @@ async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(
         await _open_by_key(rig)
         _press_key(rig, Qt.Key.Key_2, _CONTROL)
         assert window.page() == "cache", "a page of the session"
-        assert rig.views.cache.table.hasFocus()
+        assert rig.views.cache.get().table.hasFocus()
 
 
 async def test_who_opens_the_settings_with_the_mouse_sees_no_ring_and_leaves_with_esc(
@@ -270,7 +270,7 @@ async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_pat
         await act(rig.window.commands.settings.trigger)
         assert rig.settings.names.isVisible()
         _press_key(rig, Qt.Key.Key_Escape)
-        assert rig.window.welcome.isVisible()
+        assert rig.window.welcome.get().isVisible()
         assert not rig.window.sidebar.isVisible()
         await rig.wiring.settings.show("policy")
         page = rig.settings.policy
@@ -290,7 +290,7 @@ async def test_settings_stay_where_a_folder_without_a_session_is_being_opened(
         place.mkdir()
         rig.wiring.services.registry.add(place, trusted=True)
         before = asyncio.all_tasks()
-        rig.window.drops.folder_dropped.emit(str(place))
+        rig.perform(OpenFolder(str(place)))
         opening = asyncio.all_tasks() - before
         await asyncio.sleep(0)  # it has begun
         assert not rig.wiring.session.has_conversation

@@ -27,8 +27,8 @@ from helix_desktop.ui.kit.intents import (
     RestoreSession,
     TrashSession,
 )
-from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.workspaces.controlled_window import ControlledWindow
+from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -222,8 +222,8 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow
     await until(lambda: row_of(second, session_id), "the session in the list of the other window")
     await act(lambda: rig.window.perform(TrashSession(session_id)))
     await until(lambda: not row_of(second, session_id), "the session out of the list of the other window")
-    assert rig.window.no_session.isVisible()
-    assert "No session open" in [label.text() for label in rig.window.no_session.findChildren(QLabel)]
+    assert rig.window.no_session.get().isVisible()
+    assert "No session open" in [label.text() for label in rig.window.no_session.get().findChildren(QLabel)]
     await act(lambda: rig.window.perform(RestoreSession()))
     await until(lambda: row_of(second, session_id), "the session back in both lists")
 
@@ -452,7 +452,7 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         await rig.run_turn("Say hello.")
         await rig.wiring.services.backup.export(workspace_id, tmp_path / "project.helix")
         await act(lambda: rig.window.perform(TrashSession(rig.app_window.shown_session.session_id)))
-        await until(rig.window.no_session.isVisible, "no session")
+        await until(rig.window.no_session.get().isVisible, "no session")
         await rig.wiring.workspace_controller.new_session()
         second = await new_window(rig)
         places = [rig.app_window.shown_session, second.shown_session]
@@ -613,7 +613,7 @@ async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
         await rig.open_folder("project")
         await rig.run_turn("Say hello.")
         workspace_id, session_id = rig.app_window.shown_session
-        await rig.wiring.workspace_controller.session_opener.new_session(rig.workspace)
+        await rig.wiring.workspace_controller.begin_session(rig.workspace)
         rig.window.commands.new_window.trigger()
         await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
         second = rig.wiring.windows.current
@@ -621,7 +621,7 @@ async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
         await until(lambda: second.shown_session[0] == workspace_id, "its session")
         await asyncio.gather(
             *(
-                controllers.workspace_controller.session_opener.show_session(rig.workspace, session_id)
+                controllers.workspace_controller.show_session(rig.workspace, session_id)
                 for controllers in (rig.wiring, second)
             )
         )

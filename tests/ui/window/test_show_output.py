@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
+from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.image_bytes import png
@@ -59,7 +59,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         (tmp_path / "project" / "rows.txt").write_text("changed since\n", encoding="utf-8")
         rows = rig.rows(ToolRow)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content")
-        assert rig.call_card(2, ExcerptCard).accessible_text() == "\n".join(LINES[1:81])
+        assert rig.call_card(2, RowItem).accessible_text() == "\n".join(LINES[1:81])
         assert accessible_name(rows[2]) == "The rows: read_file rows.txt, lines 2–300"
         press(rig, 2, "whole:card")
         await until(lambda: "row 300" in text_of_row(rig.rows(ToolRow)[2]), "all lines")
@@ -67,7 +67,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         await until(lambda: rig.chat.view.finder.current is not None, "the hit in the card")
         rig.chat.view.find_text("the rows")  # stands in the caption: what is open stays open
         rig.chat.view.find_text("")
-        copy = next(area for area in rig.call_card(2, ExcerptCard).hit_areas if area.name.endswith(":copy"))
+        copy = next(area for area in rig.call_card(2, RowItem).hit_areas if area.name.endswith(":copy"))
         press(rig, 2, copy.name)
         assert QGuiApplication.clipboard().text() == "\n".join(LINES[1:])
         await until(lambda: rig.rows(ToolRow)[3].excerpt_content is not None, "the image")
@@ -79,6 +79,6 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         assert sum("row 150" in text for text in last) == 1  # where it was read, and nowhere else
         session_id = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content after a restart")
         assert "row 80" in text_of_row(rig.rows(ToolRow)[2])

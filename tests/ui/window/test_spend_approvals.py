@@ -68,7 +68,7 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     assert "price unknown" in rig.banner_text()
     await rig.wiring.workspace_controller.new_session()
     assert "Write down facts about older messages?" not in rig.banner_text()
-    await rig.wiring.workspace_controller.session_opener.open_session(first)
+    await rig.wiring.workspace_controller.open_session(first)
     assert "Write down facts about older messages?" in rig.banner_text()
     await rig.run_turn("A word")
     assert "Write down facts about older messages?" in rig.banner_text()
@@ -79,7 +79,7 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     (event,) = rig.events(ObservationsMade)
     rig.window.show_page("timeline")
     expected_cost = cost_text(event.spent, event.cost)
-    timeline = rig.views.timeline
+    timeline = rig.views.timeline.get()
     (seq,) = (entry.seq for entry in rig.conversation.session.log if entry.event is event)
     await until(lambda: find_card(timeline, seq), "its card")
     press_card(timeline, seq, "fold:details")
@@ -111,7 +111,7 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
 
 async def run_until_a_step_waits(rig: WindowRig) -> None:
     ends = len(rig.events(TurnEnded))
-    while not rig.conversation.is_summary_awaited:
+    while not rig.conversation.summary_wait.is_active:
         rig.type_message("Go on")
         ends += 1
         await until(partial(has_ended_or_waits, rig, ends), "the end of the turn, or a wait")
@@ -119,7 +119,7 @@ async def run_until_a_step_waits(rig: WindowRig) -> None:
 
 def has_ended_or_waits(rig: WindowRig, ends: int) -> bool:
     """Return True once so many turns have ended, or a step waits."""
-    return rig.conversation.is_summary_awaited or len(rig.events(TurnEnded)) >= ends
+    return rig.conversation.summary_wait.is_active or len(rig.events(TurnEnded)) >= ends
 
 
 async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(
@@ -139,7 +139,7 @@ async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(
         waiting = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
         assert "waiting for the handover" not in rig.banner_text()
-        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        await rig.wiring.workspace_controller.open_session(waiting)
         assert "waiting for the handover" in rig.banner_text()
         click(rig, "summary-wait:continue")
         await rig.wait_for_turn_end()

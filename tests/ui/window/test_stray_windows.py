@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.top_bar import PAGES
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.top_bar import PAGES
 from tests.support.window.window_rig import open_window
 
 pytestmark = pytest.mark.qt_loop

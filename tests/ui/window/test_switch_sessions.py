@@ -47,7 +47,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         conversation = rig.conversation
         rig.window.show_page("timeline")
         await rig.open_folder("second")
@@ -60,7 +60,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.is_running
         assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
-        assert find_card(rig.views.timeline, "running") is not None
+        assert find_card(rig.views.timeline.get(), "running") is not None
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
@@ -112,7 +112,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.new_session()
         assert not rig.rows(NoticeRow)
 
-        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        await rig.wiring.workspace_controller.open_session(waiting)
         (again,) = rig.rows(NoticeRow)
         assert again.why == notice.why
         assert again.what.startswith("Retrying ")
@@ -123,7 +123,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         go.set()
         await rig.wait_for_turn_end()
         await rig.wiring.workspace_controller.new_session()
-        await rig.wiring.workspace_controller.session_opener.open_session(waiting)
+        await rig.wiring.workspace_controller.open_session(waiting)
         assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
         assert not rig.rows(NoticeRow)
 
@@ -157,7 +157,7 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     rig.type_message("draft", send=False)
     old = rig.conversation.session.id
     await rig.wiring.workspace_controller.new_session()
-    switching = asyncio.ensure_future(rig.wiring.workspace_controller.session_opener.open_session(old))  # noqa: TID251 - awaited below
+    switching = asyncio.ensure_future(rig.wiring.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
     await until(lambda: rig.app_window.shown_session.session_id == old, "the other session is on its way")
     rig.type_message(" typed", send=False)
     await switching
@@ -183,7 +183,7 @@ async def _check_a_long_session(rig: WindowRig) -> None:
     assert len(rig.window.sidebar.session_list.sessions()) == 2
     draft_shown = rig.wiring.composer.drafts.draft_shown
     draft_shown.connect(note)
-    await rig.wiring.workspace_controller.session_opener.open_session("long")
+    await rig.wiring.workspace_controller.open_session("long")
     draft_shown.disconnect(note)
     assert seen == [("draft", set(), False, "New session", ["long"])]
     assert {row.text for row in rig.rows(UserRow)} == {"Long"}
@@ -204,7 +204,7 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
         assert (await store.draft(session_id)).text == "on its way, next"
         await workspaces.new_session()
         assert (await store.draft(session_id)).text == "on its way, next"
-        await workspaces.session_opener.open_session(session_id)
+        await workspaces.open_session(session_id)
         assert rig.composer.text() == ", next"
         await workspaces.new_session()
         assert await composer.drafts.save_all() == []
@@ -317,7 +317,7 @@ async def _check_a_place_that_cannot_be_saved(rig: WindowRig, data: Path) -> Non
     former = [path.rename(path.with_suffix(".aside")) for path in blocked if path.exists()]
     for path in blocked:
         path.mkdir()
-    await rig.wiring.workspace_controller.session_opener.open_session(old)
+    await rig.wiring.workspace_controller.open_session(old)
     assert "The list of workspaces wasn't saved." in rig.banner_text()
     active = [session.id for session in rig.window.sidebar.session_list.sessions() if session.active]
     assert active == [old]
@@ -347,7 +347,7 @@ async def _check_separate_data(rig: WindowRig) -> None:
     assert entries.entries > 0
     await rig.open_folder("separate-second", {"other.txt": "words"})
     rig.window.show_page("cache")
-    await until(rig.views.cache.empty.isVisible, "an empty cache")
+    await until(rig.views.cache.get().empty.isVisible, "an empty cache")
     with pytest.raises(DigestUnknown):
         await rig.workspace.contents.attach(digest)
     assert await rig.workspace.store.find(digest[:12]) == []
@@ -374,7 +374,7 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
     """An older reading of the timeline never replaces a newer one."""
     await rig.open_folder("timeline", {"a.txt": "words"})
     await rig.run_turn("What is here?")
-    slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline
+    slow, timeline = _SlowFirst(rig.workspace), rig.views.timeline.get()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rig.workspace, "sessions", slow.sessions)
         async with asyncio.TaskGroup() as group:
@@ -384,7 +384,7 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
             await timeline.refresh()
             slow.release.set()
     steps = read_steps(rig.conversation.session.log)
-    assert rig.views.timeline.chart.scrubber.steps == steps
+    assert rig.views.timeline.get().chart.scrubber.steps == steps
 
 
 async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:
@@ -419,7 +419,7 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.text() == "another"
         saved = {session.title: session.id for session in await rig.workspace.sessions()}
-        await rig.wiring.workspace_controller.session_opener.open_session(saved["Hello"])
+        await rig.wiring.workspace_controller.open_session(saved["Hello"])
         assert rig.composer.text() == "half a thought"
         await type_while_a_draft_is_loaded(rig)
         rig.context.appearance.set_mode("dark")

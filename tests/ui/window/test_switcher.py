@@ -13,8 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import OpenListedSession
-from helix_desktop.ui.shell.switcher import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
+from helix_desktop.ui.window.switcher import ROW_ROLE, MessageRow, Switcher, SwitcherDelegate
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
@@ -30,7 +31,7 @@ def lines(switcher: Switcher) -> list[str]:
 def marked_words(switcher: Switcher) -> list[str]:
     items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
     rows = [row for row in items if isinstance(row, MessageRow)]
-    return [row.excerpt[start:end] for row in rows for start, end in row.marks]
+    return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
 
 
 def painted_marks(switcher: Switcher, line: str) -> int:
@@ -40,7 +41,7 @@ def painted_marks(switcher: Switcher, line: str) -> int:
     picture = switcher.list_view.viewport().grab(box).toImage()
     delegate = switcher.list_view.itemDelegate()
     assert isinstance(delegate, SwitcherDelegate)
-    color = QColor(delegate.theme.warn_soft)
+    color = QColor(current_theme().warn_soft)
     heights = range(picture.height())
     columns = [any(picture.pixelColor(x, y) == color for y in heights) for x in range(picture.width())]
     return sum(here and not before for before, here in pairwise((False, *columns)))

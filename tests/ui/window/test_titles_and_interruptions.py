@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.shell.sidebar.rail import WorkspaceButton
+from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, Wait, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -49,7 +49,7 @@ async def test_a_turn_that_ended_with_the_app_is_marked_until_somebody_looks(
             await rig.open_folder("first")
             await until(lambda: interrupted(rig) == [cut_off], "the session is marked")
             assert badges(rig)["first"] == "interrupted"
-            await rig.wiring.workspace_controller.session_opener.open_session(cut_off)
+            await rig.wiring.workspace_controller.open_session(cut_off)
             await until(lambda: interrupted(rig) == [], "it was looked at")
             await until(lambda: badges(rig) == {"first": "", "second": ""}, "no mark is left")
         more.set()

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.store import ListPlace
-from helix_desktop.ui.shell.switcher import ROW_ROLE, SessionRow
+from helix_desktop.ui.window.switcher import ROW_ROLE, SessionRow
 from tests.support.window.several_windows import new_window, row_of
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -38,7 +38,7 @@ async def test_an_unused_session_is_in_no_list_and_comes_back_as_the_new_one(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller.session_opener
+        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
         await until(lambda: listed(rig) == [first], "the only one is listed")
         await rig.run_turn("Hello")
         other = await _begin(rig)
@@ -60,7 +60,7 @@ async def test_an_unused_session_is_in_no_list_and_comes_back_as_the_new_one(
 
 async def _check_what_was_used_stays(rig: WindowRig, others: list[str], drafted: str) -> None:
     """A draft, a name, a pin and a choice keep a session in the list; what has a draft is not new."""
-    opener = rig.wiring.workspace_controller.session_opener
+    opener = rig.wiring.workspace_controller
     rig.composer.editor.setPlainText("To be continued")
     await opener.open_session(others[0])
     await until(lambda: listed(rig) == [drafted, *others], "the one with a draft")
@@ -89,8 +89,8 @@ async def test_it_is_listed_while_another_window_shows_it(qapp: QApplication, tm
         second.composer.widget.editor.setPlainText("Typed")
         await rig.wiring.windows.close_window(second)
         await until(lambda: listed(rig) == [empty, first], "what was typed keeps it")
-        await rig.wiring.workspace_controller.session_opener.open_session(empty)
+        await rig.wiring.workspace_controller.open_session(empty)
         assert rig.composer.text() == "Typed"
         rig.composer.editor.setPlainText("")
-        await rig.wiring.workspace_controller.session_opener.open_session(first)
+        await rig.wiring.workspace_controller.open_session(first)
         await until(lambda: listed(rig) == [first], "nothing is in it any more")

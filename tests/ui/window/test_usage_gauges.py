@@ -18,9 +18,10 @@ from helix_desktop.context.summaries.observation import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store import Commit, SessionSummary
+from helix_desktop.ui.chat.rows.dividers import ContextRewrite
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.kit.intents import ShowHandovers, Undo
 from helix_desktop.words.numbers import format_tokens
@@ -92,7 +93,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
                 lambda: sidebar_item(rig, session_id).used == used / 64_000,
                 "the closed one in the new window",
             )
-            await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+            await rig.wiring.workspace_controller.open_session(session_id)
             assert sidebar_item(rig).used == _true(rig) == used / 64_000
 
 
@@ -144,8 +145,7 @@ class _RandomRun:
     async def answer(self, request: dict[str, Any]) -> StreamedReply:
         """Read a file, then end the turn; write requested summaries; report its own count."""
         messages = request["messages"]
-        frame = self.rig.conversation.session.settings and self.rig.conversation.session.settings()[1]
-        assert frame is not None
+        frame = self.rig.conversation.session.frame
         tokens = await count_message_tokens(self.rig, messages) + (
             frame.tools_tokens if request.get("tools") else 0
         )
@@ -260,7 +260,7 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
         await rig.wiring.workspace_controller.open_workspace(identity)
         assert rig.workspace.find_open(session_id) is None
         await until(lambda: sidebar_item(rig, session_id).used == share, "the same share after a restart")
-        await rig.wiring.workspace_controller.session_opener.open_session(session_id)
+        await rig.wiring.workspace_controller.open_session(session_id)
         assert sidebar_item(rig).used == rig.conversation.window.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 
@@ -282,8 +282,7 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
     text = "".join(f"line {number} of what is cached\n" for number in range(330))
 
     async def answer(request: dict[str, Any]) -> StreamedReply:
-        frame = rig.conversation.session.settings and rig.conversation.session.settings()[1]
-        assert frame is not None
+        frame = rig.conversation.session.frame
         tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
         usage = TokenCounts(round(0.7 * tokens), 5)
         if request["messages"][-1]["role"] == "user":
@@ -309,13 +308,12 @@ async def test_what_all_messages_would_take_is_counted_as_the_total_is(
 
 
 async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplication, tmp_path: Path) -> None:
-    """With the defaults, and a server that counts 1.3 times as Helix does: what the next request holds."""
-    panel = dict[int, str]()  # what it showed as the request arrived, by the newest rewrite before it
+    """With the defaults, and a server that counts 1.3 times as Helix does: the next request, then too."""
+    panel = dict[int, str]()  # what it showed right after a rewrite, by its event
     parts = count()
 
     async def answer(request: dict[str, Any]) -> StreamedReply:
-        frame = rig.conversation.session.settings and rig.conversation.session.settings()[1]
-        assert frame is not None
+        frame = rig.conversation.session.frame
         tokens = await count_message_tokens(rig, request["messages"]) + frame.tools_tokens
         usage, prompt = TokenCounts(round(1.3 * tokens), 5), request["messages"][-1]["content"]
         if prompt.startswith(OPENING):
@@ -324,7 +322,6 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             return StreamedReply(Text(OBSERVATIONS), usage=usage)
         now = format_tokens(rig.conversation.window.measure()[1].used)
         await until(lambda: rig.views.inspector.used.text.removeprefix("≈ ") == now, f"the panel at {now}")
-        panel.setdefault(max(rig.conversation.session.transcript.rewrites.by_seq, default=0), now)
         number = next(parts)
         if number % 7 == 6:
             return StreamedReply(Text("That is read."), usage=usage)
@@ -334,6 +331,13 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
     async with ChatServer(answer) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", FILES)
         await rig.use_server(server, window=20_000)
+        session = rig.conversation.session
+
+        def on_rewrite(_: object) -> None:
+            newest = max(session.transcript.rewrites.by_seq)
+            panel[newest] = format_tokens(rig.conversation.window.measure()[1].used)
+
+        session.on(ContextRewrite, on_rewrite)
         for _ in range(4):
             await rig.run_turn("Read the next six parts, please.")
         answers = [
@@ -346,15 +350,17 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
         for row in lines:
             end = next((seq for seq in answers if seq > row.key.seq), 1 << 62)
             newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
-            sizes, reason = row.text.removeprefix("Context: ").split(" · ")
-            assert reason in (
-                "older outputs cached", "older steps compacted", "85 % reached", "38 % reached",
-            )  # fmt: skip
+            sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
+            assert {*reasons} <= {
+                "older outputs cached", "older steps compacted", "older messages compacted", "85 % reached",
+            }  # fmt: skip
             before, after = sizes.split(" → ")
             assert panel[newest] == after, "the panel"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]
-            await until(partial(find_card, rig.views.timeline, newest), "its card")
-            cards = [one for seq in group if (one := find_card(rig.views.timeline, seq)) is not None]
+            kinds = {type(entry.event) for entry in session.log if entry.seq in group}
+            assert HandoverMade in kinds or (FoldMade in kinds) == ("older steps compacted" in reasons)
+            await until(partial(find_card, rig.views.timeline.get(), newest), "its card")
+            cards = [one for seq in group if (one := find_card(rig.views.timeline.get(), seq)) is not None]
             names = [one.accessible_name for one in cards]
             assert any(f"Context: {before} → " in name for name in names), names
             assert any(f" → {after}" in name for name in names), names

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
 
 from helix_desktop.main import main
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.survival.page import SurvivalPage
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -88,7 +89,7 @@ async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
     press(dialog, "import")
     await until(lambda: "1 session imported." in rig.banner_text(), "the notice")
     press(rig.window.notices, "show_survival")
-    page = rig.window.pages.survives
+    page = rig.window.pages.survives.get()
     await until(page.report.isVisible, "the report")
     return page
 
@@ -157,7 +158,7 @@ async def test_an_imported_session_shows_what_the_command_line_says(
         image = QImage(str(place))
         assert image.width() == 2 * 1_080
         assert image.height() > 2 * 600
-        assert image.pixelColor(2, 2).name() == rig.window.theme.canvas
+        assert image.pixelColor(2, 2).name() == current_theme().canvas
 
         QTest.keyClick(page, Qt.Key.Key_Escape)
         assert rig.window.page() == "chat"
@@ -183,7 +184,7 @@ async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, t
     """It says what it needs, can be canceled, and never begins by itself again."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("own")
-        page = rig.window.pages.survives
+        page = rig.window.pages.survives.get()
         rig.window.commands.show_survival.trigger()
         assert rig.window.page() == "survives"
         await until(lambda: "Nothing to replay yet" in page.empty.sentence, "what it needs")

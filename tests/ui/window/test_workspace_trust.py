@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.ui.workspaces.trust import TrustDialog
+from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Wait, text_reply
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until

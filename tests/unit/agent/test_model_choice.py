@@ -8,7 +8,7 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.models import ModelRoles
-from helix_desktop.agent.session_runtime import ModelChange, pending_change
+from helix_desktop.agent.session import ModelChange, pending_change
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.errors import ModelNotChosen
@@ -53,6 +53,8 @@ def answered_by(
         (answered_by("opus", agent="claude-code"), NOW, "", None),
         (answered_by("opus", agent="claude-code"), DEMO, "", ModelChange("opus", False, False)),
         (answered_by("opus", agent="claude-code"), DEMO, "demo/offline", None),
+        (answered_by("", agent="cline"), DEMO, "", ModelChange("Cline", False, False)),
+        (answered_by("", agent="cline"), NOW, "", None),
         (answered_by("opus", ModelChosen("", "demo/offline"), agent="claude-code"), DEMO, "", None),
     ],
 )  # fmt: skip

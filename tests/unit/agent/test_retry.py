@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
+from helix_desktop.agent.attachments import without_repeats
 from helix_desktop.agent.session import ResponseDelta
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
@@ -26,7 +27,9 @@ from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     ScriptedModel,
     ScriptedReply,
+    WordCounter,
     replies_in_order,
+    text_reply,
     tool_call_reply,
     tool_result_texts,
 )
@@ -141,6 +144,28 @@ async def test_a_retry_includes_the_attachments() -> None:
     await rig.wait_until_idle()
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
     assert "notes" in rig.model.requests[1].messages[-1].text
+
+
+async def test_what_was_attached_before_is_named_only_while_it_stands_there() -> None:
+    """A skill for three messages stands in the request once; a branch before the first has it in full."""
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
+    conversation = await rig.begin()
+    data = b"Follow these steps. " * 40
+    content = Content(digest_of(data), data)
+    await rig.store.commit(Commit(conversation.session.id, contents=[content]))
+    skill = Attachment(content.digest, "deploy/SKILL.md", data.decode(), 200, len(data), kind="file", lines=1)
+    for _ in range(3):
+        await conversation.run("Deploy it.", [skill])
+    messages = rig.model.requests[-1].messages
+    texts = [message.text for message in messages if message.role == "user"]
+    assert [text.count("Follow these steps.") for text in texts[-3:]] == [40, 0, 0]
+    assert all("attached again" in text and skill.digest in text for text in texts[-2:])
+    events = rig.events(UserSpoke)
+    assert [event.attachments[0].again for event in events] == [False, True, True]
+    assert events[-1].attachments[0].tokens < skill.tokens
+    await rig.assert_consistent()
+    (again,) = events[-1].attachments
+    assert await without_repeats([again], Transcript(), WordCounter()) == (skill,)
 
 
 async def test_only_an_interrupted_turn_can_be_retried() -> None:

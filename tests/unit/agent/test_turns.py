@@ -14,7 +14,7 @@ from helix_desktop.agent.session import (
     ResponseReset,
     TurnChanged,
 )
-from helix_desktop.agent.tool_calls.approvals import DENIED, FixedApprover
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
@@ -33,6 +33,7 @@ from helix_desktop.domain.events.conversation import (
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
@@ -335,10 +336,10 @@ async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
         )
     )
     conversation = await rig.begin()
-    conversation.retry_now()  # nothing waits yet
+    conversation.response.retry_now()  # nothing waits yet
     await conversation.send("Go.")
     await rig.wait_for_updates(ResponseReset)
-    conversation.retry_now()
+    conversation.response.retry_now()
     await rig.wait_until_idle()
     assert [reset.wait_s for reset in rig.response_resets()] == [3_600.0, 0.0]
     assert rig.events(TurnEnded) == [TurnEnded("done")]

@@ -56,6 +56,23 @@ def test_known_text_has_known_tokens(name: str, tokens: list[int]) -> None:
     assert encoding.decode(encoding.encode_ordinary("größe 漢字 🙂")) == "größe 漢字 🙂"
 
 
+@pytest.mark.parametrize("name", sorted(VOCABULARIES))
+def test_a_pattern_in_a_group_splits_as_the_published_one(name: str) -> None:
+    encoding = load_encoding(FOLDER / f"{name}.tiktoken")
+    published = tiktoken.Encoding(
+        f"{name} as published",
+        pat_str=VOCABULARIES[name].pattern,
+        mergeable_ranks=encoding._mergeable_ranks,
+        special_tokens=encoding._special_tokens,
+    )
+
+    @given(st.text(st.sampled_from(" \n\r\t abXY's'LL129_-/.,;\u00a0\u2003éßÄ漢न\u0941🙂\u0301ǅ\0")))
+    def compare(text: str) -> None:
+        assert encoding.encode_ordinary(text) == published.encode_ordinary(text)
+
+    compare()
+
+
 async def test_counts_are_in_order_and_cached(counter: TiktokenCounter) -> None:
     texts = ["hello world!", "", "hello", "hello world!"]
     assert await counter.count(texts) == [3, 0, 1, 3]

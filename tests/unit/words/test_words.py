@@ -23,8 +23,8 @@ from helix_desktop.domain.retention import PermanentDeletion
 from helix_desktop.domain.slash_command import is_command_name
 from helix_desktop.domain.store_reports import ImportResult, LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.text_format import format_bytes
-from helix_desktop.ui.shell.commands import WindowCommands
-from helix_desktop.words.call_targets import failed_tests_text, recall_target
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.words.call_targets import failed_tests_text, shown_target
 from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.handover_titles import handover_titles
@@ -117,8 +117,23 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
     ],
 )
 def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
-    assert recall_target("recall_cached_content", target) == words
-    assert recall_target("read_file", target) == target
+    assert shown_target("recall_cached_content", target) == words
+    assert shown_target("read_file", target) == target
+
+
+@pytest.mark.parametrize(
+    ("tool", "target", "words"),
+    [
+        ("list_directory", ".", "the workspace"),
+        ("list_directory", "", "the workspace"),
+        ("list_directory", "src", "src"),
+        ("search_text", "def run in .", "def run in the workspace"),
+        ("search_text", "def run in src", "def run in src"),
+        ("run_command", "", ""),
+    ],
+)
+def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, target: str, words: str) -> None:
+    assert shown_target(tool, target) == words
 
 
 @pytest.mark.parametrize(
@@ -257,19 +272,19 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outputs", "steps", "image_messages", "text"),
+    ("outputs", "calls", "image_messages", "text"),
     [
         (1, 0, 0, "1 output cached"),
         (1_200, 0, 0, "1,200 outputs cached"),
-        (0, 1, 0, "Cached: arguments of 1 step"),
+        (0, 1, 0, "Cached: arguments of 1 call"),
         (1, 0, 2, "Cached: 1 output and images of 2 messages"),
-        (3, 2, 1, "Cached: 3 outputs, arguments of 2 steps and images of 1 message"),
+        (3, 2, 1, "Cached: 3 outputs, arguments of 2 calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
-    outputs: int, steps: int, image_messages: int, text: str
+    outputs: int, calls: int, image_messages: int, text: str
 ) -> None:
-    assert masked_contents_text(outputs, steps, image_messages) == text
+    assert masked_contents_text(outputs, calls, image_messages) == text
 
 
 def test_an_exclusion_says_what_was_left_out() -> None:

@@ -28,8 +28,7 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.boxes import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.json_tree import MAX_JSON_BYTES, JsonNode, may_be_json, parse_json
@@ -153,7 +152,6 @@ class EntryContent(ContentViewer):
 
     def _add_view(self, page: QWidget) -> None:
         self.pages.addWidget(page)
-        retint(page, self._theme)
 
     @property
     def view(self) -> str:
@@ -370,6 +368,7 @@ class Preview(Themed, QWidget):
         self._keys.changed.connect(self._update_tips)
         self._update_tips()
         MinuteClock(self).ticked.connect(self._update_facts)
+        self.tint()
 
     @property
     def digest(self) -> str:
@@ -442,8 +441,8 @@ class Preview(Themed, QWidget):
                 _COPIED_MS, self.copy_hash_button, lambda: self.copy_hash_button.set_icon("copy")
             )
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
 
     def paintEvent(self, event: QPaintEvent) -> None:

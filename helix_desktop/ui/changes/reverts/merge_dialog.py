@@ -22,8 +22,8 @@ from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -42,9 +42,11 @@ class CodeEdit(Themed, QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self.setTabChangesFocus(True)
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
+        theme = self._theme
         set_style_sheet(
             self,
             f"QPlainTextEdit {{ background: {theme.code_surface}; color: {theme.text}; border: 1px solid"
@@ -96,6 +98,7 @@ class SideView(Themed, QWidget):
         self.text = CodeEdit(title)
         self.text.setReadOnly(True)
         self.setLayout(column(TextLine(title, 12, 600), self.text, gap=4))
+        self.tint()
 
     @property
     def scroll_bar(self) -> QScrollBar:
@@ -120,12 +123,12 @@ class SideView(Themed, QWidget):
             self.text.centerCursor()
         self._show_backgrounds()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._show_backgrounds()
 
     def _show_backgrounds(self) -> None:
-        theme = self._theme or LIGHT
+        theme = self._theme
         backgrounds = []
         for number, (chunk, start) in enumerate(zip(self._chunks, self._starts, strict=True)):
             own: tuple[bytes, ...] = getattr(chunk, self._side)
@@ -150,9 +153,9 @@ class MergeResult(CodeEdit):
     changed = Signal()
 
     def __init__(self) -> None:
+        self._merge, self._encoding = Merge(()), "utf-8"  # before `tint` reads it
         super().__init__(tr("Result"))
         self.setObjectName("merge_result")
-        self._merge, self._encoding = Merge(()), "utf-8"
         self._starts = [0]  # of each chunk in the text, in UTF-16 units, and the end
         self._choices: list[ChunkChoice | None] = []
         self._edited: set[int] = set()
@@ -243,8 +246,8 @@ class MergeResult(CodeEdit):
                 parts.append(part)
         return b"".join(parts)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._show_chunks()
 
     def _lines(self, number: int) -> tuple[bytes, ...]:
@@ -327,7 +330,7 @@ def _lines_of(chunk: Chunk, choice: ChunkChoice) -> tuple[bytes, ...]:
     return chunk.ours
 
 
-class MergeDialog(Themed, SizedDialog):
+class MergeDialog(SizedDialog):
     """Three sides above, the editable result below; accepted: `result_data` is the user's own merge."""
 
     def __init__(self, parent: QWidget, path: str, merged: Merge) -> None:
@@ -364,12 +367,6 @@ class MergeDialog(Themed, SizedDialog):
         for side in self._sides:
             side.go_to(number)
         self._update()
-
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        for side in self._sides:
-            side.tint(theme)
-        self.editor.tint(theme)
 
     def _build_buttons(self) -> None:
         self._count = TextLine("", 12, role="muted")

@@ -27,7 +27,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_files_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
@@ -133,7 +133,7 @@ MAX_ROWS = 100  # files of a section with a row of their own; the others get the
 _PATH_PX = 220
 
 
-class PlanView(Themed, QWidget):
+class PlanView(QWidget):
     changed = Signal()
     merge_requested = Signal(str)
     """The path of a file that the user wants to merge by hand."""
@@ -174,7 +174,6 @@ class PlanView(Themed, QWidget):
             if files:
                 self._add_section(status, files, previous)
         self._column.addStretch(1)
-        retint(self._page, self._theme)
         self.changed.emit()
 
     def show_counts(self, counts: Mapping[str, LineCounts]) -> None:
@@ -192,7 +191,8 @@ class PlanView(Themed, QWidget):
     def _add_section(
         self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
     ) -> None:
-        heading = label(f"{plan_status_text(status)} · {files_text(len(files))}", "strong", wrap=True)
+        count = "" if status == "ready" else files_text(len(files))  # with folders: those are said above
+        heading = label(dotted((plan_status_text(status), count)), "strong", wrap=True)
         heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
         self._column.addWidget(heading)
         self._effects.clear()

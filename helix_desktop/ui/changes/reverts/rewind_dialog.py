@@ -19,7 +19,6 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import FieldRow, align_labels
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -41,7 +40,7 @@ class RewindPoint(msgspec.Struct, frozen=True):
     messages: int
 
 
-class RewindDialog(Themed, SizedDialog):
+class RewindDialog(SizedDialog):
     """Accepted: `part` is to go back to `seq`, with `files.choices`."""
 
     point_changed = Signal(int)

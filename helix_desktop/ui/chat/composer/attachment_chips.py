@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.editor import AddedFile
-from helix_desktop.ui.chat.items.painting import ChatPainter, elided_path
+from helix_desktop.ui.chat.items.painting import cut_label, draw_thumbnail
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
@@ -39,6 +39,7 @@ from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
+from helix_desktop.ui.kit.boxes import Icon, Pen, Text
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.translation import Translator
@@ -156,11 +157,8 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return ((self._button, "x"), *text_button)
 
     def _colors(self) -> tuple[str, str]:
-        """Return the colors of text and background."""
-        theme = self._style.theme
-        if self.text_parts.is_warning:
-            return theme.warn, theme.warn_soft
-        return theme.accent_text, theme.accent_soft
+        """Return the tokens of text and background."""
+        return ("warn", "warn_soft") if self.text_parts.is_warning else ("accent_text", "accent_soft")
 
     def set_style(self, style: ChatStyle) -> None:
         theme = style.theme
@@ -168,7 +166,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         self._wide = self._label_width() + self._left + self._right
         self.fit(self._wide)
         for button, name in self._buttons:
-            button.setIcon(icon_of(name, self._colors()[0], 12))
+            button.setIcon(icon_of(name, getattr(theme, self._colors()[0]), 12))
             button.setIconSize(QSize(12, 12))
             set_style_sheet(
                 button,
@@ -240,39 +238,34 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         return menu
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        style = self._style
-        painter = ChatPainter.of_widget(self, style)
+        pen = Pen.of_widget(self, self._style.theme)
         color, fill = self._colors()
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        painter.box(box, fill, style.theme.accent if self._has_ring else "", 8)
-        font, parts, label = style.font(SMALL, MEDIUM), self.text_parts, self._label_rect()
+        pen.box(box, fill, "accent" if self._has_ring else "", 8)
+        parts, label = self.text_parts, self._label_rect()
         if parts.image_size:
             size = parts.thumbnail_size
             corner = QPointF(_THUMBNAIL_LEFT, (self.height() - size.height()) / 2)
-            painter.thumbnail(QRectF(corner, size.toSizeF()), parts.thumbnail, color)
+            draw_thumbnail(parts.thumbnail, color, pen, QRectF(corner, size.toSizeF()))
             label.setHeight(self.height() / 2)
-            painter.line(label.translated(0, label.height() - 3), parts.note, font, color)
+            pen.write(Text(parts.note, SMALL, color, 500), label.x(), label.translated(0, label.height() - 3))
             label.translate(0, 3)
         else:
-            painter.icon_in(parts.icon, color, QRectF(9, (_HEIGHT - 13) / 2, 13, 13), 13 / style.zoom)
-        painter.line(label, self.visible_label(), font, color)
-        painter.qt.end()
+            icon = Icon(parts.icon, color, 13)
+            icon.place(QRectF(9, (_HEIGHT - 13) / 2, 13, 13))
+            icon.paint(pen)
+        pen.write(Text(self.visible_label(), SMALL, color, 500), label.x(), label)
+        pen.qt.end()
 
     def visible_label(self) -> str:
         """Return the label as it stands on the chip: its name is cut where room ends, to a third at most.
 
         Of an image it is the name alone, whose note is in a line of its own.
         """
-        font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
-        suffix = "" if self.text_parts.image_size else self.text_parts.suffix
-        if self._style.width(self.text_parts.name + suffix, font) <= room:
-            return self.text_parts.name + suffix
-        room = max(room / 3, room - self._style.width(suffix, font))
-        if not self.text_parts.has_text:
-            return elided_path(self._style, self.text_parts.name, font, room) + suffix
-        # A pasted text, or a command, tells at its beginning what it is.
-        right = Qt.TextElideMode.ElideRight
-        return self._style.metrics(font).elidedText(self.text_parts.name, right, room) + suffix
+        parts, metrics = self.text_parts, self._style.metrics(self._style.font(SMALL, MEDIUM))
+        suffix = "" if parts.image_size else parts.suffix
+        room = self._label_rect().width()
+        return cut_label(metrics, parts.name, suffix, room, keeps_start=parts.has_text)
 
     def _label_rect(self) -> QRectF:
         return QRectF(self._left, 0, self.width() - self._left - self._right, self.height())

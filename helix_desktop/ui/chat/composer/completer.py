@@ -10,40 +10,36 @@ from unicodedata import bidirectional, category
 
 import msgspec
 from PySide6.QtCore import (
-    QAbstractListModel,
     QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
     QPoint,
     QRectF,
-    QSize,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QTextCursor
+from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QTextCursor
 from PySide6.QtWidgets import (
     QFrame,
-    QGraphicsDropShadowEffect,
-    QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QWidget,
 )
 from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.items.painting import ChatPainter
-from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
+from helix_desktop.ui.chat.style import SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.mirror import mirror, turn_back
+from helix_desktop.ui.design.mirror import turn_back
+from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
 from helix_desktop.words.translation import Translator, translate
 
 _OPENING = ("Ps", "Pi")  # categories of brackets and quotes that open
@@ -168,63 +164,16 @@ _FROM_RIGHT = ("R", "AL")  # directions of letters
 _COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
-class _Rows(QAbstractListModel):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.completions: tuple[CompletionItem, ...] = ()
-
-    def show_rows(self, completions: Sequence[CompletionItem]) -> None:
-        self.beginResetModel()
-        self.completions = tuple(completions)
-        self.endResetModel()
-
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.completions)
-
-    def data(
-        self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        completion = self.completions[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return completion.title
-            case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.ToolTipRole:
-                return completion_text(completion)
-            case _ if role == _COMPLETION_ROLE:
-                return completion
-        return None
-
-
-class _Delegate(QStyledItemDelegate):
-    def __init__(self, view: QListView) -> None:
-        super().__init__(view)
-        self.chat_style: ChatStyle | None = None
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(100, round(self.chat_style.px(_LINE_PX)) if self.chat_style else _LINE_PX)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        style, completion = self.chat_style, index.data(_COMPLETION_ROLE)
-        if style is None or not isinstance(completion, CompletionItem):
-            return
-        theme, box = style.theme, QRectF(option.rect).adjusted(0, 1, 0, -1)
-        painter.save()
-        mirror(painter, option.rect)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        row = ChatPainter(painter, style)
-        if option.state & QStyle.StateFlag.State_Selected:
-            row.box(box, theme.selection, radius=8)
-        elif option.state & QStyle.StateFlag.State_MouseOver:
-            row.box(box, theme.hover, radius=8)
-        row.icon(completion.icon, theme.muted, box.left() + style.px(9), box.center().y(), 15)
-        room = box.adjusted(style.px(9 + 15 + 9), 0, -style.px(9), 0)
-        used = _paint_marked(row, room, completion.title, completion.title_matches, UI, theme.text)
-        room.setLeft(room.left() + used + style.px(10))
-        if room.width() > style.px(30):
-            _paint_marked(row, room, completion.detail, completion.detail_matches, SMALL, theme.muted)
-        painter.restore()
+class _Delegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        completion = index.data(_COMPLETION_ROLE)
+        pen = Pen(painter, current_theme(), PaintState(box))
+        pen.write(Icon(completion.icon), box.left() + scaled(9), box)
+        room = box.adjusted(scaled(9 + 15 + 9), 0, -scaled(9), 0)
+        used = _write_marked(pen, room, completion.title, completion.title_matches, UI, "text")
+        room.setLeft(room.left() + used + scaled(10))
+        if room.width() > scaled(30):
+            _write_marked(pen, room, completion.detail, completion.detail_matches, SMALL, "muted")
 
 
 class CompletionPopup(QFrame):
@@ -237,18 +186,11 @@ class CompletionPopup(QFrame):
         super().__init__(window)
         self.setObjectName("completions")
         self.setProperty("role", "popup")
-        self._rows = _Rows(self)
-        self.list_view = QListView()
+        self.completions: Sequence[CompletionItem] = ()
+        self.list_view = PickerList()
         self.list_view.setObjectName("completion_rows")
-        self.list_view.setModel(self._rows)
-        self.list_view.setFrameShape(QFrame.Shape.NoFrame)
-        self.list_view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list_view.setUniformItemSizes(True)
-        self.list_view.setMouseTracking(True)
-        self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._delegate = _Delegate(self.list_view)
-        self.list_view.setItemDelegate(self._delegate)
+        self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
         self._note = ElidedLabel()
         self._note.setObjectName("completion_note")
@@ -258,25 +200,11 @@ class CompletionPopup(QFrame):
         self._foot = QWidget()
         self._foot.setLayout(note)
         self.setLayout(column(self.list_view, self._foot, margins=(_EDGE_PX,) * 4, gap=0))
-        shadow = QGraphicsDropShadowEffect(self)
-        shadow.setBlurRadius(28)
-        shadow.setOffset(0, 6)
-        shadow.setColor(QColor(0, 0, 0, 60))  # a shadow is black in both themes
-        self.setGraphicsEffect(shadow)
+        cast_shadow(self, 28, 6, 60)
         self.hide()
 
-    @property
-    def completions(self) -> tuple[CompletionItem, ...]:
-        return self._rows.completions
-
-    @property
-    def row(self) -> int:
-        """The selected row; -1 for none."""
-        return self.list_view.currentIndex().row()
-
     def set_style(self, style: ChatStyle) -> None:
-        self._delegate.chat_style = style
-        self._spinner.tint(style.theme)
+        self._spinner.tint()
         self._note.setFont(style.font(SMALL))
         look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
         set_style_sheet(self._note, f"QLabel {{ {look} }}")
@@ -285,21 +213,25 @@ class CompletionPopup(QFrame):
 
     def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
         """Show these rows, the first one selected; `name` is read by screen readers."""
-        self._rows.show_rows(completions)
+        self.completions = completions
+        self.list_view.items.clear()
+        for completion in completions:
+            item = QStandardItem(completion.title)
+            item.setData(completion, _COMPLETION_ROLE)
+            item.setToolTip(completion_text(completion))
+            item.setAccessibleText(completion_text(completion))
+            self.list_view.items.appendRow(item)
         self.setAccessibleName(name)
         self.list_view.setAccessibleName(name)
         self.list_view.setVisible(bool(completions))
         if completions:
-            self.select(0)
+            self.list_view.choose(0)
 
     def show_note(self, text: str, is_busy: bool = False) -> None:
         """Show a line below the rows, empty for none; with `is_busy` behind a spinner."""
         self._note.set_full_text(text)
         self._spinner.setVisible(is_busy)
         self._foot.setVisible(bool(text))
-
-    def select(self, number: int) -> None:
-        self.list_view.setCurrentIndex(self._rows.index(number, 0))
 
     def rows_in_sight(self) -> int:
         """Return how many rows fit, at least 1."""
@@ -320,36 +252,30 @@ class CompletionPopup(QFrame):
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
 
     def _line_height(self) -> int:
-        return round(self._delegate.chat_style.px(_LINE_PX)) if self._delegate.chat_style else _LINE_PX
+        return scaled(_LINE_PX)
 
 
 def completion_text(completion: CompletionItem) -> str:
     return ", ".join(part for part in (completion.title, completion.detail) if part)
 
 
-def _paint_marked(
-    painter: ChatPainter, room: QRectF, text: str, matches: Sequence[int], size: float, color: str
-) -> float:
-    """Paint a line with its matched letters strong; return how wide it is, at most the room."""
-    style = painter.style
-    marked = set(matches)
-    parts: list[tuple[str, QFont, str, float]] = []
+def _write_marked(pen: Pen, room: QRectF, text: str, matches: Sequence[int], px: int, color: str) -> float:
+    """Write a line with its matched letters strong; return how wide it is, at most the room."""
+    marked, parts = set(matches), list[Text]()
     for is_match, group in groupby(range(len(text)), key=marked.__contains__):
-        part = "".join(text[at] for at in group)
-        font = style.font(size, SEMIBOLD if is_match else REGULAR)
-        parts.append((part, font, style.theme.accent_text if is_match else color, style.width(part, font)))
+        part, look = "".join(text[at] for at in group), ("accent_text", 600) if is_match else (color, 400)
+        parts.append(Text(part, px, *look))
     block = QRectF(room)
-    block.setWidth(min(room.width(), sum(width for *_, width in parts)))
-    painter.qt.save()
+    block.setWidth(min(room.width(), sum(part.width() - 1 for part in parts) + 1))
+    pen.qt.save()
     if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
-        turn_back(painter.qt, block)
+        turn_back(pen.qt, block)
     left = block.left()
-    for part, font, part_color, width in parts:
-        painter.line(QRectF(left, block.top(), block.right() - left, block.height()), part, font, part_color)
-        left += width
-        if left >= block.right():
+    for run in parts:
+        left = pen.write(run, left, block) - 1
+        if left >= block.right() - 1:
             break
-    painter.qt.restore()
+    pen.qt.restore()
     return block.width()
 
 
@@ -546,16 +472,17 @@ class Completer(QObject):
             return False
         if not plain or popup is None or not has_rows:
             return False
-        steps: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
-        page = popup.rows_in_sight()
+        view, page = popup.list_view, popup.rows_in_sight()
         pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
-        if key in steps:
-            self._select((popup.row + steps[key]) % len(popup.completions))
+        if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            view.move_choice(1 if key == Qt.Key.Key_Down else -1)
+            self._announce(self._row_text(view.row))
         elif key in pages:
-            self._select(max(0, min(len(popup.completions) - 1, popup.row + pages[key])))
+            view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
+            self._announce(self._row_text(view.row))
         elif key in (*_ENTER, Qt.Key.Key_Tab):
             if self._is_answered:
-                self._accept(popup.row)
+                self._accept(view.row)
             else:
                 self._accepts_next = True
         else:
@@ -569,16 +496,11 @@ class Completer(QObject):
         """
         if self._word is None or self._popup is None:
             return False
-        rows, row = self._popup.completions, self._popup.row
+        rows, row = self._popup.completions, self._popup.list_view.row
         typed = self._word.source.trigger + self._word.query
         return typed in [
             completion.text for completion in (rows[row : row + 1] if self._is_answered else rows)
         ]
-
-    def _select(self, number: int) -> None:
-        assert self._popup is not None
-        self._popup.select(number)
-        self._announce(self._row_text(number))
 
     def _row_text(self, number: int) -> str:
         rows = self._popup.completions if self._popup is not None else ()

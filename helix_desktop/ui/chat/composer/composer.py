@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPaintEvent, QPalette, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachFiles,
@@ -18,15 +18,16 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.completer import Completer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
-from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Theme, Themed
+from helix_desktop.ui.design.themed import set_style_sheet
+from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.translation import Translator
 
@@ -132,9 +133,8 @@ class ComposerFrame(QFrame):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.chat_style is None:
             return
-        theme = self.chat_style.theme
-        edge = theme.accent if self.has_keyboard else theme.border_strong
-        ChatPainter.of_widget(self, self.chat_style).box(QRectF(self.rect()), theme.surface, edge, 14)
+        edge = "accent" if self.has_keyboard else "border_strong"
+        Pen.of_widget(self, self.chat_style.theme).box(QRectF(self.rect()), "surface", edge, 14)
 
 
 class Composer(Themed, QWidget):
@@ -192,7 +192,7 @@ class Composer(Themed, QWidget):
         self._unsaved = QElapsedTimer()
         self._arrange()
         self._connect()
-        self._show_style(ChatStyle(theme, 1.0, self.devicePixelRatioF()))
+        self._show_style(ChatStyle(theme, scale(QApplication.font()), self.devicePixelRatioF()))
         self._show_placeholder()
 
     @property
@@ -314,12 +314,11 @@ class Composer(Themed, QWidget):
         self._chips.show_chips(chips)
         self._refresh()
 
-    def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
-        """Take the colors of a theme, and a zoom (1.0 is 15 px text)."""
+    def tint(self) -> None:
         current = self._style
-        look = (theme, current.zoom if zoom is None else zoom, self.devicePixelRatioF())
+        look = (self._theme, scale(QApplication.font()), self.devicePixelRatioF())
         if look == (current.theme, current.zoom, current.ratio):
-            return  # the window gives a new theme to all parts, and the zoom with it to the chat
+            return
         self._show_style(ChatStyle(*look))
 
     def _show_style(self, style: ChatStyle) -> None:
@@ -350,9 +349,6 @@ class Composer(Themed, QWidget):
         self._refresh()
         self.editor.fit_height()
         self.update()
-
-    def tint(self, theme: Theme) -> None:
-        self.set_theme(theme)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):

@@ -14,8 +14,8 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
 from helix_desktop.words.translation import Translator
 
@@ -58,7 +58,8 @@ class _EditField(Themed, Editor):
         else:
             super().keyPressEvent(event)
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
+        theme = self._theme
         set_style_sheet(
             self,
             f"QPlainTextEdit {{ background: {theme.hover}; color: {theme.text}; border: 0; padding: 0 4px;"
@@ -86,6 +87,7 @@ class QueueLine(QWidget):
         self._text_label = _MessageLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
         self._field = _EditField()
+        self._field.tint()
         self._field.setAccessibleName(tr("Queued message"))
         self._field.hide()
         self._send_now = PushButton(
@@ -172,7 +174,7 @@ class QueueLine(QWidget):
         self._send_now.setVisible(not visible and self._is_call_running)
 
 
-class QueueList(Themed, QFrame):
+class QueueList(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self._lines: dict[int, QueueLine] = {}
@@ -239,7 +241,6 @@ class QueueList(Themed, QFrame):
         for field in line.findChildren(_EditField):
             field.textChanged.connect(self._fit_timer.start)
             field.canceled.connect(self._fit_timer.start)
-        retint(line, self._theme)
         return line
 
     def _remove_line(self, line: QueueLine) -> None:

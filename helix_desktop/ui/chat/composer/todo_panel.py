@@ -13,8 +13,8 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import clear_layout, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import TextRole, Themed, retint, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import TextRole, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -70,13 +70,15 @@ class TodoPanel(Themed, QWidget):
         for changed in (model.rows_reset, model.row_added, model.rows_changed):
             changed.connect(self._update_list)
         self.hide()
+        self.tint()
 
     def set_running(self, running: bool) -> None:
         self._running = running
         self._update_list()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
+        theme = self._theme
         set_style_sheet(
             self.frame,
             f"QScrollArea#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
@@ -115,7 +117,6 @@ class TodoPanel(Themed, QWidget):
             line.setStretch(1, 1)
             content = QWidget()
             content.setLayout(line)
-            retint(content, self._theme)
             self._list.addWidget(content)
         height = self._list.sizeHint().height()
         overflows = height > _MAX_HEIGHT

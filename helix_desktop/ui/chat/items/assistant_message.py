@@ -7,30 +7,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QLinearGradient
+from PySide6.QtGui import QLinearGradient, QPainter
 
 from helix_desktop.ui.chat.actions import ToggleSection
-from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.dividers_and_notices import quoted
+from helix_desktop.ui.chat.items.item import ItemContext, RowItem, paragraph
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
-from helix_desktop.ui.chat.items.painting import ChatPainter, ChipStyle, chip_width
-from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock
-from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span, TopLevelBlock
+from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock, ItemTools
+from helix_desktop.ui.chat.markdown.parser import Code, TopLevelBlock
 from helix_desktop.ui.chat.markdown.plain_text import text_of_layout
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row
-from helix_desktop.ui.chat.style import (
-    BODY,
-    BOTTOM_GAP,
-    MAX_COLUMN_WIDTH,
-    MEDIUM,
-    SEMIBOLD,
-    SMALL,
-    UI,
+from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from helix_desktop.ui.chat.rows.row_types import Row as ChatRow
+from helix_desktop.ui.chat.style import BODY, BOTTOM_GAP, MAX_COLUMN_WIDTH
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Drawing,
+    HitArea,
+    Icon,
+    PaintState,
+    Pen,
+    Pill,
+    Row,
+    Text,
 )
-from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.rows.item import BlockText
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.times import format_elapsed, format_moment
@@ -40,45 +45,44 @@ tr = Translator("Chat")
 
 _OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may change them
 
-HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
+HEADER_HEIGHT = 26  # height of the head, pixels at zoom 1
 WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come, pixels at zoom 1
 _SILENT_S = 10  # of an answer, between two texts; until then it comes in pieces
 
 
-def paint_header(painter: ChatPainter, row: AssistantRow, width: float, names_model: bool) -> None:
-    """Draw the speaker and the time at the top of an item; the width is in pixels."""
-    style, theme = painter.style, painter.theme
-    side = style.px(HEADER_HEIGHT)
-    shade = QLinearGradient(0, 0, side, side)
-    shade.setColorAt(0, style.color(theme.seg_system))
-    shade.setColorAt(1, style.color(theme.seg_assistant))
-    painter.qt.setPen(Qt.PenStyle.NoPen)
-    painter.qt.setBrush(shade)
-    painter.qt.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
-    painter.icon("sparkles", theme.on_accent, side * 0.23, side * 0.23 + style.px(7), 14)
-    x = side + style.px(10)
+def _header(row: AssistantRow, names_model: bool) -> Box:
+    """Return the speaker and the time at the top of an item."""
+    parts: list[Box] = []
     if names_model:
-        name = row.model or tr("Assistant")
-        x = _paint_word(painter, QRectF(x, 0, width - x, side), name, True) + style.px(9)
+        parts.append(Text(row.model or tr("Assistant"), 13, "text", 600, shrink=True))
     if row.side_note:
-        chip = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
-        wide, tall = min(chip_width(style, row.side_note, chip), width - x), style.px(19)
-        painter.chip(QRectF(x, (side - tall) / 2, wide, tall), row.side_note, chip)
-        x += wide + style.px(9)
+        parts.append(Pill(row.side_note, icon="message-square", high=19, shrink=True))
     if row.at_ms:
         words = dotted((format_moment(row.at_ms), row.context_note))
-        _paint_word(painter, QRectF(x, 0, width - x, side), words, False)
+        parts.append(Text(words, 12, "faint", shrink=True))
+    return Row(
+        [Drawing((HEADER_HEIGHT, HEADER_HEIGHT), _paint_sign), Row(parts, 9, grow=True, shrink=True)], 10
+    )
 
 
-def paint_waiting(painter: ChatPainter, room: QRectF, text: str) -> None:
+def _paint_sign(pen: Pen, rect: QRectF) -> None:
+    shade = QLinearGradient(rect.topLeft(), rect.bottomRight())
+    shade.setColorAt(0, pen.color("seg_system"))
+    shade.setColorAt(1, pen.color("seg_assistant"))
+    pen.qt.setPen(Qt.PenStyle.NoPen)
+    pen.qt.setBrush(shade)
+    pen.qt.drawRoundedRect(rect, 8, 8)
+    icon = Icon("sparkles", "on_accent", 14)
+    pen.write(icon, rect.x() + (rect.width() - icon.width()) / 2, rect)
+
+
+def _paint_waiting(pen: Pen, room: QRectF, words: str) -> None:
     """Draw three dots, one of them lit, while no words come; and how long that is."""
-    px, theme = painter.style.px, painter.theme
     for dot in range(3):
-        color = theme.accent if painter.state.tick // 3 % 3 == dot else theme.border_strong
-        painter.qt.setPen(Qt.PenStyle.NoPen)
-        painter.qt.setBrush(painter.style.color(color))
-        painter.qt.drawEllipse(QRectF(2 + dot * px(11), room.y() + px(9), px(6), px(6)))
-    painter.line(room.adjusted(px(44), 0, 0, 0), text, painter.style.font(SMALL), theme.muted)
+        color = "accent" if pen.state.tick // 3 % 3 == dot else "border_strong"
+        side = scaled(6)
+        pen.box(QRectF(2 + dot * scaled(11), room.y() + scaled(9), side, side), color, radius=side / 2)
+    pen.write(Text(words, 12, "muted"), scaled(44), room)
 
 
 def waiting_text(since_ms: int) -> str:
@@ -91,14 +95,6 @@ def waiting_text(since_ms: int) -> str:
 def silence_text(silent_s: float) -> str:
     """Return for how many seconds no more of an answer came; empty while that is nothing unusual."""
     return tr("Last text {time} ago", time=format_elapsed(int(silent_s))) if silent_s >= _SILENT_S else ""
-
-
-def _paint_word(painter: ChatPainter, bounds: QRectF, text: str, strong: bool) -> float:
-    """Draw a word of the head at the left of its room; where it ends."""
-    font = painter.style.font(UI, SEMIBOLD) if strong else painter.style.font(SMALL)
-    room = QRectF(bounds)
-    room.setWidth(max(40.0, bounds.width() - 60))
-    return painter.word(bounds.x(), room, text, font, painter.theme.text if strong else painter.theme.faint)
 
 
 class StreamingText:
@@ -159,52 +155,48 @@ class StreamingText:
             part = self._stack.add(Code("", fence.info))
             self._fence = part if isinstance(part, CodeBlock) else None
         if self._fence is not None:
-            self._fence.grow(fence.lines[self._fence.complete_lines :], fence.partial)
+            self._fence.extend(fence.lines[self._fence.complete_lines :], fence.partial)
 
 
 class ThinkingBlock:
     """The fold's line and, when it is open, its text, which has the number -1; nothing without thoughts."""
 
     def __init__(self, reasoning: str, tools: ItemTools, *, is_open: bool) -> None:
-        self._style = tools.style
         self._reasoning = reasoning
-        self.hit_areas: list[HitArea] = []
+        self._line: Button | None = None
+        self._quoted: Box | None = None
         self.text: TextLayout | None = None
         if is_open and reasoning:
-            block = Prose((Paragraph((Span(reasoning),)),))
-            self.text = tools.writer.write_prose(block, tools.style.theme.muted, UI)
+            block = paragraph(reasoning, tools, tools.style.theme.muted)
+            self.text, self._quoted = block.text, quoted(block)
             self.text.number = -1
+
+    @property
+    def areas(self) -> Sequence[HitArea]:
+        return self._line.areas if self._line is not None else ()
 
     def arrange(self, y: float, width: float, *, has_answer: bool) -> float:
         """Lay out below `y` for a width, pixels; `has_answer` when the answer has text. Return the bottom."""
         if not self._reasoning:
             return y
-        style, label = self._style, self._label(has_answer)
-        rect = QRectF(0, y, style.width(label, style.font(SMALL, MEDIUM)) + style.px(40), style.px(24))
-        self.hit_areas = [HitArea("open:thoughts", ToggleSection("thoughts"), label, rect, radius=6)]
-        y = rect.bottom() + style.px(4)
-        if self.text is not None:
-            self.text.x, self.text.y = style.px(14), y + 2
-            y += self.text.layout(width - style.px(14)) + style.px(14)
+        label = tr("Thinking…")
+        if has_answer:
+            words = len(self._reasoning.split())
+            label = tr.plural(words, "Thinking · %n word", "Thinking · %n words")
+        icon = Icon("chevron-down" if self.text is not None else "chevron-right", "faint", 14)
+        content = Row([icon, Text(label, 12, "muted", 500)], 5)
+        self._line = Button("open:thoughts", ToggleSection("thoughts"), content, label, "fold", high=24)
+        self._line.place(QRectF(0, y, self._line.width(), self._line.height(width)))
+        y = self._line.rect.bottom() + scaled(4)
+        if self._quoted is not None:
+            tall = self._quoted.height(width)
+            self._quoted.place(QRectF(0, y + 2, width, tall))
+            y += tall + scaled(14)
         return y
 
-    def paint(self, painter: ChatPainter) -> None:
-        style, theme = painter.style, painter.theme
-        for area in self.hit_areas:
-            if painter.is_active(area):
-                painter.box(area.rect, theme.hover, radius=6)
-            arrow = "chevron-down" if self.text is not None else "chevron-right"
-            painter.icon(arrow, theme.faint, 4, area.rect.center().y(), 14)
-            words = area.rect.adjusted(style.px(14) + 9, 0, 0, 0)
-            painter.line(words, area.label, style.font(SMALL, MEDIUM), theme.muted)
-        if self.text is not None:
-            painter.fill(QRectF(0, self.text.y, 2, self.text.height), theme.border_strong)
-            painter.text(self.text)
-
-    def _label(self, has_answer: bool) -> str:
-        if not has_answer:
-            return tr("Thinking…")
-        return tr.plural(len(self._reasoning.split()), "Thinking · %n word", "Thinking · %n words")
+    def paint(self, pen: Pen) -> None:
+        for box in filter(None, (self._line, self._quoted)):
+            box.paint(pen)
 
 
 class AssistantMessageItem(RowItem):
@@ -345,31 +337,32 @@ class AssistantMessageItem(RowItem):
         self._built_texts = None
         self._lazy_bottom = self._lazy_text.stack.arrange(0, self._top, width)
         y = self._stack.arrange(0, self._lazy_bottom, width, unchanged)
-        self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
+        self.hit_areas = [*self._thinking.areas, *self._lazy_text.hit_areas(), *self._stack.areas]
         self._bottom = y
         self.room_below = min(BOTTOM_GAP, style.px(WAITING_HEIGHT)) if self._row.streaming else 0.0
         if self._row.streaming:
             y += style.px(WAITING_HEIGHT) - self.room_below
         return max(y, style.px(8))
 
-    def _paint(self, painter: ChatPainter) -> None:
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        pen = Pen(painter, self.style.theme, state)
         if self.context.shows_header:
-            paint_header(painter, self._row, self.width, self.context.names_model)
-        self._thinking.paint(painter)
-        self._lazy_text.paint(painter)
-        self._stack.paint(painter)
+            header = _header(self._row, self.context.names_model)
+            pen.write(header, 0, QRectF(0, 0, self.width, self.style.px(HEADER_HEIGHT)))
+        self._thinking.paint(pen)
+        self._lazy_text.paint(pen)
+        self._stack.paint(pen)
         if self._row.streaming:
-            self._paint_arrival(painter)
+            self._paint_arrival(pen)
+        self.paint_focus(pen)
 
-    def _paint_arrival(self, painter: ChatPainter) -> None:
+    def _paint_arrival(self, pen: Pen) -> None:
         words = waiting_text(self._row.waiting_since_ms)
         if self._stack.blocks:
-            caret = self._stack.blocks[-1].text.caret_rect(self.style.px(BODY + 2))
-            painter.fill(caret, painter.theme.accent)
+            pen.fill(self._stack.blocks[-1].text.caret_rect(self.style.px(BODY + 2)), "accent")
             words = silence_text(time.monotonic() - self._grew_at_s)
         if words or not self._stack.blocks:
-            room = QRectF(0, self._bottom, self.width, self.style.px(WAITING_HEIGHT))
-            paint_waiting(painter, room, words)
+            _paint_waiting(pen, QRectF(0, self._bottom, self.width, self.style.px(WAITING_HEIGHT)), words)
 
 
 class PlainRowItem(AssistantMessageItem):
@@ -378,7 +371,7 @@ class PlainRowItem(AssistantMessageItem):
     What the row offers to click is gone with its looks; the rest of the window offers the same.
     """
 
-    def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
+    def __init__(self, row: ChatRow, context: ItemContext, tools: ItemTools) -> None:
         text = text_of_row(row)
         super().__init__(AssistantRow(row.key, text), context, tools, LazyMarkdown(text, is_plain=True))
         self.row = row

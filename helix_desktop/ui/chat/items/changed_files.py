@@ -2,116 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QTextCharFormat, QTextLayout
 
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
-from helix_desktop.ui.chat.items.item import CardPart, ItemTools
-from helix_desktop.ui.chat.items.painting import ChatPainter, button_width
+from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools, TextBlock
+from helix_desktop.ui.chat.items.tool_body import card_foot
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import (
     FOLDED_LINES,
     SIGNS,
     CardLine,
-    ChangedFilesContent,
     FileLines,
 )
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY
+from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
-from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Column,
+    Frame,
+    HitArea,
+    Pen,
+    Row,
+    Space,
+    Text,
+    color_of,
+    face,
+    push_button,
+)
 from helix_desktop.words.file_changes import changed_files_text, changed_lines_text, line_counts_texts
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-_HEADER, _FOOT = 30.0, 40.0  # heights in pixels
-_MARGIN, _GAP = 12.0, 9.0
-_NUMBER_PAD = 8.0
+_HEADER, _NUMBER_PAD = 30, 8  # pixels
 
 
-class FileBlock:
-    """The lines of one file in a frame, below its name; sizes in pixels."""
+class LeftToRight(Frame):
+    """What is painted from left to right everywhere, as code and output are."""
 
-    def __init__(self, file: FileLines, lines: int, tools: ItemTools) -> None:
-        """`lines` is how many of them are shown."""
+    def paint(self, pen: Pen) -> None:
+        pen.qt.save()
+        turn_back(pen.qt, self.rect)
+        Frame.paint(self, pen)
+        pen.qt.restore()
+
+
+class FileBlock(TextBlock):
+    """The lines of one file in a frame, below its name."""
+
+    def __init__(
+        self, file: FileLines, lines: int, tools: ItemTools, link: OpenChanges | None = None, number: int = 0
+    ) -> None:
+        """`lines` is how many of them are shown, `link` where the name leads."""
         self._file, self._lines, self._style = file, file.lines[:lines], tools.style
-        self.text: TextLayout | None = None
-        if self._lines:
-            words = "\n".join(line.text for line in self._lines)
-            self.text = tools.writer.write_plain(words, mono=True, size=SMALL)
-            self.text.wrap_at_words()  # prose is changed, too
-            self.text.hang_wrapped_lines(self._style.width(SIGNS["same"], self._style.font(SMALL, mono=True)))
-            self._color_lines(self.text)
-        self._frame = QRectF()
+        text = tools.writer.write_plain("\n".join(line.text for line in self._lines), mono=True, size=SMALL)
+        super().__init__(text)
+        text.wrap_at_words()  # prose is changed, too
+        text.hang_wrapped_lines(face(SMALL, is_code=True)[1].horizontalAdvance(SIGNS["same"]))
+        self._color_lines()
+        counts = zip(
+            line_counts_texts(file.added, file.removed),
+            (file.added, file.removed),
+            ("ok", "error"),
+            strict=True,
+        )
+        figures = [Text(words, 12, color, 600) for words, count, color in counts if count]
+        note = Text(file.note, 12, "muted", grow=True, shrink=True)
+        head = [Text(file.name, 12, "text", 500, is_code=True, shrink=True), note, *figures]
+        lit = [Text(file.name, 12, "accent_text", 500, is_code=True, shrink=True), *head[1:]]
+        label = tr("Open {file} in Changes", file=file.name)
+        self._head = Button(
+            f"file:{number}", link, Frame(Row(head, 10), (12, 0, 12, 0)), label, "words", tip=label
+        )
+        if link is not None:
+            self._head.lit = Frame(Row(lit, 10), (12, 0, 12, 0))
+        self._link = link
 
     @property
     def words(self) -> str:
         """Return the file and what happened to it."""
         return " · ".join(part for part in (self._file.name, self._file.note) if part)
 
-    def arrange(self, top: float, width: float, margin: float = _MARGIN) -> float:
-        """Place it below `top`, with a margin at both sides; where it ends."""
-        style, margin = self._style, self._style.px(margin)
-        self._frame = QRectF(margin, top, width - 2 * margin, style.px(_HEADER))
-        if self.text is not None:
-            gutter = self._gutter()
-            # The numbers stay left of the lines where everything around them is mirrored.
-            self.text.x = margin + (8 if is_right_to_left() else gutter)
-            self.text.y = top + style.px(_HEADER)
-            self._frame.setHeight(style.px(_HEADER) + self.text.layout(self._frame.width() - gutter - 8) + 5)
-        return self._frame.bottom()
+    @property
+    def row_text(self) -> TextLayout | None:  # type: ignore[override]  # without lines there is none
+        return self.text if self._lines else None
 
-    def hit_area(self, capture_id: str, number: int) -> HitArea:
-        """Return the head of the file, which leads to Changes."""
-        rect = QRectF(self._frame)
-        rect.setHeight(self._style.px(_HEADER))
-        label = tr("Open {file} in Changes", file=self._file.name)
-        return HitArea(
-            f"file:{number}", OpenChanges(capture_id, self._file.path), label, rect, radius=10, tip=label
-        )
+    def _wrap(self, width: float) -> float:
+        tall = self.text.layout(width - self._gutter() - 8) + 5 if self._lines else 0.0
+        return scaled(_HEADER) + tall
 
-    def paint(self, painter: ChatPainter, *, is_hovered: bool = False) -> None:
-        style, theme = self._style, self._style.theme
-        painter.box(self._frame, theme.code_surface, theme.border, 10)
-        self._paint_head(painter, hovered=is_hovered)
-        if self.text is None:
+    def place(self, rect: QRectF) -> None:
+        self.rect = rect
+        # The numbers stay left of the lines where everything around them is mirrored.
+        self.text.x = rect.x() + (8 if is_right_to_left() else self._gutter())
+        self.text.y = rect.y() + scaled(_HEADER)
+        self._head.place(QRectF(rect.x(), rect.y(), rect.width(), scaled(_HEADER) - 1))
+
+    @property
+    def areas(self) -> Sequence[HitArea]:
+        return self._head.areas if self._link is not None else ()
+
+    def paint(self, pen: Pen) -> None:
+        pen.box(self.rect, "code_surface", "border", 10)
+        self._head.paint(pen)
+        if not self._lines:
             return
-        line = self._frame.y() + style.px(_HEADER)
-        painter.fill(QRectF(self._frame.x() + 1, line - 1, self._frame.width() - 2, 1), theme.border)
-        painter.qt.save()
-        turn_back(painter.qt, self._frame)
-        self._paint_backgrounds(painter, painter.state.clip, self.text)
-        painter.qt.restore()
-        painter.text(self.text)
+        line = self.rect.y() + scaled(_HEADER)
+        pen.fill(QRectF(self.rect.x() + 1, line - 1, self.rect.width() - 2, 1), "border")
+        pen.qt.save()
+        turn_back(pen.qt, self.rect)
+        self._paint_backgrounds(pen)
+        pen.qt.restore()
+        TextBlock.paint(self, pen)
 
     def _gutter(self) -> float:
         digits = len(str(max((line.number for line in self._lines), default=0)))
-        font = self._style.font(TINY, mono=True)
-        return self._style.width("0", font) * max(3, digits) + self._style.px(2 * _NUMBER_PAD)
+        return face(11, is_code=True)[1].horizontalAdvance("0") * max(3, digits) + scaled(2 * _NUMBER_PAD)
 
-    def _paint_head(self, painter: ChatPainter, *, hovered: bool) -> None:
-        style, theme = self._style, self._style.theme
-        head = QRectF(self._frame.x() + 12, self._frame.y(), self._frame.width() - 24, style.px(_HEADER) - 1)
-        head.setRight(_paint_counts(painter, head, self._file.added, self._file.removed) - 8)
-        color = theme.accent_text if hovered else theme.text
-        font = style.font(SMALL, MEDIUM, mono=True)
-        left = painter.word(head.x(), head, self._file.name, font, color) + style.px(10)
-        if self._file.note and head.right() + 8 - left > style.px(40):
-            head.setLeft(left)
-            painter.line(head, self._file.note, style.font(SMALL), theme.muted)
-
-    def _paint_backgrounds(self, painter: ChatPainter, clip: QRectF, text: TextLayout) -> None:
-        style, theme = self._style, self._style.theme
-        backgrounds = {"added": theme.added_line, "removed": theme.removed_line, "gap": theme.no_line}
+    def _paint_backgrounds(self, pen: Pen) -> None:
+        backgrounds = {"added": "added_line", "removed": "removed_line", "gap": "no_line"}
+        text, clip = self.text, pen.state.clip
         layout, block = text.document.documentLayout(), text.document.firstBlock()
         start = text.document.findBlock(text.position_at(text.x, clip.top()))
         block = start if start.isValid() else block
-        painter.qt.setFont(style.font(TINY, mono=True))
+        pen.qt.setFont(face(11, is_code=True)[0])
         while block.isValid():
             box = layout.blockBoundingRect(block).translated(0, text.y)
             if box.top() > clip.bottom():
@@ -120,18 +142,20 @@ class FileBlock:
             if line.role in backgrounds:
                 below = layout.blockBoundingRect(block.next()).top() + text.y
                 height = below - box.top() if block.next().isValid() else box.height()
-                row = QRectF(self._frame.x() + 1, box.top(), self._frame.width() - 2, height)
-                painter.fill(row, backgrounds[line.role])
+                pen.fill(
+                    QRectF(self.rect.x() + 1, box.top(), self.rect.width() - 2, height),
+                    backgrounds[line.role],
+                )
             if line.number:
-                painter.qt.setPen(style.color(theme.faint if line.role == "same" else theme.muted))
+                pen.qt.setPen(pen.color("faint" if line.role == "same" else "muted"))
                 tall = block.layout().lineAt(0).height() or box.height()
-                room = QRectF(self._frame.x(), box.top(), self._gutter() - style.px(_NUMBER_PAD), tall)
+                room = QRectF(self.rect.x(), box.top(), self._gutter() - scaled(_NUMBER_PAD), tall)
                 flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-                painter.qt.drawText(room, flags, str(line.number))
+                pen.qt.drawText(room, flags, str(line.number))
             block = block.next()
 
-    def _color_lines(self, text: TextLayout) -> None:
-        block = text.document.firstBlock()
+    def _color_lines(self) -> None:
+        block = self.text.document.firstBlock()
         for line in self._lines:
             formats = [*self._formats(line)]
             if formats and block.isValid():
@@ -153,33 +177,36 @@ class FileBlock:
 
     def _format(self, start: int, end: int, color: str, background: str) -> QTextLayout.FormatRange:
         result, style = QTextLayout.FormatRange(), QTextCharFormat()
-        style.setForeground(self._style.color(color))
+        style.setForeground(color_of(color))
         if background:
-            style.setBackground(self._style.color(background))
+            style.setBackground(color_of(background))
         result.start, result.length, result.format = start, end - start, style
         return result
 
 
-class ChangedFiles(CardPart):
-    """Figures at the end of a card's bar; opened, the files and their lines below it."""
+class ChangedFiles:
+    """`figures` stand at the end of a card's line; opened, `body` shows files and lines below it."""
 
     def __init__(
         self, row: ToolRow, changes: ChangesRecorded, call: str, expanded: Set[RowSection], tools: ItemTools
     ) -> None:
-        super().__init__(tools.style)
-        self._changes, self._content, self._call = changes, row.changed_files, call
-        self.is_open = "changes" in expanded
-        self.strip, self._foot = QRectF(), QRectF()
-        self._blocks: list[FileBlock] = []
-        self._hidden_lines = 0
-        if self.is_open and row.changed_files is not None:
-            self._make_blocks(row.changed_files, "changed_lines" in expanded, tools)
-        self.texts = [block.text for block in self._blocks if block.text is not None]
-        below = [*(block.words for block in self._blocks), self._foot_text()] if self.is_open else []
-        self.notes = [note for note in (self.words, *below) if note]
+        self._changes, self._content = changes, row.changed_files
+        is_open, words = "changes" in expanded, self._words()
+        verb = tr("Show changes of {call}", call=call)
+        if is_open:
+            verb = tr("Hide changes of {call}", call=call)
+        figures = Row([Text(text, 12, color) for text, color in self._figures()], 6)
+        action = ToggleSection("changes")
+        self.figures = Button("open:changes", action, figures, f"{verb}. {words}", tip=words)
+        self.body: Box = Space()
+        self.notes = [words]
+        if is_open:
+            blocks, hidden_lines = self._blocks("changed_lines" in expanded, tools)
+            foot = self._foot_text(hidden_lines)
+            self.notes += [note for note in (*(block.words for block in blocks), foot) if note]
+            self.body = Frame(Column([*blocks, self._foot(foot, hidden_lines)], 9), (12, 0, 12, 0))
 
-    @property
-    def words(self) -> str:
+    def _words(self) -> str:
         changes = self._changes
         files = changed_files_text(changes.files, changes.first_path)
         added, removed = changes.added_lines, changes.removed_lines
@@ -188,95 +215,39 @@ class ChangedFiles(CardPart):
             return tr("Changed: {files}", files=files)
         return tr("Changed: {files}, {lines}", files=files, lines=lines)
 
-    @property
-    def figures_width(self) -> float:
-        style = self._style
-        return sum(style.width(text, style.font(SMALL)) + style.px(7) for text, _ in self._figures()) + 1
-
-    def arrange(self, top: float, width: float) -> float:
-        """Place the figures at the end of the card's line, `strip`, and what they open below `top`."""
-        style = self._style
-        self.strip.setLeft(self.strip.right() - self.figures_width)
-        verb = tr("Hide changes of {call}", call=self._call)
-        if not self.is_open:
-            verb = tr("Show changes of {call}", call=self._call)
-        label = f"{verb}. {self.words}"
-        place = self.strip.adjusted(-style.px(4), style.px(3), style.px(4), -style.px(3))
-        self.hit_areas = [
-            HitArea("open:changes", ToggleSection("changes"), label, place, radius=6, tip=self.words)
-        ]
-        y = top
-        if not self.is_open:
-            return y
-        for number, block in enumerate(self._blocks):
-            y = block.arrange(y, width) + style.px(_GAP)
-            self.hit_areas.append(block.hit_area(self._changes.capture, number))
-        self._foot = QRectF(
-            style.px(_MARGIN), y - style.px(2), width - 2 * style.px(_MARGIN), style.px(_FOOT)
-        )
-        self._place_buttons()
-        return self._foot.bottom()
-
-    def paint(self, painter: ChatPainter) -> None:
-        self._paint_strip(painter)
-        if not self.is_open:
-            return
-        for block, area in zip(self._blocks, self.hit_areas[1:], strict=False):
-            block.paint(painter, is_hovered=painter.state.hovered == area.name)
-        left = self._foot.right()
-        for area in self.hit_areas[1 + len(self._blocks) :]:
-            painter.button(area)
-            left = min(left, area.rect.x())
-        room = self._foot.adjusted(0, 0, left - self._foot.right() - 8, 0)
-        painter.line(room, self._foot_text(), self._style.font(SMALL), self._style.theme.muted)
-
-    def _make_blocks(self, content: ChangedFilesContent, shows_all: bool, tools: ItemTools) -> None:
+    def _blocks(self, shows_all: bool, tools: ItemTools) -> tuple[list[FileBlock], int]:
+        """Return the files that are shown, and how many lines are not."""
+        blocks, content = list[FileBlock](), self._content
+        if content is None:
+            return blocks, 0
         room = content.lines if shows_all else FOLDED_LINES
-        for file in content.files:
+        for number, file in enumerate(content.files):
             if room <= 0 and file.lines:
                 break
-            self._blocks.append(FileBlock(file, room, tools))
+            blocks.append(FileBlock(file, room, tools, OpenChanges(self._changes.capture, file.path), number))
             room -= len(file.lines)
-        self._hidden_lines = max(0, -room)
-        if not shows_all:
-            self._hidden_lines = max(0, content.lines - FOLDED_LINES)
+        return blocks, max(0, -room if shows_all else content.lines - FOLDED_LINES)
 
-    def _place_buttons(self) -> None:
-        style, foot = self._style, self._foot
-        label = tr("Open in Changes")
-        wide = button_width(style, label)
-        rect = QRectF(foot.right() - wide, foot.y() + style.px(5), wide, style.px(28))
-        content = self._content
-        if self._hidden_lines and content is not None:
-            words = tr.plural(content.lines, "Show %n line", "Show all %n lines")
-            room = button_width(style, words)
-            place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
-            self.hit_areas.append(
-                HitArea("whole:changes", ToggleSection("changed_lines"), words, place, radius=8)
-            )
-        self.hit_areas.append(
-            HitArea("changes:open", OpenChanges(self._changes.capture), label, rect, radius=8)
-        )
+    def _foot(self, words: str, hidden_lines: int) -> Box:
+        buttons = []
+        if hidden_lines and self._content is not None:
+            label = tr.plural(self._content.lines, "Show %n line", "Show all %n lines")
+            buttons.append(push_button("whole:changes", ToggleSection("changed_lines"), label, high=28))
+        action = OpenChanges(self._changes.capture)
+        buttons.append(push_button("changes:open", action, tr("Open in Changes"), high=28))
+        return Frame(card_foot(words, buttons), (0, -2, 0, 0))
 
-    def _foot_text(self) -> str:
+    def _foot_text(self, hidden_lines: int) -> str:
         content = self._content
         if content is None:
             return tr("Reading the changes…")
         if content.problem:
             return content.problem
-        if self._hidden_lines:
-            return tr.plural(self._hidden_lines, "… %n more line", "… %n more lines")
+        if hidden_lines:
+            return tr.plural(hidden_lines, "… %n more line", "… %n more lines")
         if content.hidden_files:
             return tr.plural(content.hidden_files, "… %n more file", "… %n more files")
         return tr("More lines are in Changes.") if content.is_cut else ""
-
-    def _paint_strip(self, painter: ChatPainter) -> None:
-        style, theme, right = self._style, self._style.theme, self.strip.right()
-        if painter.state.hovered == "open:changes":
-            painter.box(self.hit_areas[0].rect, theme.hover, radius=6)
-        for text, color in reversed(self._figures()):
-            right = painter.word_before(right, self.strip, text, style.font(SMALL), getattr(theme, color))
-            right -= style.px(6)
 
     def _figures(self) -> list[tuple[str, str]]:
         """Return what stands in the bar, each with the token of its color."""
@@ -292,13 +263,3 @@ class ChangedFiles(CardPart):
             words = changed_lines_text(0, 0, changes.binary, changes.files) if changes.files == 1 else ""
             figures.insert(0, (words or changed_files_text(changes.files, ""), "muted"))
         return figures
-
-
-def _paint_counts(painter: ChatPainter, room: QRectF, added: int, removed: int) -> float:
-    """Write the lines added and removed at the right end of a line; where they begin."""
-    font, right = painter.style.font(SMALL, SEMIBOLD), room.right()
-    words, theme = line_counts_texts(added, removed), painter.theme
-    for count, text, color in ((removed, words[1], theme.error), (added, words[0], theme.ok)):
-        if count:
-            right = painter.word_before(right, room, text, font, color) - painter.style.px(6)
-    return right

@@ -1,25 +1,25 @@
-"""A row laid out for one width: its texts, its places to click, and how it is painted."""
+"""A row of the conversation: its texts, its places to click, and how it is painted, from boxes."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QRectF, Qt
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection, ScrollText
-from helix_desktop.ui.chat.items.painting import ChatPainter, PaintedLine, paint_focus_ring
-from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock, ItemTools, TextBlock
 from helix_desktop.ui.chat.markdown.formula_images import Formula
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.plain_text import text_of_layout
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import Row
-from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.design.highlight import Highlighter
-from helix_desktop.ui.kit.boxes import HitArea, PaintState
-from helix_desktop.ui.rows.item import BlockText, ListItem
+from helix_desktop.ui.chat.style import UI
+from helix_desktop.ui.design.document_units import to_lower
+from helix_desktop.ui.kit.boxes import Box, HitArea, Pen, Text
+from helix_desktop.ui.rows.item import BlockText, BoxItem, ListItem
 
 
 class ItemContext(msgspec.Struct, frozen=True):
@@ -37,55 +37,102 @@ class ItemContext(msgspec.Struct, frozen=True):
     names_model: bool = True
 
 
-class ItemTools(msgspec.Struct, frozen=True):
-    style: ChatStyle
-    writer: DocumentWriter
-    highlighter: Highlighter
+def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: bool = False) -> TextBlock:
+    """Plain words as one paragraph, `size` in pixels."""
+    leaf = Paragraph((Span(text, bold=bold),))
+    return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
 
 
-class RowItem(ListItem):
+class SearchLine(Text):
+    """A line of words that a search finds; positions in it are characters. Its middle is cut off."""
+
+    def __init__(
+        self, words: str, px: int, weight: int = 400, *, is_code: bool = False, is_found: bool = True
+    ) -> None:
+        super().__init__(words, px, weight=weight, is_code=is_code, elide=Qt.TextElideMode.ElideMiddle)
+        self.is_found = is_found
+        self.number = 0  # below 0 in its row: its texts count from 0
+
+    def find_all(self, needle: str) -> list[tuple[int, int]]:
+        """Ranges that hold a needle, letter case ignored."""
+        found = re.finditer(re.escape(to_lower(needle)), to_lower(self.words)) if needle else ()
+        return [hit.span() for hit in found]
+
+    def show_position(self, _position: int) -> None:
+        """All of it that can be seen is in sight."""
+
+    def line_rect(self, _position: int) -> QRectF:
+        return self.rect
+
+    @property
+    def shown_words(self) -> str:
+        return self._shown
+
+    def place(self, rect: QRectF) -> None:
+        super().place(rect)
+        self.tip = ""  # that of its line says more
+
+    def paint(self, pen: Pen) -> None:
+        """Draw it with its marks; what is cut off is marked where it was cut."""
+        metrics = self.face()[1]
+        for mark in pen.state.marks.get(self.number, ()):
+            left, right = (
+                metrics.horizontalAdvance(self._shown[: self._shown_position(position, is_end)])
+                for position, is_end in ((mark.start, False), (mark.end, True))
+            )
+            place = QRectF(self.rect.x() + left, 0, right - left, metrics.height())
+            place.moveTop(self.rect.center().y() - metrics.height() / 2)
+            pen.qt.fillRect(place, mark.color)
+        super().paint(pen)
+
+    def _shown_position(self, position: int, is_end: bool) -> int:
+        """Return where a position stands in what is shown; of what is cut off, an edge of the ellipsis."""
+        if self._shown == self.words:
+            return position
+        cut = next((at for at, sign in enumerate(self._shown) if sign != self.words[at]), 0)
+        behind = position - len(self.words) + len(self._shown)
+        if position <= cut:
+            return position
+        return behind if behind > cut else cut + is_end
+
+
+class RowItem(BoxItem):
     """One row of the conversation as the view shows it."""
 
-    def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
-        super().__init__(row.key)
+    def __init__(
+        self,
+        row: Row,
+        context: ItemContext,
+        tools: ItemTools,
+        box: Box | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """`notes` are what a screen reader says of it beside its texts."""
+        super().__init__(row.key, "", box or Box(), tools.style.theme)
         self.row = row
         self.context = context
         self.style = tools.style
-        self._texts: Sequence[TextLayout] = []
-        self._lines: Sequence[PaintedLine] = []
+        self.accessible_notes = [*notes]
+        self._texts: Sequence[TextLayout]
+        self._lines = [part for part in self.parts if isinstance(part, SearchLine) and part.is_found]
+        for number, line in enumerate(self._lines, -len(self._lines)):
+            line.number = number
 
     @property
     def accessible_name(self) -> str:
         return accessible_name(self.row)
 
-    def paint(self, painter: QPainter, state: PaintState) -> None:
-        self._paint(ChatPainter(painter, self.style, state))
-        area = self.hit_area(state.focused)
-        if area is not None:
-            paint_focus_ring(painter, self.style, area.rect, area.radius)
-
     @property
     def texts(self) -> Sequence[TextLayout]:
         return self._texts
 
-    def _set_texts(self, texts: Sequence[TextLayout]) -> None:
-        self._texts = texts
-        for number, text in enumerate(texts):
-            text.number = number
-
-    def _set_lines(self, lines: Sequence[PaintedLine]) -> None:
-        """Set the lines above the texts that a search finds, too; they cannot be selected."""
-        self._lines = lines
-        for number, line in enumerate(lines, -len(lines)):
-            line.number = number
-
-    def search_text(self, number: int) -> TextLayout | PaintedLine:
+    def search_text(self, number: int) -> TextLayout | SearchLine:
         if self._lines and number < 0:
             return self._lines[number + len(self._lines)]
         return self.text(number)
 
     @property
-    def built_search_texts(self) -> Sequence[TextLayout | PaintedLine]:
+    def built_search_texts(self) -> Sequence[TextLayout | SearchLine]:
         """Return the lines, and the texts that are built, from top to bottom."""
         return [*self._lines, *self.built_texts]
 
@@ -97,6 +144,8 @@ class RowItem(ListItem):
     @property
     def built_texts(self) -> Sequence[TextLayout]:
         return self._texts
+
+    text_at, nearest_position = ListItem.text_at, ListItem.nearest_position  # texts stand below each other
 
     def awaits(self, formulas: frozenset[Formula]) -> bool:
         """Return True if it shows the source of one of these formulas until it is drawn."""
@@ -115,27 +164,5 @@ class RowItem(ListItem):
 
     def copy_text(self, number: int) -> str | None:
         """Return the source of a text that is code, by its number; None when it is none."""
-        return None
-
-    @abstractmethod
-    def _paint(self, painter: ChatPainter) -> None:
-        """Draw everything but the focus ring."""
-
-
-class CardPart:
-    """What stands below the line of a call; sizes in pixels."""
-
-    texts: Sequence[TextLayout] = ()
-    notes: Sequence[str] = ()
-    """What it shows beside its texts, for screen readers."""
-
-    def __init__(self, style: ChatStyle) -> None:
-        self._style = style
-        self.hit_areas: list[HitArea] = []
-
-    def arrange(self, top: float, width: float) -> float:
-        """Stand below `top`; return where it ends."""
-        raise NotImplementedError
-
-    def paint(self, painter: ChatPainter) -> None:
-        raise NotImplementedError
+        codes = (part for part in self.parts if isinstance(part, CodeBlock) and part.text.number == number)
+        return next((code.source for code in codes), None)

@@ -7,12 +7,11 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from typing import Any
 
-from helix_desktop.ui.chat.items.item import ItemTools
-from helix_desktop.ui.chat.items.painting import ChatPainter
 from helix_desktop.ui.chat.items.text_and_code_blocks import (
     CodeBlock,
     CodeSplit,
-    MessageBlock,
+    ItemTools,
+    TextBlock,
     code_label,
     gap_before,
     make_block,
@@ -23,7 +22,7 @@ from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSectio
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.style import BODY, CODE, ChatStyle
 from helix_desktop.ui.design.highlight import SharedLexer
-from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.kit.boxes import HitArea, Pen
 from helix_desktop.ui.rows.item import BlockText
 
 TEXTS_PER_SECTION = 1 << 20  # numbers of texts that each section has for itself
@@ -36,7 +35,7 @@ class LazySection:
 
     def __init__(self, section: MarkdownSection) -> None:
         self.section = section
-        self.parts: list[MessageBlock] = []
+        self.parts: list[TextBlock] = []
         self.built = False
         self.width = 0.0  # that the parts are laid out for
         self.height = 0.0
@@ -123,7 +122,7 @@ class LazyStack:
     def ready_sections(self) -> Iterator[LazySection]:
         return (self.sections[at] for at in self._built if self.is_ready(at))
 
-    def set_blocks(self, index: int, blocks: list[MessageBlock]) -> None:
+    def set_blocks(self, index: int, blocks: list[TextBlock]) -> None:
         self.sections[index].parts, self.sections[index].built = blocks, True
         insort(self._built, index)
 
@@ -223,7 +222,7 @@ class LazyText:
                 isinstance(block, Code | DisplayedFormula) for block in self._markdown.blocks(at)
             ):
                 self._build_section(at)
-                if any(part.hit_areas() for part in self._sections[at].parts):
+                if any(part.areas for part in self._sections[at].parts):
                     break
         self.stack.restack()
 
@@ -277,16 +276,16 @@ class LazyText:
             area
             for lazy_section in self.stack.ready_sections()
             for part in lazy_section.parts
-            for area in part.hit_areas()
+            for area in part.areas
         ]
 
-    def paint(self, painter: ChatPainter) -> None:
-        clip = painter.state.clip
+    def paint(self, pen: Pen) -> None:
+        clip = pen.state.clip
         for at in self.stack.sections_between(clip.top(), clip.bottom()):
             lazy_section = self._sections[at]
-            for part, top in zip(lazy_section.parts, lazy_section.tops, strict=False):
-                if self.stack.is_ready(at) and lazy_section.top + top + part.height > clip.top():
-                    part.paint(painter)
+            for part in lazy_section.parts:
+                if self.stack.is_ready(at) and part.rect.bottom() > clip.top():
+                    part.paint(pen)
 
     def copy_text(self, number: int) -> str | None:
         at, part = divmod(number, TEXTS_PER_SECTION)
@@ -306,14 +305,14 @@ class LazyText:
             self.stack.set_blocks(index, parts)
         self.stack.layout_section(index, blocks, self._block_before(index) if blocks else None)
 
-    def _make_block(self, index: int, number: int, block: Block) -> MessageBlock:
+    def _make_block(self, index: int, number: int, block: Block) -> TextBlock:
         """Return the part of a block, numbered by section, not laid out."""
         section, tools = self._sections[index].section, self._tools
         if isinstance(block, Code) and (section.continues_above or section.continues_below):
             split = self._code_split(section, block)
-            part: MessageBlock = CodeBlock(tools.writer, tools.style, block, tools.highlighter, split)
+            part: TextBlock = CodeBlock(tools, block, split)
         else:
-            part = make_block(block, tools.writer, tools.style, tools.highlighter)
+            part = make_block(block, tools)
         part.text.number = index * TEXTS_PER_SECTION + number
         part.text.joiner = section.joiner if not number else None
         return part

@@ -1,21 +1,51 @@
-"""What an open tool card shows below its bar: where the output stands, what the agent saw, the original."""
+"""What cards show of outputs: where one stands, what the agent saw, the original; and excerpts."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF
+from collections.abc import Iterator
 
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QImage, QPainter
+
+from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
-from helix_desktop.ui.chat.items.item import CardPart, ItemTools
-from helix_desktop.ui.chat.items.painting import ChatPainter, button_width
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
-from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, figures_text
-from helix_desktop.ui.chat.rows.row_types import MAX_BYTES, MAX_LINES, FormChooser, HeadAndTail, ToolRow
-from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.chat.actions import ReadExcerpt, ReadOriginal, ToggleSection
+from helix_desktop.ui.chat.items.item import ItemContext, paragraph
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock, ItemTools, TextBlock
+from helix_desktop.ui.chat.markdown.parser import Code
+from helix_desktop.ui.chat.rows.row_texts import (
+    STATE_TEXTS,
+    badge_text,
+    excerpt_source,
+    excerpt_title,
+    figures_text,
+)
+from helix_desktop.ui.chat.rows.row_types import (
+    MAX_BYTES,
+    MAX_LINES,
+    ExcerptContent,
+    FormChooser,
+    HeadAndTail,
+    ShellCommand,
+    ToolRow,
+)
+from helix_desktop.ui.chat.style import SMALL
+from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
-from helix_desktop.ui.kit.boxes import HitArea
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Column,
+    Flow,
+    Frame,
+    Icon,
+    Pen,
+    Row,
+    Text,
+    face,
+    push_button,
+)
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count
@@ -26,8 +56,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 text = TextContext("Chat")
 
+_WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
-_GLYPHS: dict[type[object], str] = {OpenCacheEntry: "database", ChooseForm: "minimize-2"}
 _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Preview: over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
@@ -43,6 +73,8 @@ def window_state_text(row: ToolRow) -> str:
     output = ""
     if not row.removed_at_ms and row.badge != "" and row.badge != "in_window" and row.badge != "recalled":  # noqa: PLR1714 - mypy narrows so
         output = STATE_WORDS[row.badge].tooltip
+        if row.badge == "cached" and row.form != "full":
+            output = join_sentences(output, _WAS_IN_PART)
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(output, cached))
 
@@ -77,150 +109,62 @@ def _can_show_all_lines(row: ToolRow) -> bool:
     return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
 
 
-class _OutputSection:
-    """A titled stretch of output: its first lines, what is left out, its last lines."""
-
-    def __init__(self, title: str, ends: HeadAndTail, tools: ItemTools) -> None:
-        self.title, self.lines, self.hidden_lines = title, ends.lines, ends.hidden_lines
-        self.head = _output_layout(ends.head, tools)
-        self.tail = _output_layout(ends.tail, tools)
-        self.title_rect = QRectF()
-        self.gap = QRectF()
-
-    @property
-    def texts(self) -> list[TextLayout]:
-        return [text for text in (self.head, self.tail) if text is not None]
-
-
-class ToolBody(CardPart):
-    """The inside of one open card."""
-
-    def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
-        super().__init__(style)
-        self._row = row
-        self._facts, self._facts_place = call_facts(row), QRectF()
-        changed = explain_changed(row.changed_since) if row.changed_since else ""
-        intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
-        paragraph = Paragraph((Span(escape_invisible(translate(intro))),))
-        muted = tools.style.theme.muted
-        self._intro = tools.writer.write_prose(Prose((paragraph,)), muted, SMALL) if intro else None
-        self._command = _command_block(row, style, tools)
-        task = escape_invisible(row.target) if row.subagent_session else ""
-        self._task = _output_layout(task, tools)
-        self._sections = [_OutputSection(*content, tools) for content in _section_contents(row)]
-        first = [self._command.text] if self._command is not None else []
-        first += [layout for layout in (self._task, self._intro) if layout is not None]
-        self.texts = [*first, *(text for section in self._sections for text in section.texts)]
-
-    def copy_text(self, number: int) -> str | None:
-        """Return the command if the text of that number shows it."""
-        is_command = self._command is not None and self._command.text.number == number
-        return self._command.source if self._command is not None and is_command else None
-
-    def arrange(self, top: float, width: float) -> float:
-        style, self.hit_areas = self._style, []
-        self._facts_place = QRectF(style.px(14), top + style.px(7), width - style.px(28), style.px(20))
-        y = self._facts_place.bottom() + style.px(5)
-        if self._command is not None:
-            height = self._command.layout(width - style.px(20))
-            self._command.move(style.px(10), y)
-            self.hit_areas += self._command.hit_areas()
-            y += height + style.px(8)
-        for layout in (self._task, self._intro):
-            if layout is not None:
-                y = self._place(layout, y, width) + style.px(7)
-        if self._row.offers_extract and self._row.can_change_form:
-            label = tr("Send extract…")
-            rect = QRectF(style.px(14), y + style.px(1), button_width(style, label, True), style.px(28))
-            action = ChooseForm(self._row.answer_seq, "compact")
-            self.hit_areas.append(HitArea("extract:card", action, label, rect, radius=8))
-            y += style.px(39)
-        for at, section in enumerate(self._sections):
-            last = at == len(self._sections) - 1
-            y = self._arrange_section(section, y, width, last) + (0 if last else style.px(9))
-        return y + style.px(11)
-
-    def _arrange_section(self, section: _OutputSection, y: float, width: float, last: bool) -> float:
-        style = self._style
-        if section.title:
-            section.title_rect = QRectF(style.px(14), y, width - style.px(28), style.px(18))
-            y += style.px(22)
-        y = self._place(section.head, y, width)
-        buttons = last and bool(self._row.digest)
-        if buttons or section.hidden_lines:
-            y += style.px(6) if section.head is not None else -style.px(4)
-            tall = style.px(34 if buttons else 22)
-            section.gap = QRectF(style.px(14), y, width - style.px(28), tall)
-            if buttons:
-                self._place_buttons(section)
-            y += tall + style.px(6)
-        return self._place(section.tail, y, width)
-
-    def _place(self, text: TextLayout | None, y: float, width: float) -> float:
-        if text is None:
-            return y
-        text.x, text.y = self._style.px(14), y
-        return y + text.layout(width - self._style.px(28))
-
-    def _place_buttons(self, section: _OutputSection) -> None:
-        style, row = self._style, self._row
-        label = tr("Open in cache")
-        wide = button_width(style, label, True)
-        rect = QRectF(section.gap.right() - wide, section.gap.y() + style.px(3), wide, style.px(28))
-        if section.hidden_lines and _can_show_all_lines(row):
-            words = tr.plural(section.lines, "Show %n line", "Show all %n lines")  # as the cache counts them
-            room = button_width(style, words)
-            place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
-            if place.x() > section.gap.x() + style.px(60):
-                action = ReadOriginal(row.key, row.digest, in_full=True)
-                self.hit_areas.append(HitArea("whole:card", action, words, place, radius=8))
-        self.hit_areas.append(
-            HitArea("cache:open", OpenCacheEntry(row.digest), label, rect, radius=8, tip=row.digest)
-        )
-
-    def paint(self, painter: ChatPainter) -> None:
-        style, theme = self._style, self._style.theme
-        painter.line(self._facts_place, self._facts, style.font(SMALL), theme.faint)
-        if self._command is not None:
-            self._command.paint(painter)
-        for text in self.texts:
-            if self._command is None or text is not self._command.text:
-                painter.text(text)
-        for section in self._sections:
-            if section.title:
-                font = style.font(SMALL, MEDIUM)
-                painter.line(section.title_rect, section.title, font, theme.muted)
-            if not section.gap.isNull():
-                self._paint_gap(painter, section)
-        for area in self.hit_areas:
-            if isinstance(area.action, CopyCode):
-                continue  # the command has painted it
-            glyph = _GLYPHS.get(type(area.action), "")
-            painter.button(area, "outline", glyph)
-
-    def _paint_gap(self, painter: ChatPainter, section: _OutputSection) -> None:
-        style = self._style
-        words = "" if section.head is None else tr("Full output")
-        if section.hidden_lines:
-            words = tr.plural(section.hidden_lines, "… %n more line", "… %n more lines")
-        buttons = (area.rect for area in self.hit_areas if section.gap.contains(area.rect))
-        left = min((rect.x() for rect in buttons), default=section.gap.right())
-        room = QRectF(section.gap)
-        room.setRight(max(room.x(), left - 8))
-        painter.line(room, words, style.font(SMALL), style.theme.faint)
+def tool_body(row: ToolRow, tools: ItemTools) -> Box:
+    """Return the inside of one open card."""
+    theme = tools.style.theme
+    parts: list[Box] = [Text(call_facts(row), 12, "faint")]
+    if row.command is not None:
+        parts.append(Frame(_command_block(row.command, tools), (-4, 0, -4, 1)))
+    if row.subagent_session and (task := _output(escape_invisible(row.target), tools)):
+        parts.append(task)
+    changed = explain_changed(row.changed_since) if row.changed_since else ""
+    intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
+    if intro:
+        parts.append(paragraph(escape_invisible(translate(intro)), tools, theme.muted, SMALL))
+    if row.offers_extract and row.can_change_form:
+        action, label = ChooseForm(row.answer_seq, "compact"), tr("Send extract…")
+        button = push_button("extract:card", action, label, "minimize-2", high=28)
+        parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
+    sections = _section_contents(row)
+    for number, (title, ends) in enumerate(sections, 1):
+        parts += _section(row, title, ends, tools, is_last=number == len(sections))
+    return Frame(Column(parts, 7), (14, 9, 14, 11))
 
 
-def _command_block(row: ToolRow, style: ChatStyle, tools: ItemTools) -> CodeBlock | None:
-    """Return the command of a call in a frame of its own, below its folder and network; None without one."""
-    if row.command is None:
-        return None
+def _section(
+    row: ToolRow, title: str, ends: HeadAndTail, tools: ItemTools, *, is_last: bool
+) -> Iterator[Box]:
+    """Yield a stretch of output: its title, its first lines, what is left out, its last lines."""
+    if title:
+        yield Text(title, 12, "muted", 500)
+    head, tail = _output(ends.head, tools), _output(ends.tail, tools)
+    if head is not None:
+        yield head
+    words = "" if head is None else tr("Full output")
+    if ends.hidden_lines:
+        words = tr.plural(ends.hidden_lines, "… %n more line", "… %n more lines")
+    buttons = []
+    if ends.hidden_lines and is_last and row.digest and _can_show_all_lines(row):
+        label = tr.plural(ends.lines, "Show %n line", "Show all %n lines")  # as the cache counts them
+        action = ReadOriginal(row.key, row.digest, in_full=True)
+        buttons.append(push_button("whole:card", action, label, high=28))
+    if is_last and row.digest:
+        yield Frame(card_foot(words, buttons, row.digest), (0, -3, 0, -2))
+    elif ends.hidden_lines:
+        yield Frame(Text(words, 12, "faint"), (0, 3, 0, 4))
+    if tail is not None:
+        yield tail
+
+
+def _command_block(command: ShellCommand, tools: ItemTools) -> CodeBlock:
+    """Return the command of a call in a frame of its own, below its folder and network."""
     parts = [tr("Command")]
-    if row.command.folder:
-        parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(row.command.folder)))
-    if row.command.network:
+    if command.folder:
+        parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(command.folder)))
+    if command.network:
         parts.append(tr("with network"))
-    code, shown = Code(row.command.text, "sh"), escape_command(row.command.text)
-    return CodeBlock(tools.writer, style, code, tools.highlighter, title=" · ".join(parts), shown=shown)
+    code, shown = Code(command.text, "sh"), escape_command(command.text)
+    return CodeBlock(tools, code, title=" · ".join(parts), shown=shown)
 
 
 def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
@@ -243,11 +187,87 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
     return [(sent, row.shown_lines), (title, original.head_and_tail)]
 
 
-def _output_layout(text: str, tools: ItemTools) -> TextLayout | None:
+def _output(text: str, tools: ItemTools) -> TextBlock | None:
     cleaned = clean_output(text).rstrip("\n")
     if not cleaned:
         return None
     layout = tools.writer.write_plain(cleaned, mono=True, size=SMALL)
     layout.wrap_at_words()
-    layout.hang_wrapped_lines(_HANGING * tools.style.width(" ", tools.style.font(SMALL, mono=True)))
-    return layout
+    layout.hang_wrapped_lines(_HANGING * face(SMALL, is_code=True)[1].horizontalAdvance(" "))
+    return TextBlock(layout)
+
+
+_MAX_IMAGE_HEIGHT = 560  # pixels
+
+
+class _Image(Box):
+    """An image, no larger than it is and than there is room for."""
+
+    def __init__(self, image: QImage) -> None:
+        super().__init__()
+        self._image = image
+
+    def _factor(self, width: float) -> float:
+        return min(1.0, width / self._image.width(), scaled(_MAX_IMAGE_HEIGHT) / self._image.height())
+
+    def height(self, width: float) -> float:
+        return self._image.height() * self._factor(width)
+
+    def paint(self, pen: Pen) -> None:
+        wide = self._image.width() * self._factor(self.rect.width())
+        place = QRectF(self.rect.x(), self.rect.y(), wide, self.rect.height())
+        pen.qt.save()
+        pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        turn_back(pen.qt, place)
+        pen.qt.drawImage(place, self._image)
+        pen.qt.restore()
+
+
+def excerpt_card(row: ToolRow, excerpt: Excerpt, context: ItemContext, tools: ItemTools) -> Box:
+    content = row.excerpt_content or ExcerptContent()
+    is_open = ("card" in context.expanded) != row.starts_open
+    title, source = map(escape_invisible, (excerpt_title(excerpt), excerpt_source(excerpt)))
+    label = tr("Hide {title}", title=title) if is_open else tr("Show {title}", title=title)
+    words = [
+        Icon("eye", "accent"),
+        Text(title, 13, "text", 600, shrink=True),
+        Text(source, 12, "muted", is_code=True, grow=True, shrink=True),
+        Icon("chevron-down" if is_open else "chevron-right", "faint"),
+    ]
+    head = Button("open:card", ToggleSection("card"), Frame(Row(words, 9), (14, 0, 14, 0)), label, high=40)
+    head.look = "words" if is_open else "card"
+    parts: list[Box] = []
+    if is_open and content.text:
+        info = "" if " " in excerpt.target else excerpt.target
+        parts.append(CodeBlock(tools, Code(content.text, info)))
+    if is_open and content.image is not None:
+        parts.append(_Image(content.image))
+    if is_open:
+        parts.append(_foot(row, excerpt, content))
+    body = [Frame(Column(parts, 4), (12, 0, 12, 0))] if parts else []
+    return Frame(Column([head, *body], 0), (0, 0, 0, 0), "surface", "border", radius=10)
+
+
+def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
+    """Return what is not in the card: a problem, or lines that are left out; and buttons."""
+    words = content.problem
+    if row.excerpt_content is None:
+        words = tr("Reading from the cache…")
+    elif content.hidden_lines and not words:
+        words = tr.plural(content.hidden_lines, "… %n more line", "… %n more lines")
+    buttons = []
+    if content.can_show_more:
+        label = tr.plural(excerpt.lines, "Show %n line", "Show all %n lines")
+        buttons.append(push_button("whole:card", ReadExcerpt(row.key, excerpt, in_full=True), label, high=28))
+    return card_foot(words, buttons, excerpt.digest)
+
+
+def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
+    """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
+    if digest:
+        label = tr("Open in cache")
+        buttons.append(
+            push_button("cache:open", OpenCacheEntry(digest), label, "database", tip=digest, high=28)
+        )
+    note = Text(words, 12, "faint", grow=True, shrink=True)
+    return Frame(Row([note, Flow(buttons, 8, is_at_end=True)], 8), (0, 5, 0, 7))

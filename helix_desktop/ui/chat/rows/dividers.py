@@ -18,10 +18,8 @@ from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     Excluded,
     FoldMade,
-    Redone,
     SweepMade,
     SweepReason,
-    Undone,
 )
 from helix_desktop.domain.events.session import (
     BudgetSet,
@@ -69,27 +67,27 @@ ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | Handover
 class _Group(msgspec.Struct, eq=False):
     """The rewrites before one request, by their events; sizes in tokens as the model counts them.
 
-    `used` is the size of that request with them, which would have had `freed` more: what came since they
-    were made counts, as in every other display of the next request, until one is undone.
+    `used` is the size of the next request right after the newest of them, which would have had `freed` more.
+    It stays: what comes later is not what they did.
     """
 
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
-    reason: str = ""  # of a handover, else of the one that freed the most
     handover_seq: int = 0
-    freed: int = 0
-    most_freed: int = 0  # by one of them
+    handover_reason: str = ""  # stands for all others
+    reasons: dict[str, int] = {}  # with what each freed
     used: int = 0
-    is_final: bool = False
 
-    def add(self, freed: int, reason: str) -> None:
-        if not self.reason or (freed > self.most_freed and not self.handover_seq):
-            self.reason, self.most_freed = reason, freed
-        self.freed += freed
+    @property
+    def freed(self) -> int:
+        return sum(self.reasons.values())
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
-        text = self.text or f"{context_change_text(self.used + self.freed, self.used)} · {self.reason}"
+        change = context_change_text(self.used + self.freed, self.used)
+        by_size = sorted(self.reasons, key=lambda reason: -self.reasons[reason])
+        reasons = [self.handover_reason] if self.handover_reason else by_size
+        text = self.text or " · ".join((change, *reasons))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
@@ -132,24 +130,18 @@ class ContextLines:
         match event:
             case HandoverMade(origin=origin):
                 self._learn_handover(seq, event, transcript)
-                group.add(event.before - event.after, reason)
-                group.handover_seq, group.reason = group.handover_seq if event.revises else seq, reason
+                freed = event.before - event.after
+                group.handover_seq = group.handover_seq if event.revises else seq
+                group.handover_reason = reason
                 group.text = handover_text(event, transcript) if origin else ""
             case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
-                self._learn_handover(seq - 1, handover, transcript)  # whose sizes count it
+                self._learn_handover(seq - 1, handover, transcript)
+                freed = 0  # the handover's sizes count it
             case _:
-                group.add(self._used(transcript, event.saved) - self._used(transcript), reason)
-        group.used, group.is_final = self._used(transcript), False
-        return self._row(transcript)
-
-    def on_other_event(self, event: Event, transcript: Transcript) -> DividerRow | None:
-        """Return the newest line if the next request has another size now; from an undo on it stays."""
-        group = self._group
-        group.is_final = group.is_final or isinstance(event, Undone | Redone)
-        used = group.used if group.is_final or not group.seqs else self._used(transcript)
-        if used == group.used:
-            return None
-        group.used = used
+                freed = self._used(transcript, event.saved) - self._used(transcript)
+        if freed:
+            group.reasons[reason] = group.reasons.get(reason, 0) + freed
+        group.used = self._used(transcript)
         return self._row(transcript)
 
     def _row(self, transcript: Transcript) -> DividerRow | None:

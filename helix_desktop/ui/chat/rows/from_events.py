@@ -59,7 +59,7 @@ from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.actions import ControlTurn, OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.dividers import ContextLines, ContextRewrite, Dividers
+from helix_desktop.ui.chat.rows.dividers import ContextLines, Dividers
 from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -486,8 +486,6 @@ class ChatRows:
                     rows.append(self._first_handover.on_event(recorded, rewrite, transcript))
             case _:
                 rows = [self._dividers.on_event(recorded)]
-        if not isinstance(recorded.event, AssistantSpoke | ContextRewrite):
-            rows.append(self._context.on_other_event(recorded.event, transcript))
         return [row for row in rows if row is not None]
 
     def _notice(self, recorded: RecordedEvent, event: _Notice, transcript: Transcript) -> NoticeRow | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from helix_desktop.agent.session import did_not_run
-from helix_desktop.agent.tool_calls.approvals import denial_reason, denying_rule
+from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
+from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -27,7 +29,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
-from helix_desktop.words.call_targets import call_verb, failed_tests_text, recall_target
+from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
 from helix_desktop.words.numbers import format_integer, format_size, format_token_count, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.times import format_duration
@@ -106,8 +108,8 @@ def call_words(row: ToolRow) -> str:
 
 
 def bar_target(row: ToolRow) -> str:
-    escape = escape_command if row.tool == "run_command" else escape_invisible
-    return escape(recall_target(row.tool, row.target).replace("\n", " ↵ "))
+    escape = escape_command if tool_kind(row.tool) == "command" else escape_invisible
+    return escape(shown_target(row.tool, row.target).replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:
@@ -128,10 +130,11 @@ def text_of_row(row: Row) -> str:
 
 
 def _ask_source(row: AskRow) -> str:
-    if isinstance(row, ApprovalRow) and row.kind == "command":
-        return _join_lines(row.detail, row.effect or row.summary, *map(translate, row.offers))
     if isinstance(row, ApprovalRow):
-        return _join_lines(row.summary, row.description, row.detail, *map(translate, row.offers))
+        request, offers = row.request, map(translate, row.offers)
+        if request.kind == "command":
+            return _join_lines(row.detail, translate(request.effect) or row.summary, *offers)
+        return _join_lines(row.summary, request.description, row.detail, *offers)
     options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)
     return _join_lines(row.question.text, *options)
 
@@ -240,7 +243,7 @@ def _ask_name(row: AskRow) -> str:
         if subagent:
             return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
         return tr("Question: {question}", question=question)
-    subagent, call = row.requester, row.summary
+    subagent, call = row.request.subagent_title, row.summary
     if subagent and row.is_sandboxed:
         return tr("Approval needed by subagent {subagent}, sandboxed: {call}", subagent=subagent, call=call)
     if subagent:
@@ -321,11 +324,9 @@ def _lines_text(row: ToolRow) -> str:
     lines = row.lines - row.header_lines
     if not row.header_lines:
         return tr.plural(lines, "%n line", "%n lines")
-    if row.tool == "search_text":
-        return tr.plural(count_matching_lines(row.head + "\n"), "%n matching line", "%n matching lines")
     own = OWN_TOOLS.get(row.tool)
     if own is not None and own.counted is not None:
-        return translate(own.counted(lines))
+        return translate(own.counted(count_matching_lines(row.head + "\n") if own.grouped else lines))
     return tr.plural(lines, "%n line printed", "%n lines printed")
 
 
@@ -342,4 +343,4 @@ def _denial_text(model_text: str) -> str:
 def _sent_text(row: ToolRow, tokens: str) -> str:
     if row.badge in ("", "in_window", "pinned", "recalled"):
         return tr("{tokens} in context", tokens=tokens)
-    return tr("{tokens} earlier", tokens=tokens)  # now a marker or a note stands for it
+    return tr("{tokens} while in context", tokens=tokens)  # now a marker or a note stands for it

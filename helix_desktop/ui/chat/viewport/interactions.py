@@ -21,7 +21,6 @@ from helix_desktop.ui.chat.actions import (
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.text_and_code_blocks import scroll_page
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, ToolRow, UserRow, needs_original
@@ -37,6 +36,7 @@ from helix_desktop.ui.rows.mouse import AreaId
 from helix_desktop.ui.rows.selection import Selection
 
 _COPIED_MS = 1_600
+_PAGE = 0.8  # of the visible width
 
 
 class RowInteractions(ListInteractions):
@@ -76,7 +76,9 @@ class RowInteractions(ListInteractions):
             case CopyCode(text_number=number):
                 self._copy(key, self._chat_viewport.item(index).copy_text(number), area)
             case ScrollText(text_number=number):
-                scroll_page(self._chat_viewport.item(index).text(number))
+                text = self._chat_viewport.item(index).text(number)
+                if not text.scroll_to(text.offset + _PAGE * text.width):  # from the end back
+                    text.scroll_to(0.0)
                 self._chat_viewport.repaint()
             case CopyAnswer():
                 self._copy(key, self._answer_above(index), area)

@@ -8,16 +8,16 @@ from collections import OrderedDict
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
-from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
-from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
-from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.message_actions import TurnFooterItem
+from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
+from helix_desktop.ui.chat.items.item import ItemContext, RowItem
+from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
+from helix_desktop.ui.chat.items.tool_body import excerpt_card
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.items.user_message import UserMessageItem
+from helix_desktop.ui.chat.items.user_message import UserMessageItem, turn_footer, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.question_card import AnsweredQuestion, QuestionCards, QuestionItem
+from helix_desktop.ui.chat.question_card import QuestionCards, QuestionItem, answered_question
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
@@ -221,9 +221,9 @@ class ItemCache:
             case AssistantRow():
                 return AssistantMessageItem(row, context, tools, markdown)
             case ToolRow(question=question) if question is not None and _is_answered_question(row):
-                return AnsweredQuestion(row, question, context, tools)
+                return RowItem(row, context, tools, answered_question(row, question, tools))
             case ToolRow(excerpt=excerpt) if excerpt is not None:
-                return ExcerptCard(row, excerpt, context, tools)
+                return RowItem(row, context, tools, excerpt_card(row, excerpt, context, tools))
             case ToolRow():
                 return ToolCard(row, context, tools)
             case QuestionRow():
@@ -231,11 +231,11 @@ class ItemCache:
             case ApprovalRow():
                 return ApprovalItem(row, context, tools)
             case DividerRow():
-                return DividerItem(row, context, tools)
+                return RowItem(row, context, tools, divider(row, context, tools))
             case NoticeRow():
-                return NoticeItem(row, context, tools)
+                return RowItem(row, context, tools, notice(row, context, tools))
             case TurnFooterRow():
-                return TurnFooterItem(row, context, tools)
+                return RowItem(row, context, tools, turn_footer(row), versions_note(row.versions))
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
         """Return a streaming item has taken the arrived text itself; others must show this very row."""

@@ -14,18 +14,69 @@ from helix_desktop.ui.chat.actions import (
     Decide,
     OpenLink,
     OpenSubagent,
+    ScrollText,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.text_and_code_blocks import TableDrag, scroll_by_wheel
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
 from helix_desktop.ui.chat.rows.row_types import AskRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.ui.rows.mouse import ListMouse
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import HitResult
+
+_WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
+_NOTCH = 120.0
+
+
+class TableDrag:
+    def __init__(self) -> None:
+        self._text: TextLayout | None = None
+        self._grip = 0.0  # pixels from the left edge of the handle
+
+    @property
+    def is_active(self) -> bool:
+        return self._text is not None
+
+    def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
+        """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
+        if not isinstance(area.action, ScrollText):
+            return False
+        text = self._text = item.text(area.action.text_number)
+        wide = handle_width(text)
+        left = text.x + (text.width - wide) * text.offset / text.max_offset
+        self._grip = x - left if left <= x <= left + wide else wide / 2
+        self.move(x)
+        return True
+
+    def move(self, x: float) -> None:
+        text = self._text
+        if text is not None and text.width > handle_width(text):
+            part = (x - self._grip - text.x) / (text.width - handle_width(text))
+            text.scroll_to(part * text.max_offset)
+
+    def end(self) -> bool:
+        was_active, self._text = self.is_active, None
+        return was_active
+
+
+def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
+    """Scroll the table below the mouse sideways; False when the wheel does not turn that way."""
+    angle, pixels = event.angleDelta(), event.pixelDelta()
+    is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+    across = angle.x() or (angle.y() if is_shifted else 0)
+    if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
+        return False
+    step = float(pixels.x()) if pixels.x() else across / _NOTCH * _WHEEL_STEP
+    text.scroll_to(text.offset - _visual(step))
+    return True
+
+
+def _visual(step: float) -> float:
+    return -step if is_right_to_left() else step
 
 
 class MouseHandler(ListMouse):

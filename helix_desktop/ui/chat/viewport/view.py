@@ -10,12 +10,12 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
 )
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
-from helix_desktop.ui.chat.items.message_actions import VERSION_ARROWS
 from helix_desktop.ui.chat.items.tool_card import has_menu
+from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -30,6 +30,7 @@ from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandle
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.highlight import Highlighter
+from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import set_style_sheet
@@ -189,7 +190,7 @@ class ChatView(RowListView):
         """`now` gives seconds."""
         super().__init__(tr("Conversation"), tr("Messages"), parent)
         self.highlighter = Highlighter(self)
-        style = ChatStyle(theme, 1.0, self.devicePixelRatioF())
+        style = ChatStyle(theme, scale(QApplication.font()), self.devicePixelRatioF())
         self._formulas = FormulaDrawings(self)
         items = ItemCache(model, style, self.highlighter, self._formulas)
         self.chat_viewport = ChatViewport(model, items, self._area, self.verticalScrollBar())
@@ -208,12 +209,12 @@ class ChatView(RowListView):
         self._show_style()
         self.chat_viewport.reset()
 
-    def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
-        """Show everything in another theme, or at another zoom (1.0 is 15 px text), at the same place."""
+    def tint(self) -> None:
+        """Show everything in the theme and at the text size in force, at the same place."""
         current = self.chat_viewport.style
-        look = (theme, current.zoom if zoom is None else zoom, self.devicePixelRatioF())
+        look = (self._theme, scale(QApplication.font()), self.devicePixelRatioF())
         if look == (current.theme, current.zoom, current.ratio):
-            return  # the window gives a new theme to all parts, and the zoom with it to the chat
+            return
         self.chat_viewport.item_cache.set_style(ChatStyle(*look))
         self._show_style()
         self.chat_viewport.refresh()
@@ -223,9 +224,6 @@ class ChatView(RowListView):
         style = self.chat_viewport.style
         self._new_rows_button.set_style(style)
         self.show_style(style.theme)
-
-    def tint(self, theme: Theme) -> None:
-        self.set_theme(theme)
 
     @property
     def is_following(self) -> bool:

@@ -26,8 +26,7 @@ from helix_desktop.ui.design.diff.syntax import SyntaxRuns
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.design.viewer.paged_content import Match
 from helix_desktop.words.file_diffs import missing_line_end_note
 from helix_desktop.words.translation import Translator
@@ -180,8 +179,8 @@ class LineMarks(NamedTuple):
 
 
 class RowPainter:
-    def __init__(self, theme: Theme) -> None:
-        self._theme = theme
+    def __init__(self) -> None:
+        self._theme = current_theme()
         self.font = ui_font(12, is_code=True)
         self._number_font = ui_font(11, is_code=True)
         self._note_font = ui_font(11)
@@ -337,7 +336,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         FocusRing(self)  # the row of the keyboard may be one that has no mark of its own
-        self._set_up_painter()
+        self.tint()
 
     @property
     def rows(self) -> DiffRows:
@@ -392,8 +391,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._columns = max(self._columns, *(width_in_columns(row.line.text) for row in measured))
         self._build()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._set_up_painter()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -413,7 +412,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.viewport().update()
 
     def _set_up_painter(self) -> None:
-        self._painter = RowPainter(self._theme)
+        self._painter = RowPainter()
         self._heights = RowHeights(self._painter.line_height, scaled(FOLD_HEIGHT), scaled(HEAD_HEIGHT))
         self._build()
 
@@ -491,7 +490,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             for _, y, height, row_range, _ in in_sight
             if row_range.kind != "lines"
         ]
-        self._heads.place(heads, self._diff, self._theme)
+        self._heads.place(heads, self._diff)
 
     def _line_at_top(self) -> int:
         """Return the number of the first line in sight, among all lines."""

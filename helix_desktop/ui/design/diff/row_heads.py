@@ -16,8 +16,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.translation import Translator
 
@@ -152,14 +151,14 @@ class RowHeads(QObject):
         for key in list(self._in_sight):
             self._put_away(key)
 
-    def place(self, heads: list[tuple[RowRange, int, int]], diff: FileDiff, theme: Theme) -> None:
+    def place(self, heads: list[tuple[RowRange, int, int]], diff: FileDiff) -> None:
         """Show the rows of these ranges at these tops and heights in pixels, and no others."""
         for key in self._in_sight.keys() - {(row_range.kind, row_range.hunk) for row_range, _, _ in heads}:
             self._put_away(key)
         for row_range, top, height in heads:
             key = (row_range.kind, row_range.hunk)
             if key not in self._in_sight:
-                self._in_sight[key] = self._take(row_range, diff, theme)
+                self._in_sight[key] = self._take(row_range, diff)
             widget = self._in_sight[key]
             widget.setGeometry(0, top, self._viewport.width(), height)
             widget.show()
@@ -177,9 +176,9 @@ class RowHeads(QObject):
         widget.hide()
         self._free[key[0]].append(widget)
 
-    def _take(self, row_range: RowRange, diff: FileDiff, theme: Theme) -> CollapsedRow | HunkHead:
+    def _take(self, row_range: RowRange, diff: FileDiff) -> CollapsedRow | HunkHead:
         free = self._free[row_range.kind]
-        widget = free.pop() if free else self._make(row_range, theme)
+        widget = free.pop() if free else self._make(row_range)
         if isinstance(widget, CollapsedRow):
             widget.show_range(row_range)
         self._fill(widget, row_range.hunk, diff)
@@ -189,7 +188,7 @@ class RowHeads(QObject):
         if isinstance(widget, HunkHead):
             widget.show_hunk(hunk, diff.hunks[hunk], self.mark_of(hunk), is_redo=self.does_redo(hunk))
 
-    def _make(self, row_range: RowRange, theme: Theme) -> CollapsedRow | HunkHead:
+    def _make(self, row_range: RowRange) -> CollapsedRow | HunkHead:
         widget: CollapsedRow | HunkHead
         if row_range.kind == "fold":
             widget = CollapsedRow(self._viewport)
@@ -198,5 +197,4 @@ class RowHeads(QObject):
             widget = HunkHead(self._viewport)
             widget.revert_requested.connect(self.revert_clicked)
             widget.setCursor(Qt.CursorShape.ArrowCursor)
-        retint(widget, theme)
         return widget

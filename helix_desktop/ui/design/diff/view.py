@@ -27,7 +27,6 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import line, shorten_row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.find_bar import FindBar
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.ui.design.viewer.picture import Picture, read_image
@@ -43,7 +42,7 @@ _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be r
 _MIN_SIDE_PX = 260
 
 
-class ImageSide(Themed, QWidget):
+class ImageSide(QWidget):
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
@@ -110,7 +109,7 @@ class ImagePair(VerticalScrollArea):
                 side.show_text(tr("Damaged image"))
 
 
-class DiffView(Themed, QWidget):
+class DiffView(QWidget):
     """Shows a FileDiff that it is given; it knows no services.
 
     Keys: F7 and N to the next change, Shift+F7 and P to the previous one, Ctrl+F to find.
@@ -284,7 +283,7 @@ class DiffView(Themed, QWidget):
         self._mode.set_text(describe_mode(diff))
 
 
-class CountsLine(Themed, QFrame):
+class CountsLine(QFrame):
     """How many lines were added and removed: `+12` and `-4`, each in its color."""
 
     accessible_role = QAccessible.Role.StaticText

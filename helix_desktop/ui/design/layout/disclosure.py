@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import TextRole, Themed, retint
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -31,10 +31,10 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.setFixedHeight(scaled(26))
+        self.tint()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFixedHeight(scaled(26))
 
     def sizeHint(self) -> QSize:
@@ -83,7 +83,7 @@ def _title_x() -> int:
     return _CHEVRON_X + scaled(_CHEVRON_PX) + _TITLE_GAP_PX
 
 
-class Disclosure(Themed, QWidget):
+class Disclosure(QWidget):
     """A heading with a body that is built when it is first opened."""
 
     def __init__(self, head: DisclosureHead, build: Callable[[], QWidget]) -> None:
@@ -101,6 +101,5 @@ class Disclosure(Themed, QWidget):
         if self._body is None:
             self._body = self._build()
             self._column.addWidget(self._body)
-            retint(self._body, self._theme)
         self._body.setVisible(opened)
         self.updateGeometry()

@@ -19,7 +19,7 @@ from shiboken6 import isValid
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, tint_all, use_theme
 
 ThemeMode = Literal["system", "light", "dark"]
 THEME_MODES: tuple[ThemeMode, ...] = ("system", "light", "dark")
@@ -343,6 +343,7 @@ def prepare(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> No
     """Set the application's style, font and palette: all but the style sheet, which follows the window."""
     if not app.styleSheet():  # later the style is a wrapper of Qt whose name says nothing
         app.setStyle("Fusion")
+    use_theme(theme)
     app.setFont(fonts.base(text_px))
     app.setPalette(palette(theme))
 
@@ -361,9 +362,9 @@ def _blend(background: str, foreground: str, share: float) -> str:
 
 
 class Appearance(QObject):
-    """Theme mode and text size of the application, followed live; `changed` carries the Theme in force."""
+    """Theme mode and text size of the application, followed live."""
 
-    changed = Signal(object)
+    changed = Signal()
 
     def __init__(self, app: QApplication, mode: ThemeMode = "system", text_px: int = fonts.BASE_PX) -> None:
         """Prepare the application; `apply_stylesheet` adds the style sheet. "system" follows the desktop.
@@ -425,8 +426,10 @@ class Appearance(QObject):
         theme = self.theme
         prepare(self._app, theme, self._text_px)
         self._polisher.change_colors(stylesheet(theme, self._text_px))
-        self.changed.emit(theme)
+        tint_all()
+        self.changed.emit()
 
     def _change_all(self) -> None:
         apply(self._app, self.theme, self._text_px)
-        self.changed.emit(self.theme)
+        tint_all()
+        self.changed.emit()

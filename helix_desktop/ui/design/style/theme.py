@@ -1,8 +1,16 @@
-"""Design tokens: every color of the window, light and dark, in one place."""
+"""Design tokens: every color of the window, light and dark; and the widgets that paint with them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+if TYPE_CHECKING:
+    _Widget = QWidget
+else:
+    _Widget = object  # a mixin: the class that it is mixed into brings Qt's part
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +207,35 @@ DARK = Theme(
         removed="#f48a91",
     ),
 )
+
+
+class _InForce:
+    theme = LIGHT
+
+
+def current_theme() -> Theme:
+    return _InForce.theme
+
+
+def use_theme(theme: Theme) -> None:
+    """Let what is painted from now on take these tokens; `tint_all` lets what is there take them."""
+    _InForce.theme = theme
+
+
+class Themed(_Widget):
+    """A widget that paints with theme tokens, or makes something of them in `tint`."""
+
+    @property
+    def _theme(self) -> Theme:
+        return _InForce.theme
+
+    def tint(self) -> None:
+        """Take the theme and the text size in force."""
+        QWidget.update(self)  # an item view has an `update` of its own, which takes an index
+
+
+def tint_all() -> None:
+    """Let all widgets take the theme and the text size in force."""
+    for widget in QApplication.allWidgets():
+        if isinstance(widget, Themed):
+            widget.tint()

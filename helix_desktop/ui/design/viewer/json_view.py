@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.json_tree import GROUP_SIZE, JsonNode
 from helix_desktop.words.translation import Translator
 
@@ -96,7 +96,7 @@ class JsonView(Themed, QTreeView):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.header().setStretchLastSection(False)
         self.header().setSectionResizeMode(self.header().ResizeMode.ResizeToContents)
-        self.tint(LIGHT)
+        self.tint()
 
     def show_root(self, root: JsonNode) -> None:
         """Show a tree, its upper levels unfolded as far as they take few rows."""
@@ -139,14 +139,13 @@ class JsonView(Themed, QTreeView):
         if is_current and self.hasFocus():
             painter.fillRect(0, top, 3, height, QColor(self._theme.accent))
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
-        self._delegate.tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self.setFont(ui_font(12, is_code=True))
         self.setIndentation(scaled(18))
         set_style_sheet(
             self,
-            f"QTreeView {{ background: {theme.code_surface}; color: {theme.text}; border: 0;"
+            f"QTreeView {{ background: {self._theme.code_surface}; color: {self._theme.text}; border: 0;"
             f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 0; }}"
             f" QTreeView::item:selected {{ background: transparent; }}",
         )
@@ -169,23 +168,20 @@ class JsonView(Themed, QTreeView):
 class _JsonDelegate(QStyledItemDelegate):
     def __init__(self, model: JsonModel, parent: QObject) -> None:
         super().__init__(parent)
-        self._model, self._theme = model, LIGHT
-        self._metrics = QFontMetricsF(ui_font(12, is_code=True))
-
-    def tint(self, theme: Theme) -> None:
-        self._theme, self._metrics = theme, QFontMetricsF(ui_font(12, is_code=True))
+        self._model = model
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
-        text = str(self._model.data(index))
+        text, metrics = str(self._model.data(index)), QFontMetricsF(ui_font(12, is_code=True))
         width = (
-            len(text) * self._metrics.horizontalAdvance("0")  # all of one width
+            len(text) * metrics.horizontalAdvance("0")  # all of one width
             if text.isascii()
-            else self._metrics.horizontalAdvance(text)
+            else metrics.horizontalAdvance(text)
         )
         return QSize(int(width) + 2 * _PAD_PX + 8, scaled(_ROW_PX))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        node, code = self._model.node(index), self._theme.code
+        node, theme = self._model.node(index), current_theme()
+        code = theme.code
         rect = QRectF(option.rect)
         painter.save()
         keep_left_to_right(painter)
@@ -195,8 +191,8 @@ class _JsonDelegate(QStyledItemDelegate):
         colors = {"string": code.string, "number": code.number, "word": code.keyword}
         rect = rect.adjusted(_PAD_PX, 0, 0, 0)
         for text, color in (
-            (f"{name}: " if value else name, code.function if is_name else self._theme.muted),
-            (value, colors.get(node.kind, self._theme.muted)),
+            (f"{name}: " if value else name, code.function if is_name else theme.muted),
+            (value, colors.get(node.kind, theme.muted)),
         ):
             painter.setPen(QColor(color))
             painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)

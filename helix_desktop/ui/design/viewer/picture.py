@@ -14,7 +14,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")

@@ -14,20 +14,20 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
 _SIZE, _MIN_SIZE = (940, 680), (560, 480)
+_BESIDE_PX = 80  # of the window that it is opened from, above and below
 _LIST_PX, _TEXT_PX = 250, 640  # first widths of the list and of a text
 _SEARCHED_FROM = 12  # names
 TEXT_NAME = Qt.ItemDataRole.UserRole
 """What holds the name of a text in an item of the list."""
 
 
-class TextsDialog(Themed, SizedDialog):
+class TextsDialog(SizedDialog):
     """Names at the left, the text of the current one at the right; a single text has all of it."""
 
     def __init__(
@@ -45,7 +45,8 @@ class TextsDialog(Themed, SizedDialog):
 
         `start` owns what indexes a long text.
         """
-        super().__init__(parent, _SIZE, _MIN_SIZE)
+        height = max(_MIN_SIZE[1], min(_SIZE[1], parent.window().height() - _BESIDE_PX))
+        super().__init__(parent, (_SIZE[0], height), _MIN_SIZE)
         self.setWindowTitle(title)
         self.setModal(True)
         self.texts = dict(texts)

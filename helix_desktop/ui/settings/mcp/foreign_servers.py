@@ -10,7 +10,6 @@ from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, pane, row
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.words.translation import Translator, translate
 
@@ -19,7 +18,7 @@ tr = Translator("Settings: MCP")
 _LINK_PX = 12  # a link's own margin, by which it is moved out
 
 
-class ForeignServersBox(Themed, QFrame):
+class ForeignServersBox(QFrame):
     def __init__(self, review: Callable[[ForeignServer], object]) -> None:
         super().__init__()
         self.setProperty("role", "card")
@@ -65,7 +64,6 @@ class ForeignServersBox(Themed, QFrame):
             self._rows.addWidget(line())
         for problem in found.unusable:
             self._rows.addWidget(_problem_row(problem))
-        retint(self, self._theme)
 
     def _server_row(self, server: ForeignServer) -> QWidget:
         draft, name = server.draft, server.draft.config.name

@@ -23,7 +23,6 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Dot
-from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.foreign_servers import ForeignServersBox
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
@@ -121,7 +120,7 @@ def _copy(button: PushButton, text: str) -> None:
     show_copied(button)
 
 
-class AddServerBox(Themed, QFrame):
+class AddServerBox(QFrame):
     """What is pasted becomes one server with its fields, or a list of several."""
 
     def __init__(self, page: McpPage) -> None:
@@ -219,7 +218,6 @@ class AddServerBox(Themed, QFrame):
         self._add_all.setText(
             tr.plural(len(self._drafts), "Add and start %n server", "Add and start %n servers")
         )
-        retint(self, self._theme)
 
 
 class ServerCard(QFrame):
@@ -391,7 +389,7 @@ class ServerCard(QFrame):
         return self._toggles[part].isChecked()
 
 
-class McpPage(Themed, QWidget):
+class McpPage(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
@@ -551,7 +549,6 @@ class McpPage(Themed, QWidget):
         for name, server_card in cards.items():
             self._all_cards[folder, name] = server_card
             self._list.addWidget(server_card)
-            retint(server_card, self._theme)
             server_card.show()
 
     def open_add(self) -> None:

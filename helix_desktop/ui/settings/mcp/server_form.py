@@ -20,8 +20,8 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
+from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.texts import (
@@ -46,7 +46,7 @@ _MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
 _LOG_PX, _TOOL_SWITCH_PX, _COST_PX = 170, 38, 50
 
 
-class ToolList(Themed, QWidget):
+class ToolList(QWidget):
     """Every tool on a line of its own; those that cannot be exposed say why."""
 
     def __init__(self, use_without: Callable[[list[str]], object]) -> None:
@@ -73,7 +73,6 @@ class ToolList(Themed, QWidget):
         for line in self._lines.values():
             self._rows.addWidget(line)
         self._filter(self._search.text())
-        retint(self, self._theme)
 
     def _line(self, status: McpToolStatus) -> QWidget:
         switch = Switch("", on=status.is_enabled and not status.refusal)
@@ -127,6 +126,7 @@ class LogView(Themed, QPlainTextEdit):
         self.setAccessibleName(tr("Log output"))
         self.setPlaceholderText(tr("No log output"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.tint()
 
     def show_log(self, text: str) -> None:
         if text == self.toPlainText():
@@ -144,7 +144,8 @@ class LogView(Themed, QPlainTextEdit):
         super().showEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
-    def tint(self, theme: Theme) -> None:
+    def tint(self) -> None:
+        theme = self._theme
         self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
             self,
@@ -163,7 +164,7 @@ class DisclosureButton(PushButton):
 
     def _show_state(self, is_open: bool) -> None:
         self._icon_name = "chevron-down" if is_open else "chevron-right"
-        self.tint(self._theme)
+        self.tint()
 
 
 _STATE_ICONS = {
@@ -206,7 +207,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class ServerForm(Themed, Form):
+class ServerForm(Form):
     """The fields of a server. What is secret is never filled in: an empty field keeps what is kept."""
 
     def __init__(self) -> None:
@@ -269,7 +270,6 @@ class ServerForm(Themed, Form):
         ]  # fmt: skip
         values = {name: draft.secrets.get(name, "") for name in config.secret_names}
         self.show_secrets(Form(fields, Draft(values), gap=8))
-        retint(self, self._theme)
 
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
         """Return what is filled in; None when something is wrong, which is then marked."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.context.policy import FIELDS, FORM, PROFILES, ContextPolicy, conflicting_fields
 from helix_desktop.domain.messages import MCP_PREFIX
@@ -64,23 +64,12 @@ class PolicyValues(Values):
 
 
 class PolicyLine(Line, frozen=True, kw_only=True):
-    """A value of the policy with its unit, and the way back to what the profile says; `hint` explains it."""
+    """A value of the policy with its unit, and the way back to what the profile says."""
 
-    hint: str = ""
     room: int = 1  # for its effect on the session, or what is wrong
 
     def in_text(self, value: Any) -> str:
         raise NotImplementedError
-
-    def texts(self) -> tuple[str, ...]:
-        return (*Line.texts(self), self.hint)
-
-    def make(self, form: Form) -> QWidget:
-        line = Line.make(self, form)
-        assert isinstance(line, QLineEdit)
-        line.setToolTip(translate(self.hint))
-        line.setAccessibleDescription(translate(self.hint))
-        return line
 
     def beside(self, form: Form) -> QWidget:
         reset = PushButton("", "link", "undo-2", px=13, name="reset")
@@ -189,13 +178,13 @@ def _profile(policy: ContextPolicy) -> Profile:
     match name:
         case "lean":
             description = tr(
-                "Sends the least: outputs are cached, old steps become short notes, and facts replace "
-                "older messages, each early."
+                "Sends the least: outputs are cached, and older messages compacted as notes and facts, all "
+                "early."
             )
         case "balanced":
             description = tr(
-                "The default: old outputs are cached, old steps become short notes, and facts "
-                "replace older messages, each when that pays off."
+                "The default: old outputs are cached, and older messages compacted as notes and facts, each "
+                "when that pays off."
             )
         case "classic":
             description = tr(
@@ -220,12 +209,12 @@ def _profile(policy: ContextPolicy) -> Profile:
 def _line(name: str) -> PolicyLine:
     field = FIELDS[name]
     if field.is_names:
-        return ToolNames(name, field.label, unit=field.unit, hint=field.hint)
+        return ToolNames(name, field.label, field.hint, unit=field.unit)
     return Number(
         name,
         field.label,
+        field.hint,
         unit=field.unit,
-        hint=field.hint,
         minimum=field.minimum,
         maximum=field.most_typed if field.maximum is None else field.maximum,
         is_percent=field.is_share,

@@ -18,9 +18,8 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, line, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.kit.forms import Form
-from helix_desktop.ui.kit.intents import OpenSettings, perform
+from helix_desktop.ui.kit.intents import OpenFolder, OpenSettings, perform
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import page_column, scrolling_page
@@ -30,7 +29,7 @@ from helix_desktop.ui.settings.policy.preview import PolicyPreview, ReplayPrepar
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.settings.policy.slider import PolicySlider
 from helix_desktop.words.policies import policy_name
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
 
@@ -105,7 +104,7 @@ def _use_text(
     return tr("This session: {session}. Workspace: {workspace}.", session=session, workspace=workspace)
 
 
-class PolicyPage(Themed, QWidget):
+class PolicyPage(QWidget):
     """The context policy of a session and its workspace: previewed here, then applied or discarded."""
 
     def __init__(
@@ -127,13 +126,14 @@ class PolicyPage(Themed, QWidget):
         )
         open_file.setToolTip(tr("All numbers of the policy. They count as soon as the file is saved."))
         open_file.clicked.connect(files.open)
-        words = label(tr("These numbers change most. The file has all of them."), "faint", wrap=True)
-        file_row = ResponsiveRow(words, [open_file])
+        file_row = ResponsiveRow(label(tr("The file has more numbers."), "faint", wrap=True), [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
         self._of_workspace = pane(
-            column(self._file_card, head, self.replay_card, file_row, self.form, gap=12)
+            column(self._file_card, head, self.replay_card, self.form, file_row, gap=12)
         )
-        page, self._lead = scrolling_page(tr("Context policy"), " ", column(self._of_workspace))
+        self._open_folder = PushButton(tr("Open folder…"), on_click=lambda: perform(self, OpenFolder()))
+        body = column(self._of_workspace, FlowBox([self._open_folder]))
+        page, self._lead = scrolling_page(tr("Context policy"), " ", body)
         self.setLayout(column(page, self.apply_bar, gap=0))
         self.show_no_workspace()
         self.slider.profile_selected.connect(self._select_profile)
@@ -291,9 +291,13 @@ class PolicyPage(Themed, QWidget):
 
     def show_no_workspace(self) -> None:
         """Offer nothing: each workspace has a policy of its own."""
-        self._lead.setText(tr("Open a workspace to see its policy."))
+        self._lead.setText(tr("Each workspace has a policy of its own. Open a folder to see it."))
+        self._show_parts(of_workspace=False)
+
+    def _show_parts(self, *, of_workspace: bool) -> None:
+        self._open_folder.setVisible(not of_workspace)
         for part in (self._of_workspace, self.apply_bar):
-            part.hide()
+            part.setVisible(of_workspace)
 
     def show_policy(
         self,
@@ -314,13 +318,12 @@ class PolicyPage(Themed, QWidget):
         self.values.use(policy)
         self.form.setEnabled(policy.enabled)
         self.apply_bar.show_use(policy, of_workspace, of_session, has_session)
-        for part in (self._of_workspace, self.apply_bar):
-            part.show()
+        self._show_parts(of_workspace=True)
 
     def show_effects(self, effects: Mapping[str, str]) -> None:
-        """Say at each number what it does to the session on screen; those without a text say nothing."""
+        """Say at each number what it does to the session on screen; the others say what they are."""
         for name, field in self.form.rows.items():
-            field.show_note(effects.get(name, ""))
+            field.show_note(effects.get(name) or translate(self.form.fields[name].note))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Say that the page is in sight: only then sessions are replayed."""

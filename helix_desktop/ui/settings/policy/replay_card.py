@@ -21,8 +21,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.timeline.chart.plot import (
     Plot,
     axis_width,
@@ -92,7 +91,7 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
     return (
         FigureRow(
             tr("Tokens sent"),
-            tr("In all requests of the session"),
+            tr("All requests of the session, as today's tools and prompt would send them"),
             _tokens(sent[0], mine),
             _tokens(sent[1], other),
             _token_difference(comparison, *sent),
@@ -106,7 +105,7 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
         ),
         FigureRow(
             tr("Coverage"),
-            tr("Share of the names that the agent used again that were in the context"),
+            tr("Files and symbols used again whose names were still in the context"),
             _share(mine),
             _share(other),
             _share_difference(*coverage),
@@ -116,10 +115,9 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
 
 def _billed_note(comparison: PolicyComparison) -> str:
     """Return what counts as billed, and that it is assumed where the provider reports no cache."""
-    note = tr("The same at the prices of the prompt cache: tokens of new input that would cost as much")
     if comparison.reports_cache:
-        return note
-    return f"{note}\n{tr('This provider reports no cache. Without one, all tokens are billed as new.')}"
+        return tr("The same in tokens of new input that would cost as much")
+    return tr("The same with a prompt cache discount, which this provider doesn't report")
 
 
 def field_effect_text(effect: FieldEffect) -> str:
@@ -502,16 +500,6 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
             notes += _overflow_note(comparison.names[comparison.reference], other)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
-    notes += [
-        tr(
-            "Coverage: the files, symbols and other names that the agent's calls used again, and how many of "
-            "them were in the context then. The others have to be recalled or read again."
-        ),
-        tr(
-            "Tokens sent: the agent's requests, with today's context window, tools and prompt. "
-            "Session usage: what every call really took, answers included."
-        ),
-    ]
     if comparison.other_models:
         notes.append(
             tr(
@@ -588,7 +576,7 @@ class _FigureTable(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(14)
-        self._grid.setVerticalSpacing(6)
+        self._grid.setVerticalSpacing(3)
         self._cells: dict[tuple[int, int], QLabel] = {}
         for number in range(_COLUMNS + 1):
             self._grid.setColumnStretch(number, 1)
@@ -600,23 +588,24 @@ class _FigureTable(QWidget):
             names = (*names, comparison.names[comparison.reference], tr("Difference"))
         for number in range(_COLUMNS + 1):
             self._set(0, number, names[number] if number < len(names) else "", "faint")
-        for line, figure in enumerate(figure_rows(comparison), 1):
+        for at, figure in enumerate(figure_rows(comparison)):
             texts = (figure.title, figure.value, figure.reference, figure.difference)
             for number, text in enumerate(texts):
                 role = "muted" if number == 0 else ("strong" if number == 1 else "")
-                cell = self._set(line, number, text if number < len(names) else "", role)
-                cell.setToolTip(figure.note)
-                cell.setAccessibleDescription(figure.note)
+                self._set(2 * at + 1, number, text if number < len(names) else "", role)
+            note = self._set(2 * at + 2, 0, figure.note, "note", columns=_COLUMNS + 1)
+            note.setContentsMargins(0, 0, 0, 6)
 
     def text(self) -> str:
-        lines = range(self._grid.rowCount())
-        cells = [[self._cells[line, number].text() for number in range(_COLUMNS + 1)] for line in lines]
-        return "\n".join(" | ".join(filter(None, line)) for line in cells)
+        lines: list[list[str]] = [[] for _ in range(self._grid.rowCount())]
+        for (line, _), cell in self._cells.items():
+            lines[line].append(cell.text())
+        return "\n".join(" | ".join(filter(None, texts)) for texts in lines)
 
-    def _set(self, line: int, number: int, text: str, role: str) -> QLabel:
+    def _set(self, line: int, number: int, text: str, role: str, columns: int = 1) -> QLabel:
         if (line, number) not in self._cells:
             cell = self._cells[line, number] = label("", role, wrap=True)
-            self._grid.addWidget(cell, line, number)
+            self._grid.addWidget(cell, line, number, 1, columns)
         self._cells[line, number].setText(text)
         return self._cells[line, number]
 

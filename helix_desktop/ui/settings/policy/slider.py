@@ -27,7 +27,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.settings.policy.form import Profile, profiles_beside
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator
@@ -212,7 +212,7 @@ class _StopNames(QWidget):
         return QRectF(left, 0, size.width(), size.height())
 
 
-class PolicySlider(Themed, QWidget):
+class PolicySlider(QWidget):
     profile_selected = Signal(str)
 
     def __init__(self) -> None:

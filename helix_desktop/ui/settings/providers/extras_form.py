@@ -15,7 +15,7 @@ from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
-from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.draft import IncompleteExtras
 from helix_desktop.words.translation import Translator, translate
@@ -25,7 +25,7 @@ tr = Translator("Settings: Models")
 _BODY_PX = 84
 
 
-class _HeaderRow(Themed, QWidget):
+class _HeaderRow(QWidget):
     def __init__(self, form: ExtrasForm, name: str, value: str, is_secret: bool) -> None:
         super().__init__()
         self.name, self.value = QLineEdit(name), QLineEdit(value)
@@ -62,7 +62,7 @@ class _HeaderRow(Themed, QWidget):
         )
 
 
-class ExtrasForm(Themed, QWidget):
+class ExtrasForm(QWidget):
     edited = Signal()
     """The user changed something, or is still typing."""
 
@@ -222,7 +222,6 @@ class ExtrasForm(Themed, QWidget):
         header = _HeaderRow(self, name, value, is_secret)
         self._rows.append(header)
         self._column.addWidget(header)
-        retint(header, self._theme)
         return header
 
     def _add_empty(self) -> None:

@@ -18,8 +18,6 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import CheckBoxDelegate, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.providers.model_rows import ModelRow, cell_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -34,7 +32,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
-class ModelChecklist(Themed, QWidget):
+class ModelChecklist(QWidget):
     def __init__(self, add_models: Callable[[list[str]], object]) -> None:
         """`add_models` gets the names of the checked models, in the order of the list."""
         super().__init__()
@@ -85,10 +83,6 @@ class ModelChecklist(Themed, QWidget):
         self._filter("")
         self.show()
         self.filter.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def tint(self, theme: Theme) -> None:
-        self._checkbox_delegate.theme = theme
-        self.list.viewport().update()
 
     def checked(self) -> list[str]:
         """List the models that are checked and not present yet, also those that the filter hides."""

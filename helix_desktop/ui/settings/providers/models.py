@@ -17,8 +17,7 @@ from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
@@ -51,7 +50,6 @@ class _ModelTableModel(QAbstractTableModel):
     def __init__(self) -> None:
         super().__init__()
         self.rows: tuple[ModelRow, ...] = ()
-        self.theme = LIGHT
 
     def rowCount(self, parent: Index = _ROOT) -> int:
         return 0 if parent.isValid() else len(self.rows)
@@ -81,15 +79,15 @@ class _ModelTableModel(QAbstractTableModel):
         return getter() if getter is not None else None
 
     def _star(self, row: ModelRow) -> QIcon:
-        return icon("star", self.theme.accent_text if row.is_default else self.theme.faint, 14)
+        return icon("star", current_theme().accent_text if row.is_default else current_theme().faint, 14)
 
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
         assumed = column == 1 and row.spec.values["window"].origin == "assumed"
         dim = assumed or column == len(COLUMNS) - 1 or cell_text(row, column) == UNKNOWN
-        return QColor(self.theme.faint) if dim else None
+        return QColor(current_theme().faint) if dim else None
 
 
-class ModelTable(Themed, QTableView):
+class ModelTable(QTableView):
     """One row per model; a click on the star, or Enter, makes a model the default."""
 
     def __init__(self, show_chosen: Callable[[], object], set_default: Callable[[str], object]) -> None:
@@ -161,10 +159,6 @@ class ModelTable(Themed, QTableView):
         below = flat.sizeHint().height() if narrow else 0
         rows = min(_MAX_ROWS, max(1, count))
         self.setFixedHeight(_HEAD_PX + rows * _ROW_PX + below + 2 * self.frameWidth())
-
-    def tint(self, theme: Theme) -> None:
-        self._model.theme = theme
-        self.viewport().update()
 
     def _name(self, index: Index) -> str:
         return self._model.rows[index.row()].name if index.isValid() else ""

@@ -27,8 +27,7 @@ from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import FoundServerList
 from helix_desktop.ui.settings.page_layout import scrolling_page
@@ -294,8 +293,8 @@ class ProvidersPage(Themed, QWidget):
         self.list.setCurrentRow(self._row_of(key))
         self.editor.focus_first_empty()
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._fit_list()
 
     def _paint_icons(self) -> None:

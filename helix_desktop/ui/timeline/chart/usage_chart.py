@@ -27,8 +27,7 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint, point_kind_text
 from helix_desktop.ui.timeline.chart import plot as plots
 from helix_desktop.ui.timeline.chart.plot import Plot
@@ -291,8 +290,8 @@ class UsageChart(Themed, QWidget):
         top = round(self.plot.rect.bottom() - SCRUBBER_HEIGHT / 2)
         self.scrubber.setGeometry(0, top, self.width(), SCRUBBER_HEIGHT)
 
-    def tint(self, theme: Theme) -> None:
-        super().tint(theme)
+    def tint(self) -> None:
+        super().tint()
         self._picture = None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -116,7 +116,7 @@ class _UsageReducer:
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._sizes: dict[int, tuple[int, int]] = {}  # of the next request, by rewrite, before and after it
         self._freed: dict[int, int] = {}  # tokens, by the rewrites since the last answer
-        self._request = 0  # tokens that the next request would have
+        self._request = 0  # tokens of the next request after the newest rewrite
         self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
         self._report: ReportedUsage | None = None  # its newest
         self._window, self._at_ms = window_size, 0
@@ -144,8 +144,6 @@ class _UsageReducer:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:
                 self._skip(recorded)
-        if self._freed:
-            self._request = self._used_tokens
 
     def complete(self) -> tuple[UsagePoint, ...]:
         """Return all points, those of rewrites with what each made of the next request."""
@@ -203,6 +201,7 @@ class _UsageReducer:
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
         self._freed[recorded.seq] = event.before - event.after
+        self._request = self._used_tokens
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
         self._add_growth_point(recorded.seq)
@@ -213,12 +212,13 @@ class _UsageReducer:
             case Undone() | Redone():
                 self._end_group()
             case SweepMade(reason=SweepReason.HANDOVER):
-                pass  # in the handover's figures
+                self._request = self._used_tokens  # what it freed is in the handover's figures
             case (SweepMade() | FoldMade() | ObservationsPlaced() | Excluded()) as rewrite:
-                self._freed[recorded.seq] = self._projected(rewrite.saved) - self._used_tokens
+                self._request = self._used_tokens
+                self._freed[recorded.seq] = self._projected(rewrite.saved) - self._request
 
     def _end_group(self) -> None:
-        """Say of the rewrites before a request what each made of it, however much came in between."""
+        """Say of the rewrites before a request what each made of it, at the time of the last of them."""
         after = self._request
         for seq, freed in reversed(self._freed.items()):
             self._sizes[seq] = after + freed, after

@@ -12,8 +12,8 @@ from helix_desktop.ui.changes.reverts.plan_dialog import done_text, revert_butto
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.tab_order import tab_stops
-from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.changes_gallery import make_rewind_dialog
+from tests.support.window.looks import ShowLook
 
 
 def test_the_files_are_a_stop_only_while_they_scroll_and_the_ring_cuts_through_none(qtbot: QtBot) -> None:
@@ -42,13 +42,13 @@ def test_a_folder_is_not_called_a_file() -> None:
     assert (revert_button_text(both, 1), done_text(both, 1)) == ("Redo 1 file", "Redone: docs/a.md")
 
 
-def test_a_side_has_the_code_font_without_ligatures_in_each_theme(qtbot: QtBot) -> None:
+def test_a_side_has_the_code_font_without_ligatures_in_each_theme(qtbot: QtBot, show_look: ShowLook) -> None:
     """An arrow of two signs stays two signs, as in the diff."""
     side = SideView("Now", "ours")
     qtbot.addWidget(side)
     side.show()
     for theme in (LIGHT, DARK):
-        retint(side, theme)
+        show_look(theme)
         font = side.text.document().defaultFont()
         assert font.family() == fonts.MONO_FAMILY
         assert font.featureValue(QFont.Tag("calt")) == 0

@@ -18,6 +18,7 @@ from helix_desktop.ui.chat.composer.completer import SLOW_MS, CompletionItem, Co
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.looks import ShowLook
 from tests.support.window.window_rig import until
 
 pytestmark = pytest.mark.qt_loop
@@ -217,16 +218,16 @@ async def test_enter_before_the_answer_accepts_its_first_row(rig: Rig) -> None:
     assert rig.sent == ["@beta.py"], "what is typed out already is sent at once"
 
 
-async def test_it_stays_in_a_small_window_and_follows_the_theme(rig: Rig) -> None:
+async def test_it_stays_in_a_small_window_and_follows_the_theme(show_look: ShowLook, rig: Rig) -> None:
     rig.composer.resize(300, 210)
-    rig.composer.set_theme(DARK, 1.5)
+    show_look(DARK, 20)
     rig.type("@")
     await rig.see(*_NAMES)
     popup = rig.composer.completer.popup
     assert popup is not None
     assert rig.composer.rect().contains(popup.geometry())
     rig.press(Qt.Key.Key_Up)
-    assert popup.row == len(_NAMES) - 1
+    assert popup.list_view.row == len(_NAMES) - 1
     place = popup.list_view.visualRect(popup.list_view.currentIndex())
     assert popup.list_view.viewport().rect().contains(place.center())
 

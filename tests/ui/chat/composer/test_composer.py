@@ -26,6 +26,7 @@ from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.kit.intents import StopAgent
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons, press
+from tests.support.window.looks import ShowLook
 
 
 @pytest.fixture
@@ -38,13 +39,15 @@ def composer(qtbot: QtBot) -> Iterator[Composer]:
     widget.close()
 
 
-def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(composer: Composer) -> None:
+def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(
+    composer: Composer, show_look: ShowLook
+) -> None:
     """Text, buttons and the space that they need; nothing is cut."""
     composer.set_model("small")
     parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "steer")]
     before = [part.fontMetrics().height() for part in parts]
-    composer.set_theme(LIGHT, 20 / 13)
-    composer.tint(DARK)
+    show_look(LIGHT, 20)
+    show_look(DARK, 20)
     after = [part.fontMetrics().height() for part in parts]
     assert all(new >= old * 1.4 for old, new in zip(before, after, strict=True))
     assert composer.model_button.height() >= composer.model_button.fontMetrics().height() + 4
@@ -167,13 +170,15 @@ def test_stop_has_its_own_button_and_text_is_queued_meanwhile(qtbot: QtBot, comp
     assert not find_buttons(composer, "stop")
 
 
-def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(composer: Composer) -> None:
+def test_keys_that_have_nothing_to_scroll_here_scroll_the_conversation(
+    composer: Composer, show_look: ShowLook
+) -> None:
     """Page keys while all of the text is in sight; Ctrl+Home and Ctrl+End without one."""
     keys: list[int] = []
     composer.editor.scroll_key_pressed.connect(lambda event: keys.append(event.key()))
     QTest.keyClick(composer.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
     composer.set_text("two\nlines")
-    composer.set_theme(LIGHT, 16 / 13)
+    show_look(LIGHT, 16)
     QTest.keyClick(composer.editor, Qt.Key.Key_PageUp)
     QTest.keyClick(composer.editor, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
     composer.set_text("\n" * 40)
@@ -274,10 +279,10 @@ def test_a_long_name_of_a_model_is_cut_in_its_middle(composer: Composer) -> None
     assert (composer.model_button.text(), composer.model_button.toolTip()) == ("small", "For this session")
 
 
-def test_estimate_model_and_theme_are_displayed(composer: Composer) -> None:
+def test_estimate_model_and_theme_are_displayed(composer: Composer, show_look: ShowLook) -> None:
     composer.set_estimate("≈ 12 tokens")
     composer.set_model("Opus")
-    composer.set_theme(DARK)
+    show_look(DARK)
     assert composer._status.full_text() == "≈ 12 tokens"
     assert find_button(composer, "send").toolTip() == "Send (Enter)"
     assert composer.editor.placeholderText() == "Message"
@@ -326,16 +331,18 @@ def test_the_empty_field_says_how_to_answer(composer: Composer) -> None:
     assert composer.editor.placeholderText() == "Message"
 
 
-@pytest.mark.parametrize("zoom", [0.8, 1.0, 2.0])
-def test_the_line_below_the_text_fits_a_narrow_composer(composer: Composer, zoom: float) -> None:
+@pytest.mark.parametrize("text_px", [11, 13, 26])
+def test_the_line_below_the_text_fits_a_narrow_composer(
+    composer: Composer, show_look: ShowLook, text_px: int
+) -> None:
     """Names are cut, the buttons are not."""
-    composer.set_theme(LIGHT, zoom)
+    show_look(LIGHT, text_px)
     composer.set_model("a-model-with-a-very-long-name-that-no-line-has-room-for")
     composer.mode_button.show_mode("ask", demo_runs=True)
     composer.gauge.show_state(GaugeState(900, 1_000, True, ""))
     composer.set_running(True)
     composer.editor.setPlainText("next")
-    composer.resize(round(420 * max(1.0, zoom)), 160)
+    composer.resize(round(420 * max(1.0, text_px / 13)), 160)
     for name in ("attach", "model", "mode", "steer", "stop", "send"):
         (button,) = composer.frame.findChildren(QPushButton, name)
         assert button.isVisible()
@@ -381,9 +388,11 @@ def test_up_brings_earlier_messages_and_down_the_draft(composer: Composer) -> No
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_button_has_the_ring_of_the_others(composer: Composer, theme: Theme) -> None:
+def test_every_button_has_the_ring_of_the_others(
+    composer: Composer, show_look: ShowLook, theme: Theme
+) -> None:
     """Of the clip and the model only the words or a gray line changed."""
-    composer.set_theme(theme)
+    show_look(theme)
     composer.set_model("model")
     composer.set_running(True)
     QTest.keyClicks(composer.editor, "next")

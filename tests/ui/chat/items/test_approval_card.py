@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
-from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChange
+from helix_desktop.permissions.rule_offers import suggest_command_rules
+from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.presenter import AskRows
@@ -152,10 +152,10 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> N
     coverage = FileCoverage(places=places, uncovered=7, is_complete=True)
     few = msgspec.structs.replace(_CONFINED, coverage=coverage, data_loss=places[:2])
     row, item = _shown(qtbot, few)
-    assert item.texts[1].text() == "Auto mode asks because this can't be undone: 0.log, 1.log"
+    assert item.texts[2].text() == "Auto mode asks because this can't be undone: 0.log, 1.log"
     assert row.uncovered == ""
     row, item = _shown(qtbot, msgspec.structs.replace(few, data_loss=places[:6]))
-    assert item.texts[1].text().endswith(": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place")
+    assert item.texts[2].text().endswith(": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place")
     assert row.uncovered == "Can't be undone in 6 places: 0.log, 1.log, 2.log …"
     assert len(row.uncovered_places) == 6
 
@@ -170,20 +170,20 @@ def test_it_says_that_a_server_is_held_by_no_sandbox(qtbot: QtBot) -> None:
 
 def test_it_says_that_a_command_is_too_long_to_be_checked(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, is_too_long=True))
-    assert item.texts[1].text().endswith("this command is too long or too nested to be checked.")
+    assert item.texts[2].text().endswith("this command is too long or too nested to be checked.")
 
 
 def test_it_says_that_other_programs_may_run_what_is_written(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=(".envrc", ".npmrc")))
-    assert item.texts[1].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"
+    assert item.texts[2].text() == "Auto mode asks because other programs may run this: .envrc, .npmrc"
     hooks = tuple(f".husky/{number}" for number in range(7))
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, auto_executed=hooks))
-    assert item.texts[1].text().endswith(".husky/4 and 2 more places")
+    assert item.texts[2].text().endswith(".husky/4 and 2 more places")
 
 
 def test_it_says_which_keys_or_passwords_a_command_may_show(qtbot: QtBot) -> None:
     _, item = _shown(qtbot, msgspec.structs.replace(_CONFINED, secrets=(".env",)))
-    assert item.texts[1].text().endswith("this may show keys or passwords to the model: .env")
+    assert item.texts[2].text().endswith("this may show keys or passwords to the model: .env")
 
 
 def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:

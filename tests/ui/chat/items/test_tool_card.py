@@ -11,9 +11,8 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
-from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painting import PaintedLine
-from helix_desktop.ui.chat.items.tool_card import ToolCard
+from helix_desktop.ui.chat.items.item import RowItem, SearchLine
+from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, figures_text
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -334,22 +333,15 @@ def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int
     card.layout(width)
     assert card.height == card.style.px(40)
     verb, line = card.search_text(-2), card.search_text(-1)
-    assert isinstance(verb, PaintedLine)
-    assert isinstance(line, PaintedLine)
+    assert isinstance(verb, SearchLine)
+    assert isinstance(line, SearchLine)
     assert verb.rect.right() <= line.rect.left()
     words = [area.rect for area in card.hit_areas if area.name in ("cache", "changed")]
     assert words
     assert all(line.rect.right() <= rect.left() + 3 for rect in words)
     assert all(rect.right() <= width for rect in words)
-    if line.rect.width() < card.style.width(target, line.font):
+    if line.rect.width() < line.width() - 1:
         assert words[-1].right() > width * 0.8, "no room is left"
-
-
-def unusual(view: ChatView) -> list[str]:
-    """Return what a line says behind verb and target."""
-    card = laid_out_card(view)
-    assert isinstance(card, ToolCard)
-    return [word.text for word in card.unusual_words]
 
 
 TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
@@ -376,9 +368,13 @@ TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
         (replace(CARD, tool="read_file", tail="2 failed, 9 passed in 0.31s"), []),
     ],
 )
-def test_a_line_says_only_what_is_unusual(view: ChatView, row: ToolRow, words: list[str]) -> None:
-    view.chat_viewport.model.reset([row])
-    assert unusual(view) == words
+def test_a_line_says_only_what_is_unusual(row: ToolRow, words: list[str]) -> None:
+    assert [word.text for word in unusual_words(row)] == words
+
+
+def test_a_cached_output_says_on_hover_that_it_was_sent_in_part() -> None:
+    tips = [unusual_words(replace(row, badge="cached"))[0].tip for row in (CARD, PREVIEW)]
+    assert tips[1] == f"{tips[0]} Before that, the model got only a part of it."
 
 
 @pytest.mark.parametrize(
@@ -396,7 +392,7 @@ def test_a_line_says_only_what_is_unusual(view: ChatView, row: ToolRow, words: l
 def test_a_line_begins_with_what_the_call_did(view: ChatView, tool: str, state: ToolState, verb: str) -> None:
     view.chat_viewport.model.reset([replace(CARD, tool=tool, state=state)])
     line = laid_out_card(view).search_text(-2)
-    assert isinstance(line, PaintedLine)
+    assert isinstance(line, SearchLine)
     assert line.words == verb
 
 
@@ -468,8 +464,8 @@ def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> Non
     fitting = []
     for index, card in enumerate(cards):
         line = view.chat_viewport.item(index).search_text(-1)
-        assert isinstance(line, PaintedLine)
-        fitting.append(line.shown_words(view.chat_viewport.style))
+        assert isinstance(line, SearchLine)
+        fitting.append(line.shown_words)
         assert fitting[-1] != card.target
     assert fitting[0] != fitting[1]
 

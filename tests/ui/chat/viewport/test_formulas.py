@@ -16,6 +16,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK
 from tests.support.window.chat_geometry import row_key, row_widget
+from tests.support.window.looks import ShowLook
 
 WORDS = "Sorting takes $O(n \\log n)$ here, and $x_1 \\le x_2$."
 ALONE = "So:\n\n$$\n\\frac{a}{b}\n= \\sqrt{c}\n$$\n\nEnd."
@@ -120,7 +121,7 @@ def test_a_formula_wider_than_the_column_scrolls(qtbot: QtBot, view: ChatView) -
 
 
 def test_formulas_are_drawn_while_the_answer_arrives_and_in_another_theme(
-    qtbot: QtBot, view: ChatView
+    qtbot: QtBot, view: ChatView, show_look: ShowLook
 ) -> None:
     model, key = view.chat_viewport.model, row_key("a")
     model.reset([AssistantRow(key, "First $x^2$", streaming=True)])
@@ -131,7 +132,7 @@ def test_formulas_are_drawn_while_the_answer_arrives_and_in_another_theme(
     model.replace(key, AssistantRow(key, "First $x^2$, then $y_1$ and more."))
     assert text_of_row(model.row(0)) == "First $x^2$, then $y_1$ and more."
     light = _first_image(view)
-    view.set_theme(DARK)
+    show_look(DARK)
     qtbot.waitUntil(lambda: _image_count(view) == 2, timeout=30_000)
     assert _first_image(view) != light, "drawn in the color of the words"
 

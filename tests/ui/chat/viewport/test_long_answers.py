@@ -14,7 +14,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
-from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
+from helix_desktop.ui.chat.items.item import ItemContext
+from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.chat.style import ChatStyle
@@ -25,6 +26,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.kit.boxes import PaintState
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.window.chat_geometry import row_key
+from tests.support.window.looks import ShowLook
 
 _FOR_EVER = float("inf")
 _PIECES = (
@@ -177,13 +179,13 @@ def test_building_ahead_does_not_move_the_visible_text(qtbot: QtBot, view: ChatV
     assert abs(first()[1] - where[1]) < 1e-6
 
 
-def test_a_theme_switch_inside_a_long_answer_keeps_the_position(view: ChatView) -> None:
+def test_a_theme_switch_inside_a_long_answer_keeps_the_position(view: ChatView, show_look: ShowLook) -> None:
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200)), UserRow(row_key("u"), "x")])
     view.chat_viewport.show_row(0, -3_000.0)
     for _ in range(30):
         view.chat_viewport.refresh()
     before = view.chat_viewport.scroll_layout.position
-    view.set_theme(DARK)
+    show_look(DARK)
     for _ in range(30):
         view.chat_viewport.refresh()
     assert abs(view.chat_viewport.scroll_layout.position - before) < 2
@@ -287,7 +289,9 @@ def test_tab_reaches_every_copy_button_of_a_long_answer(qtbot: QtBot, view: Chat
     assert copied == [f"x = {n}" for n in range(6)]
 
 
-def test_what_is_built_after_a_theme_switch_is_painted(qtbot: QtBot, view: ChatView) -> None:
+def test_what_is_built_after_a_theme_switch_is_painted(
+    qtbot: QtBot, view: ChatView, show_look: ShowLook
+) -> None:
     view.chat_viewport.slice_s = 0.0
     text = "**A** `b` [c](https://x.org)\n\n" * 4
     view.chat_viewport.model.reset([AssistantRow(row_key(name), text) for name in "abcdefgh"])
@@ -295,7 +299,7 @@ def test_what_is_built_after_a_theme_switch_is_painted(qtbot: QtBot, view: ChatV
         view.chat_viewport.refresh()
     qtbot.waitUntil(lambda: _lines_on_screen(view, LIGHT) > 80)
     at_first = _lines_on_screen(view, LIGHT)
-    view.set_theme(DARK)
+    show_look(DARK)
     qtbot.waitUntil(lambda: _lines_on_screen(view, DARK) == at_first)
 
 

@@ -40,7 +40,7 @@ def _show(view: ChatView, qtbot: QtBot) -> None:
     [
         (ToolCard, "__init__", 1, "notes.txt"),
         (ToolCard, "_arrange", 1, "notes.txt"),
-        (ToolCard, "_paint", 1, "notes.txt"),
+        (ToolCard, "paint", 1, "notes.txt"),
         (ToolCard, "build", 1, "notes.txt"),
         (ToolCard, "read_ahead", 1, "notes.txt"),
     ],
@@ -98,7 +98,7 @@ def test_hostile_answers_leave_the_rows_around_them_as_they_are(
 
 
 @pytest.mark.expect_errors("A row can't be shown as it is")
-@pytest.mark.parametrize("method", ["__init__", "_paint"])
+@pytest.mark.parametrize("method", ["__init__", "paint"])
 def test_words_of_a_row_that_failed_are_found_and_copied(
     method: str, view: ChatView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
-from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.question import Question
+from helix_desktop.domain.question import DENIED, Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.intake_rig import run_loop_iterations

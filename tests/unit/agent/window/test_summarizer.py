@@ -49,7 +49,6 @@ from tests.support.scripted_model import (
     text_reply,
     thinking_script,
 )
-from tests.support.session_simulator import create_runtime
 
 RESERVE = 100
 MERGING = "To be merged into one:"
@@ -94,20 +93,20 @@ class SummarizerRig:
         log: list[RecordedEvent] = []
         self.transcript = Transcript()
         self.scope = TaskScope()
-        session = Session("s", MemoryStore(lambda: 0), lambda: 0, self.scope, log, self.transcript)
-        self.session = session
         self.roles = ModelRoles(main, summary=summary, long=others[0] if others else None)
         frame = PromptFrame(main.info, "")
-        self.chunks: list[str] = []
-        self.summarizer = Summarizer(
-            create_runtime(
-                session,
-                lambda: (PROFILES["balanced"], frame, self.roles),
-                WordCounter(),
-                lambda: 0,
-                self.scope,
-            )
+        self.session = Session(
+            "s",
+            MemoryStore(lambda: 0),
+            WordCounter(),
+            lambda: 0,
+            self.scope,
+            log,
+            self.transcript,
+            lambda: (PROFILES["balanced"], frame, self.roles),
         )
+        self.chunks: list[str] = []
+        self.summarizer = Summarizer(self.session)
 
     async def ask(self, task: SummaryTask) -> SummaryResult[str]:
         """Summarize, and check every request that was made."""

@@ -91,6 +91,12 @@ def test_a_command_is_described_by_how_it_ended() -> None:
     assert describe_output("run_command", "exit code 0 (sandboxed, no network)\n77\n", 0) == 'exit 0, "77"'
 
 
+def test_source_that_names_an_error_is_not_how_a_command_ended() -> None:
+    source = "508:        try:\n510:        if isinstance(exc, LocalProtocolError):\n511:            pass\n"
+    about = describe_output("run_command", f"exit code 0 (sandboxed, no network)\n3 names\n{source}", 0)
+    assert "LocalProtocolError" not in about
+
+
 def test_a_diff_is_described_by_the_files_it_changes() -> None:
     """Not by one of its lines; what comes after it tells more."""
     parts = [
@@ -100,6 +106,10 @@ def test_a_diff_is_described_by_the_files_it_changes() -> None:
     ]
     diff = "\n".join(["On branch main", *parts])
     assert describe_output("run_command", diff, 0) == "exit 0, diff of 2 files: src/a.py, docs/b.md"
+    tested = f"== 1 failed, 47 passed in 0.31s ==\n{diff}"
+    assert describe_output("run_command", tested, 0) == (
+        'exit 0, "1 failed, 47 passed in 0.31s", diff of 2 files: src/a.py, docs/b.md'
+    )
     assert describe_output("run_command", f"{diff}\n2 passed in 3 s", 0) == 'exit 0, "2 passed in 3 s"'
     many = "".join(parts[0].replace("a.py", f"{'long/' * 9}part_{n}.py") for n in range(20))
     about = describe_output("run_command", many, 0)

@@ -64,6 +64,17 @@ def test_skills_of_the_same_name_stand_there_each_if_the_agent_is_told_of_them()
         assert entries == {shared: flag, own: "skill"}
 
 
+def test_a_skill_that_stands_whole_in_a_later_message_is_not_named_for_recall() -> None:
+    """It would be read a second time; once that message is covered too, it is named."""
+    simulator = session_with(answer("read_file", ".agents/skills/deploy/SKILL.md"))
+    covered = [*simulator.transcript.messages.items]
+    simulator.record(answer("read_file", ".agents/skills/deploy/SKILL.md"))
+    for items, is_named in ((covered, False), (simulator.transcript.messages.items, True)):
+        ledger = build_ledger(items)
+        ledger.mark_skills({".agents/skills"}, simulator.transcript.window.whole_texts(items))
+        assert ("SKILL.md" in ledger.text(300)) == is_named
+
+
 def test_46_reads_push_out_neither_a_written_file_nor_a_failed_command() -> None:
     """They come after both, and each kind has its share; what was left out is counted."""
     simulator = session_with(

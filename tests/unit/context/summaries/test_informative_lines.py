@@ -118,6 +118,14 @@ def test_no_word_of_a_shortened_output_is_cut() -> None:
         assert set(shorten_output(" ".join(words), cap).split()) <= {*words, "…"}
 
 
+@given(st.integers(200, 900))
+def test_what_is_left_of_a_text_of_lines_begins_and_ends_with_whole_lines(cap: int) -> None:
+    """Of `NOT SEEN SERVER` the first word was cut, and the rest said the opposite."""
+    lines = [f"NOT SEEN state {number} -> {number + 1}" for number in range(200)]
+    shortened = shorten_output("\n".join(lines), cap).replace(" … ", "\n…\n")
+    assert set(shortened.splitlines()) <= {*lines, "…"}
+
+
 def test_source_without_a_fact_keeps_its_beginning_and_its_end() -> None:
     """Not a mere sign that something is left out."""
     text = "\n".join(f"from package.parts import name_{number}" for number in range(90))

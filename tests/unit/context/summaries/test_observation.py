@@ -12,7 +12,7 @@ from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites import fold
+from helix_desktop.context.rewrites import fold, planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED, handover_parts
 from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
@@ -32,6 +32,7 @@ from tests.support.histories import SessionSimulator, build_history, conversatio
 from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
 from tests.support.session_rewrites import exclude
+from tests.support.session_simulator import MODEL
 
 SMALL = 300  # tokens of a window that is nearly always too small
 POLICY = PROFILES["balanced"]
@@ -119,6 +120,22 @@ def test_a_due_observation_ends_before_the_previous_turn() -> None:
     simulator.send_message("And now?")
     simulator.step("Let me see.", 1)
     assert observation.due_observation(simulator.transcript, POLICY, SMALL) == span
+
+
+def test_a_range_that_facts_would_hardly_shorten_waits_for_more() -> None:
+    """The newest turn alone passes the share: the short one before it would become no shorter."""
+    simulator = SessionSimulator(POLICY, REPLACE(MODEL, window=32_000))
+    for words in (20, 2_000, 2_000):
+        simulator.send_message("Look at it.")
+        for _ in range(4):
+            simulator.step("word " * words, 1)
+            simulator.answer_call(0, "a line of output")
+        simulator.step("Done.", 0)
+        turns = simulator.transcript.messages.turns
+        span = observation.due_observation(simulator.transcript, POLICY, 20_000)
+        assert (span is not None) == (turns > 1)
+        due = planner.observation_due(simulator.transcript, POLICY, simulator.gauge(20_000), 0)
+        assert due == (span if turns > 2 else None)
 
 
 def test_nothing_is_due_when_off() -> None:

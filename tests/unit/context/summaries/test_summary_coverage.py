@@ -21,7 +21,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.question import CORRECTED, DENIED, QuestionReply
 from helix_desktop.domain.todo import TODO, TodoItem, TodoList, list_text
 from tests.support.histories import SessionSimulator, histories
 
@@ -366,6 +366,28 @@ def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_the
         section.bullets for section in extractive_handover(items, None) if section.title == "User Preferences"
     ]
     assert [bullet.text for bullet in preferences] == [decision]
+
+
+def test_what_the_user_said_on_denying_a_call_is_a_decision_of_theirs() -> None:
+    """A note said that the call had failed: why the code differs from the first request was gone."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Add a property count_requests.")
+    words = "Name the property request_count, keep the rest."
+    denied = ToolAnswered(
+        "c", "edit_file", f"{CORRECTED}{words}", "d" * 64, 1, 1, 1, "app.py", outcome="denied"
+    )
+    simulator.record(denied)
+    simulator.record(msgspec.structs.replace(denied, text=DENIED))
+    items = simulator.transcript.messages.items
+    decision = f"denied edit_file app.py – {words}"
+    assert decision in [*covered_facts(items).of_kind("instructions")]
+    lines = note_lines(items)
+    assert f"user: {decision}" in lines
+    assert sum(line.startswith("user: denied") for line in lines) == 1, (
+        "without words there is nothing to keep"
+    )
+    texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
+    assert decision in texts
 
 
 def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> None:

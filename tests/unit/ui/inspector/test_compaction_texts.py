@@ -15,7 +15,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
     ("outlook", "text"),
     [
         (CompactionOutlook("off"), "Context management is off."),
-        (CompactionOutlook("due"), "Older messages are compacted at 53 %, due now."),
+        (CompactionOutlook("due"), "Older messages are compacted at 53 % at the latest, due now."),
         (
             CompactionOutlook("waiting", 60_000),
             "Older messages are compacted at 53 %, at least 1 min after the last try.",

@@ -6,7 +6,6 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import RewriteStatus, rewrite_status
-from helix_desktop.context.rewrites.sweep import sweep_with_rewrite
 from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.inspector.from_window import with_rewrite_status
@@ -23,22 +22,6 @@ def state_with(status: RewriteStatus, cost: RequestCost = _COST) -> InspectorSta
     return with_rewrite_status(state, status, PROFILES["balanced"], _GAUGE, cost)
 
 
-def test_what_is_ready_to_be_cached_is_what_a_rewrite_takes_along_now() -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Begin.")
-    ready = []
-    for step in range(40):
-        status = rewrite_status(simulator.transcript, simulator.policy, simulator.gauge(), simulator.now_ms)
-        plan = sweep_with_rewrite(simulator.transcript, simulator.policy, simulator.gauge())
-        assert status.cachable == (plan.saved if plan is not None else 0)
-        ready.append(status.cachable)
-        simulator.step(f"Step {step}.", 1)
-        simulator.answer_call(0, f"{step} line of output\n" * 300)
-    assert ready[0] == 0 < max(ready)
-    caching, _ = state_with(RewriteStatus(cachable=2_400)).waiting
-    assert (caching.title, caching.figures) == ("To be cached", (("Ready", "2.4k"),))
-
-
 @pytest.mark.parametrize("profile", ["balanced", "lean", "classic", "plain"])
 def test_nothing_is_said_of_later_requests(profile: str) -> None:
     """In a context of 9k tokens a note was announced in about 4 model calls, and never came."""
@@ -51,7 +34,7 @@ def test_nothing_is_said_of_later_requests(profile: str) -> None:
         state = InspectorState(9_000, 128_000, False, "", 0.85, 1_000)
         gauge = simulator.gauge()
         shown = with_rewrite_status(state, status, simulator.policy, gauge, RequestCost(0, 9_000, None))
-        words = [shown.cost_text, *(f"{part.title} {part.figures} {part.note}" for part in shown.waiting)]
+        words = [shown.cost_text, shown.facts_text]
         assert not [text for text in words if "about" in text or "model call" in text or "by then" in text]
 
 
@@ -65,8 +48,9 @@ def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:
 
 def test_facts_are_not_said_to_be_due_before_they_are() -> None:
     """29.6 % was rounded to 30 %, where they are noted."""
-    _, noting = state_with(RewriteStatus(unobserved=5_920)).waiting
-    assert dict(noting.figures) == {"Messages not covered": "29 %", "Covered after a turn from": "30 %"}
+    assert state_with(RewriteStatus(unobserved=5_920)).facts_text == (
+        "Facts are written once new messages take 30 % of the context, 29 % now."
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,5 +63,5 @@ def test_facts_are_not_said_to_be_due_before_they_are() -> None:
     ],
 )
 def test_facts_that_could_not_be_noted_are_not_announced_as_if_nothing_was(failures: int, note: str) -> None:
-    parts = state_with(RewriteStatus(unobserved=9_000, failed_observations=failures)).waiting
-    assert [part.note for part in parts if part.title.startswith("Facts")] == [note]
+    text = state_with(RewriteStatus(unobserved=9_000, failed_observations=failures)).facts_text
+    assert text.partition("\n")[2] == note

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.domain.text_variants import MIN_BASE64_BYTES
-from helix_desktop.ui.workspaces.redaction import RedactDialog
+from helix_desktop.ui.window.redaction import RedactDialog
 
 LONG = "a secret that is long enough to be broken into lines, as mail does with what it carries"
 

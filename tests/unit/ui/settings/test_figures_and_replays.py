@@ -85,10 +85,3 @@ def test_the_model_is_named_only_where_others_answered_too() -> None:
     )
     assert not any("lab/new" in note for note in replay_notes(own))
     assert "lab/new" in replay_notes(others)[-1]
-
-
-def test_the_note_on_tokens_sent_claims_neither_figure_is_the_larger_one() -> None:
-    """A replay uses the tools and the window of today: the usage, of what was really sent, may be less."""
-    note = next(note for note in compared(PLAIN, OFF) if note.startswith("Tokens sent"))
-    assert "today's context window, tools and prompt" in note
-    assert "also" not in note

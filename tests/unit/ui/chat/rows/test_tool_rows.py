@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from helix_desktop.agent.tool_calls.approvals import DENIED
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.question import DENIED
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import figures_text
@@ -86,7 +86,7 @@ def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> 
 def test_a_preview_that_left_the_context_was_sent_earlier() -> None:
     row = ToolRow(RowKey(2, "c"), "run_command", state="ok", form="preview", tokens=500, badge="in_window")
     assert figures_text(row).endswith("500 tokens in context")
-    assert figures_text(replace(row, badge="cached")).endswith("500 tokens earlier")
+    assert figures_text(replace(row, badge="cached")).endswith("500 tokens while in context")
 
 
 def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says() -> None:

@@ -1,0 +1,559 @@
+"""What the composer completes in the session on screen: `/` commands and models, `@` files, `#` contents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from time import monotonic
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.config.settings import model_labels
+from helix_desktop.domain.digest import MIN_PREFIX
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.files.mention import (
+    FuzzyPaths,
+    Mention,
+    PathMatch,
+    find_mentions,
+    format_lines,
+    format_mention,
+    name_start,
+    parse_typed,
+)
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.slash_command import (
+    FOLDER_MARK,
+    SLASH,
+    PromptFile,
+    command_key,
+    is_command_name,
+    parse_slash_input,
+)
+from helix_desktop.domain.store import AGENT_KINDS, EntryFilter
+from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.file_index import FileIndex, MentionedFiles
+from helix_desktop.services.prompt_files import PromptCatalog
+from helix_desktop.services.provider_changes import DEMO_LABEL
+from helix_desktop.ui.cache.entry_actions import is_readable
+from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.chat.composer.completer import CompletionItem
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer_controller import ComposerController
+from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
+from helix_desktop.ui.chat.model_menu import matching_models
+from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.words.models import demo_model_name
+from helix_desktop.words.numbers import format_token_count
+from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand, find_slash_command
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Composer")
+commands_tr = Translator("Slash commands")
+
+_MAX_ROWS = 50  # of commands, files and models
+_UNUSABLE_ICON = "triangle-alert"
+_PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
+
+
+class CommandCompletions:
+    """Commands by a few letters of their names; prompt files and skills are first while nothing is typed."""
+
+    trigger = SLASH
+    only_at_start = True
+
+    def __init__(self, session: Session, commands: WindowCommands) -> None:
+        self._session, self._commands = session, commands
+        self._catalog: PromptCatalog | None = None
+        self._read_for, self._read_at = "", 0.0
+        self.name, self.hint = commands_tr("Commands"), ""
+        self.empty_text = commands_tr("No matching commands")
+
+    def takes(self, query: str) -> bool:
+        """Return False for a path."""
+        return not query or is_command_name(query.rstrip(FOLDER_MARK))
+
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
+        """Return the commands that match, best first; a name that is typed out is one of them."""
+        catalog = await self._read()
+        rows = {
+            file.name: _row(
+                file.name,
+                "book-open" if catalog.is_skill(file) else "file-text",
+                file.argument_hint,
+                file.description,
+                file.path,
+            )
+            for file in catalog.files.values()
+        }
+        for command in filter(self._commands.can_run, SLASH_COMMANDS):
+            rows |= {row.text.removeprefix(SLASH): row for row in _built_in_rows(command, query)}
+        for prompt in self._session.app.mcp_servers.prompts(self._session.workspace.id):
+            details = (prompt.hint, prompt.description)
+            rows.setdefault(prompt.command, _row(prompt.command, "server", *details))
+        for unusable in catalog.unusable:
+            if unusable.name and unusable.name not in map(command_key, rows):
+                reason = commands_tr("Can't be used: {reason}", reason=unusable.why)
+                rows[unusable.name] = _row(unusable.name, _UNUSABLE_ICON, reason, unusable.path)
+        if not query:
+            return tuple(rows.values())[:_MAX_ROWS]
+        paths = {name.replace(FOLDER_MARK, "/"): name for name in rows}
+        matches = FuzzyPaths(paths).search(query.replace(FOLDER_MARK, "/"), _MAX_ROWS)
+        found = [
+            replace(rows[paths[match.path]], title_matches=tuple(at + len(SLASH) for at in match.positions))
+            for match in matches
+        ]
+        return sorted(found, key=lambda row: row.icon == _UNUSABLE_ICON)
+
+    async def _read(self) -> PromptCatalog:
+        """Return the prompt files, as they were a moment ago while the user types on."""
+        workspace_id = self._session.workspace.id
+        if (
+            self._catalog is None
+            or self._read_for != workspace_id
+            or monotonic() - self._read_at > _PROMPT_FILES_FRESH_S
+        ):
+            self._catalog = await self._session.app.prompt_files.read(workspace_id)
+            self._read_for, self._read_at = workspace_id, monotonic()
+        return self._catalog
+
+    def accept(self, completion: CompletionItem) -> None:
+        """Do nothing more: the command is run when the message is sent."""
+
+
+def _built_in_rows(command: SlashCommand, query: str) -> Iterator[CompletionItem]:
+    """Yield a command by its name, and by another one that is being typed."""
+    others = (name for name in command.also if query and name.startswith(query.casefold()))
+    for name in (command.name, *others):
+        yield _row(name, "square-terminal", command.arguments, translate(command.summary))
+
+
+def _row(name: str, icon: str, *details: str) -> CompletionItem:
+    """Return the row of a command; `details` are what files say, too."""
+    detail = escape_hidden_name(" · ".join(filter(None, details)))
+    return CompletionItem(SLASH + name, SLASH + name, detail, icon)
+
+
+_MAX_CONTENTS = 30
+_MIN_WORD = 2  # characters that are searched for; fewer list what is newest
+_MAX_PARTS = 8  # parts of a search, each of a quarter second at most, until the first hits
+_HASH_DIGITS = 8  # of a hash on screen
+
+
+class ContentCompletions:
+    """Cached contents of the workspace on screen, found as the cache browser finds them."""
+
+    trigger = "#"
+    only_at_start = False
+
+    def __init__(self, session: Session, attachments: DraftAttachments) -> None:
+        self._session, self._attachments = session, attachments
+        self.name, self.hint = tr("Cached outputs"), tr('Type words, "several words", or a SHA-256')
+        self.empty_text = tr("No matching cached outputs")
+
+    def takes(self, query: str) -> bool:
+        """Return False for what is a heading or a number: `##`, `#42`."""
+        is_number = query.isdigit() and len(query) < MIN_PREFIX
+        return self._session.has_workspace and not is_number and not query.startswith("#")
+
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
+        """Return the contents that match, as many as a popup needs. Raises HelixError."""
+        workspace = self._session.workspace
+        words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
+        source = WorkspaceCacheSource(workspace, self._session.find_conversation)
+        if len(words) < _MIN_WORD:
+            page = await workspace.store.page(limit=_MAX_CONTENTS)
+            digests = [entry.digest for entry in page.entries]
+        else:
+            named = await workspace.store.page(
+                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS, target=words)
+            )
+            digests = [entry.digest for entry in named.entries] + await _search(source, words)
+        rows = await source.rows(list(dict.fromkeys(digests))[: 2 * _MAX_CONTENTS])
+        searched = words.lower().split()
+        readable = sorted(filter(is_readable, rows), key=lambda row: _name_rank(row, searched))
+        return [_content_completion(row, searched) for row in readable[:_MAX_CONTENTS]]
+
+    def accept(self, completion: CompletionItem) -> None:
+        """Attach the content."""
+        self._session.start(self._attach(completion.key), "attach")
+
+    async def _attach(self, digest: str) -> None:
+        workspace = self._session.workspace
+        attachment = await workspace.contents.attach(digest)
+        if self._session.shows(workspace):
+            self._attachments.add(attachment)
+
+
+def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
+    """Return 0 for a content whose file name has all words, 1 for one whose target has, 2 for others."""
+    target = row.target.lower()
+    names = (target[name_start(target) :], target)
+    return next((rank for rank, name in enumerate(names) if all(word in name for word in words)), len(names))
+
+
+async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:
+    """Return the digests of the first hits, best first."""
+    found, parts = CacheSearchResults(b""), 0
+    while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):
+        found = await source.search(CacheFilter(query), found.cursor)
+        parts += 1
+    ids = found.digests
+    return [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
+
+
+def _content_completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
+    title = (
+        " ".join(part for part in (display_name(row.tool), row.target) if part) or row.digest[:_HASH_DIGITS]
+    )
+    tokens = format_token_count(row.tokens)
+    detail = " · ".join(
+        part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part
+    )
+    return CompletionItem(
+        text="",
+        title=title,
+        detail=detail,
+        icon="archive-restore",
+        title_matches=_places(title, words),
+        detail_matches=_places(detail, words),
+        key=row.digest,
+    )
+
+
+def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
+    """Return the positions of the first place of each word in a text."""
+    folded = text.lower()
+    if len(folded) != len(text):
+        return ()
+    starts = ((folded.find(word), len(word)) for word in words)
+    return tuple(sorted({at + step for at, length in starts if at >= 0 for step in range(length)}))
+
+
+_RECENT_FILES, _RECENT_EVENTS = 20, 400  # files used lately, and how far back in the log these are looked for
+_FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = (
+    2.0,
+    20.0,
+)  # a list this old is made again: where a word begins, while it is typed
+_MAX_RESOURCES = 20
+_WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
+_CODE_SUFFIXES = frozenset(
+    ("c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "json", "jsx", "kt", "lua", "php",
+     "pl", "py", "rb", "rs", "sh", "sql", "swift", "toml", "ts", "tsx", "vue", "xml", "yaml", "yml")
+)  # fmt: skip
+_IMAGE_SUFFIXES = frozenset(["png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", "ico"])
+
+
+class FileCompletions:
+    """Files by a few letters, what the session used lately first; then resources of MCP servers."""
+
+    trigger = "@"
+    only_at_start = False
+
+    def __init__(self, session: Session, attachments: DraftAttachments) -> None:
+        self._session, self._attachments = session, attachments
+        self._listed: tuple[FileIndex, float] | None = None
+        self.name, self.hint = tr("Files"), tr("Add :10-40 for lines")
+        self.empty_text = tr("No matching files")
+
+    def takes(self, query: str) -> bool:
+        """Return True while there are files to complete."""
+        return file_index(self._session) is not None
+
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
+        """Return the files and folders that match. Raises HelixError if they cannot be listed."""
+        index = file_index(self._session)
+        if index is None:
+            return ()
+        refresh = self.refresh(_FILES_FRESH_S if len(query) <= 1 else _FILES_FRESH_IN_WORD_S)
+        if refresh is not None:
+            await asyncio.wait([refresh], timeout=_WAIT_S)
+        path, first_line, last_line = parse_typed(query)
+        recent = await asyncio.to_thread(self._recent_files)
+        matches = await index.search(path, _MAX_ROWS, recent)
+        folder = path if path.endswith("/") else ""  # what is in it is offered, not itself again
+        files = [_file_completion(match, first_line, last_line) for match in matches if match.path != folder]
+        return [*files, *self._resources(query)] if path == query else files
+
+    def _resources(self, query: str) -> list[CompletionItem]:
+        """Return the resources whose server, title or address has all words that were typed."""
+        words = query.casefold().split()
+        return [
+            CompletionItem(
+                text="",
+                title=escape_hidden_name(resource.title),
+                detail=escape_hidden_name(
+                    " · ".join(filter(None, (resource.server, resource.description or resource.uri)))
+                ),
+                icon="server",
+                key=f"{resource.server} {resource.uri}",
+            )
+            for resource in self._session.app.mcp_servers.resources(self._session.workspace.id)
+            if all(word in f"{resource.server} {resource.title} {resource.uri}".casefold() for word in words)
+        ][:_MAX_RESOURCES]
+
+    def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
+        """Begin to list the files again, unless the list is younger than this."""
+        index = file_index(self._session)
+        if index is None or (self._listed and self._listed[0] is index and self._age() < max_age_s):
+            return None
+        self._listed = (index, monotonic())
+        return self._session.start(_list_again(index), "list files")
+
+    def prepare(self) -> None:
+        """List the files for the first time, so that they are there when an `@` is typed."""
+        index = file_index(self._session)
+        if index is not None and not (self._listed and self._listed[0] is index):
+            self.refresh()
+
+    def accept(self, completion: CompletionItem) -> None:
+        """Attach a resource; of a file the mention in the text is what counts."""
+        resources = self._session.app.mcp_servers.resources(self._session.workspace.id)
+        for resource in resources:
+            if not completion.text and completion.key == f"{resource.server} {resource.uri}":
+                self._attachments.attach_resource(resource)
+
+    def _age(self) -> float:
+        return monotonic() - self._listed[1] if self._listed else _FILES_FRESH_S
+
+    def _recent_files(self) -> Sequence[str]:
+        log = self._session.conversation.session.log
+        newest = (log[at].event for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1))
+        paths = dict.fromkeys(path for event in newest for path in _used_files(event))
+        return tuple(paths)[:_RECENT_FILES]
+
+
+async def _list_again(index: FileIndex) -> None:
+    """List the files; if that fails, the search says so, unless there is an earlier list."""
+    with suppress(HelixError):
+        await index.refresh()
+
+
+def _used_files(event: Event) -> Iterator[str]:
+    match event:
+        case ToolAnswered(files=files):
+            yield from (version.path for version in files)
+        case UserSpoke(text=text):
+            yield from (mention.path for mention in find_mentions(text))
+
+
+def _file_completion(match: PathMatch, first_line: int, last_line: int) -> CompletionItem:
+    path, start = match.path, name_start(match.path)
+    is_folder = path.endswith("/")
+    mention = format_mention(path, *(() if is_folder else (first_line, last_line)))
+    return CompletionItem(
+        text=mention.removesuffix('"') if is_folder else mention,
+        title=path[start:],
+        detail=path[: max(0, start - 1)],
+        icon="folder" if is_folder else _icon(path),
+        title_matches=tuple(at - start for at in match.positions if at >= start),
+        detail_matches=tuple(at for at in match.positions if at < start - 1),
+        is_partial=is_folder,
+        key=path,
+    )
+
+
+def _icon(path: str) -> str:
+    suffix = path.rpartition(".")[2].lower()
+    if suffix in _IMAGE_SUFFIXES:
+        return "image"
+    return "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+
+
+_CHECK_AFTER_MS = 250
+_TriedFile = Attachment | InvalidInput
+
+
+class FileMentions(QObject):
+    """Looks the mentions of the composer's text up after a pause; never in the way of sending."""
+
+    looked_up = Signal(object)
+    """The attachments that the mentioned files would be: list[Attachment]."""
+
+    def __init__(self, composer: Composer, session: Session) -> None:
+        super().__init__(composer)
+        self._composer, self._session = composer, session
+        self._tried: dict[Mention, _TriedFile] = {}  # of the text that was looked up last
+        self._tried_in: Conversation | None = None
+        self._timer = QTimer(self, singleShot=True, interval=_CHECK_AFTER_MS)
+        self._timer.timeout.connect(lambda: session.start(self._check(), "look up mentions"))
+        composer.text_changed.connect(lambda _: self._timer.start())
+
+    async def _check(self) -> None:
+        if not self._session.has_conversation:
+            return
+        workspace, conversation = self._session.workspace, self._session.conversation
+        index, text = file_index(self._session), self._composer.text()
+        found, tried = MentionedFiles(), dict[Mention, _TriedFile]()
+        if index and not _is_built_in_command(text):
+            found = await index.look_up(text)
+            before = self._tried if conversation is self._tried_in else {}
+            for mention in found.files:
+                tried[mention] = before.get(mention) or await _try(workspace, conversation, mention)
+        if self._session.shows(conversation) and text == self._composer.text():
+            self._tried, self._tried_in = tried, conversation
+            refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
+            problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
+            self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
+            popup = self._composer.completer.popup
+            is_listing = popup is not None and bool(popup.completions)  # the names that it may become
+            other_names = () if is_listing else found.other_names
+            missing_texts = (translate(found.missing_text), _other_names_text(other_names))
+            parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried))
+            self._composer.set_note(
+                " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
+            )
+
+
+async def _try(workspace: OpenWorkspace, conversation: Conversation, mention: Mention) -> _TriedFile:
+    try:
+        return await workspace.contents.try_attach_file(conversation.session.id, *mention[:3])
+    except InvalidInput as error:
+        return error
+
+
+def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
+    attached = {
+        mention.path + format_lines(mention.first_line, mention.last_line): result.tokens
+        for mention, result in tried.items()
+        if isinstance(result, Attachment)
+    }
+    if not attached:
+        return ""
+    tokens = format_token_count(sum(attached.values()))
+    return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
+
+
+def _other_names_text(names: tuple[str, ...]) -> str:
+    """Say which names are of no file; empty for none."""
+    if not names:
+        return ""
+    return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
+
+
+def _folders_text(folders: tuple[str, ...]) -> str:
+    """Say of which folders only the name goes along; empty for none."""
+    return tr("Sent as text, without files: folder {folders}", folders=folders) if folders else ""
+
+
+def _is_built_in_command(text: str) -> bool:
+    """Return True for a text that is no message: nothing goes along with it."""
+    typed = parse_slash_input(text)
+    return typed is not None and find_slash_command(typed.name) is not None
+
+
+class ModelCompletions:
+    """Models by a part of their names, and the word for the workspace's default."""
+
+    trigger = "/model "
+    only_at_start = True
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.name, self.hint = commands_tr("Models"), ""
+        self.empty_text = commands_tr("No matching models")
+
+    def takes(self, query: str) -> bool:
+        return True
+
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
+        labels = (*model_labels(self._session.app.settings), DEMO_LABEL, WORKSPACE_DEFAULT)
+        return [self._row(label) for label in matching_models(query, labels)[:_MAX_ROWS]]
+
+    def accept(self, completion: CompletionItem) -> None:
+        """Do nothing more: the model is chosen when the command is run."""
+
+    def _row(self, label: str) -> CompletionItem:
+        if label == WORKSPACE_DEFAULT:
+            detail = commands_tr("The workspace's default model")
+        elif self._session.conversation.model.label == label:
+            detail = commands_tr("In use")
+        else:
+            detail = demo_model_name() if label == DEMO_LABEL else ""
+        return CompletionItem(self.trigger + label, label, detail, "cpu")
+
+
+_MAX_MESSAGES = 200
+
+
+def sent_messages(conversation: Conversation) -> tuple[str, ...]:
+    """Return a session's messages as they were typed, newest first, each once; one that waits too."""
+    texts: dict[str, None] = {}
+    for entry in reversed(conversation.session.log):
+        if isinstance(entry.event, UserSpoke | MessageQueued) and entry.event.text.strip():
+            texts.setdefault(entry.event.prompt.typed_text if entry.event.prompt else entry.event.text)
+            if len(texts) >= _MAX_MESSAGES:
+                break
+    return tuple(texts)
+
+
+def file_index(session: Session) -> FileIndex | None:
+    """Return the files of the workspace on screen; None where none can be attached."""
+    if not session.has_workspace or session.workspace.is_read_only or not session.workspace.is_trusted():
+        return None
+    return session.app.tools.file_index(session.workspace.id)
+
+
+def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
+    widget, files = composer.widget, FileCompletions(session, composer.attachments)
+    mentions = FileMentions(widget, session)
+    mentions.looked_up.connect(composer.estimate.count_mentioned)
+    contents = ContentCompletions(session, composer.attachments)
+    for source in (files, contents, CommandCompletions(session, commands), ModelCompletions(session)):
+        widget.completer.add_source(source, session.start)
+    widget.history.set_source(lambda: sent_messages(session.conversation))
+    widget.editor.typed.connect(lambda _: files.prepare())
+
+
+tr = Translator("Window")
+
+
+class PromptFileActions(QObject):
+    """Offers each prompt file as a command that begins a message; they are read when the palette opens."""
+
+    def __init__(
+        self, composer: Composer, session: Session, offer: Callable[[str, Sequence[QAction]], object]
+    ) -> None:
+        """`offer` takes a heading of the palette and its actions."""
+        super().__init__(composer)
+        self._composer, self._session, self._offer = composer, session, offer
+        self._files: tuple[PromptFile, ...] = ()
+        self._actions: list[QAction] = []
+        session.handle(self)
+
+    @handles(ShowCommands)
+    async def _read(self) -> None:
+        files: tuple[PromptFile, ...] = ()
+        if self._session.has_conversation:
+            catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
+            files = tuple(catalog.files.values())
+        if files != self._files:
+            previous, self._actions = self._actions, [self._action(file) for file in files]
+            self._files = files
+            self._offer(tr("Prompt files and skills"), self._actions)
+            for action in previous:
+                action.deleteLater()
+
+    def _action(self, file: PromptFile) -> QAction:
+        words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
+        words = " · ".join(filter(None, (words, file.description)))
+        action = QAction(escape_hidden_name(words).replace("&", "&&"), self)
+        action.setObjectName(f"prompt:{file.name}")
+        action.triggered.connect(lambda: self._begin_message(file))
+        return action
+
+    def _begin_message(self, file: PromptFile) -> None:
+        """Put the command in front of what is typed, which becomes its arguments."""
+        self._session.perform(FocusComposer())
+        self._composer.set_text(f"{SLASH}{file.name} {self._composer.text()}")

@@ -1,0 +1,468 @@
+"""The composer of the conversation on screen: whether it can send, sending, and built-in commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from helix_desktop.agent.attachments import attach_mentioned_files, with_mentioned
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.message_queue import MessageTooLarge
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
+from helix_desktop.domain.events.session import EffortChosen, EffortRefused
+from helix_desktop.domain.mcp_server import ServerPrompt
+from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.slash_command import SLASH, PromptFile, SlashInput, parse_slash_input
+from helix_desktop.domain.tools import ApprovalReply
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.services.prompt_files import ExpandedPrompt
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
+from helix_desktop.ui.chat.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.chat.drafts.shared_drafts import OutgoingMessage, SharedDrafts
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.kit.notices import Notice
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import WAITING_APPROVAL
+from helix_desktop.words.efforts import effort_name, with_effort
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_token_count, format_tokens
+from helix_desktop.words.prompt_files import prompt_warnings
+from helix_desktop.words.slash_commands import SlashCommand, find_slash_command
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.saved_rules import demo_calls_run
+
+tr = Translator("Session")
+_text = TextContext("Session")
+
+SESSION_MODEL = _text("Model for this session")
+"""For what a model was chosen that the workspace's default does not answer."""
+
+_COUNT_AFTER_MS = 250
+
+
+class MessageEstimate(QObject):
+    """Counts the message on screen, with its attachments and what it mentions, soon after it changed."""
+
+    def __init__(self, widget: Composer, session: Session, attachments: DraftAttachments) -> None:
+        super().__init__(widget)
+        self._widget, self._session, self._attachments = widget, session, attachments
+        self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
+        self._timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
+        self._timer.timeout.connect(lambda: session.start(self._show(), "count draft"))
+
+    def schedule(self) -> None:
+        """Count once nothing more changes for a moment."""
+        self._timer.start()
+
+    def forget_mentioned(self) -> None:
+        """Count no files that the text of another session mentions."""
+        self._mentioned = ()
+
+    def clear(self) -> None:
+        """Show no estimate until the message changes."""
+        self._widget.set_estimate("")
+
+    def recount(self) -> None:
+        if not self._timer.isActive() and (self._widget.text() or self._attachments.current()):
+            self._timer.start()
+
+    def count_mentioned(self, attachments: Sequence[Attachment]) -> None:
+        self._mentioned = attachments
+        self.recount()
+
+    async def _show(self) -> None:
+        if not self._session.has_conversation:
+            return
+        text, workspace, conversation = (
+            self._widget.text(),
+            self._session.workspace,
+            self._session.conversation,
+        )
+        sees_images = conversation.model.images
+        message = await self._session.app.prompt_files.preview(workspace.id, text)
+        tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
+        attachments = with_mentioned(self._attachments.current(), self._mentioned if text else ())
+        total = tokens + sum(
+            attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
+            for attachment in attachments
+        )
+        total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
+        if text == self._widget.text() and self._session.shows(conversation):
+            now = conversation.window.measure()[1]
+            limit = conversation.window.message_limit  # of a message that can be sent
+            free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
+            self._widget.set_estimate(*_estimate_texts(total, free))
+
+
+def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
+    """Return a message's tokens by Helix's count, as chips do; with its room if it doesn't fit.
+
+    The longest form first.
+    """
+    if not tokens:
+        return ("",)
+    if tokens > free:
+        room = format_tokens(free)
+        return (tr("Message: ≈ {tokens} tokens, room for {free}", tokens=format_tokens(tokens), free=room),)
+    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens)), ""
+
+
+def runs_demo_calls(session: Session) -> bool:
+    """Return True if the demo model answers in the session on screen, and its calls run without asking."""
+    return session.has_conversation and demo_calls_run(
+        session.app.registry.get(session.workspace.id), session.conversation.model.demo
+    )
+
+
+_SERVERS_TEXT = "server-text"
+"""The name of the notice that a server wrote what is in the composer; it ends with that text."""
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    """A message that could not be sent: the notice that says so, and the window that it is too large for."""
+
+    notice_name: str
+    window: int = 0  # tokens
+
+
+class ComposerController(QObject):
+    switched = Signal()
+    """What is typed from now on belongs to another conversation, or to none."""
+
+    def __init__(self, page: ChatPage, session: Session, shared: SharedDrafts) -> None:
+        self._page, widget = page, page.composer
+        super().__init__(widget)
+        self.widget, self._session = widget, session
+        self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
+        self._refusals: dict[str, _Refusal] = {}  # of the message that was sent last, by session
+        self.drafts = SessionDrafts(widget, session, shared)
+        self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
+        session.handle(self.attachments)
+        self.estimate = MessageEstimate(widget, session, self.attachments)
+        self._has_approval = False
+        for changed in (
+            self._page.model.rows_reset,
+            self._page.model.row_added,
+            self._page.model.row_removed,
+        ):
+            changed.connect(self._note_approvals)
+        widget.submitted.connect(self.send)
+        widget.steered.connect(lambda text: self.send(text, steer=True))
+        widget.text_changed.connect(self._on_text_changed)
+        self.attachments.changed.connect(self.estimate.schedule)
+        self.drafts.draft_shown.connect(self.estimate.schedule)
+        self.attachments.content_stored.connect(session.schedule_refresh)
+        session.model_changed.connect(self.show_availability)
+        session.on(EffortChosen | EffortRefused, lambda _: self.show_availability())
+        session.on_show(self._show)
+        session.on_refresh(self.estimate.recount)
+
+    def _note_approvals(self) -> None:
+        """Say what a message means while a call waits for approval, and offer to answer it."""
+        has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
+        if has_approval != self._has_approval:
+            self._has_approval = has_approval
+            self._session.commands.meet(WAITING_APPROVAL, has_approval)
+            self.show_availability()
+
+    async def _show(self) -> None:
+        """Put the draft of the session on screen into the composer; the former one's is kept.
+
+        From the first moment on, what is typed belongs to the new one.
+        """
+        conversation = self._session.find_conversation()
+        switch = self.drafts.begin_switch()
+        self.show_availability()
+        self.attachments.refresh()
+        if conversation is not switch.conversation:
+            self.estimate.forget_mentioned()
+        self.switched.emit()
+        await self.drafts.leave(switch)
+        if conversation is None or not self._session.shows(conversation):
+            return
+        self.show_availability()
+        try:
+            await self.drafts.show(self._session.workspace, conversation, switch.load)
+        except StoreError as error:
+            self._session.actions.show_error(error)
+
+    def show_availability(self) -> None:
+        session = self._session
+        is_writable = not session.has_workspace or (
+            session.workspace.is_trusted() and not session.workspace.is_read_only
+        )
+        demo_runs = runs_demo_calls(session)
+        self._page.set_writable(is_writable, has_model=self._has_model(), demo_runs=demo_runs)
+        if not session.has_conversation:
+            return
+        conversation = session.conversation
+        refusal = self._refusals.get(session.id)
+        if refusal is not None and refusal.window not in (0, conversation.model.window):
+            self._withdraw_refusal()  # it said what does not fit the former model
+        model, change = conversation.model, conversation.model_choice.pending
+        own, effort = session.transcript.chosen_model, conversation.session.effort
+        if change:
+            name, effort = model_name(change.label, demo=False), ""
+        else:
+            name = model_name(model.label, model.demo)
+        tip = (
+            translate(SESSION_MODEL)
+            if own
+            else tr("Default model for this workspace. Click to choose one for this session.")
+        )
+        if effort:
+            tip += "\n" + tr("Reasoning effort: {effort}", effort=effort_name(effort))
+        self.widget.set_model(with_effort(name, effort), tip)
+        self.widget.set_reasons(*self._reasons(session.workspace, conversation))
+
+    def _reasons(self, workspace: OpenWorkspace, conversation: Conversation) -> tuple[str, ...]:
+        """Return why nothing can be sent yet, or what a message means now; the longest text first."""
+        if workspace.is_read_only:
+            if self._session.app.data_dir.refusal:
+                return (tr("Read-only: the data folder can't be written"),)
+            return (tr("Read-only: folder not found"),)
+        if not workspace.is_trusted():
+            return (tr("Trust this folder to send messages"),)
+        if self._has_approval:
+            return tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
+        if conversation.model_choice.pending:
+            return (tr("Choose a model to continue"),)
+        if not self._has_model():
+            return (tr("Connect a model to work in this folder"),)
+        if conversation.model.demo and self._session.app.settings.providers:
+            return (
+                tr("The offline demo model answers from a script. Choose another model below."),
+                tr("The offline demo model answers"),
+            )
+        return ()
+
+    def _has_model(self) -> bool:
+        """Return False where only the demo model would answer in a folder that its script isn't about."""
+        session = self._session
+        if not session.has_conversation or not session.conversation.model.demo:
+            return True
+        return bool(session.app.settings.providers) or session.app.registry.get(session.workspace.id).demo
+
+    def send(self, text: str, steer: bool = False) -> None:
+        """Begin to send what is written, with its attachments, to the conversation on screen.
+
+        A built-in command is run instead, that of a prompt file becomes its message.
+        """
+        if not self._session.has_conversation:  # it is being left
+            self.prepend(text)
+            return
+        self._withdraw_refusal()
+        typed = parse_slash_input(text)
+        command = find_slash_command(typed.name) if typed else None
+        prompts = self._session.app.mcp_servers.prompts(self._session.workspace.id)
+        prompt = next((prompt for prompt in prompts if typed and prompt.command == typed.name), None)
+        if typed and command:
+            self._session.start(self._run_command(command, typed.arguments, text), "command")
+        elif typed and prompt:
+            self._session.start(self._fill_in(prompt, typed, text, steer), "prompt")
+        else:
+            self._begin_to_send(text, steer, typed)
+
+    async def _fill_in(self, prompt: ServerPrompt, typed: SlashInput, text: str, steer: bool) -> None:
+        """Put what a prompt of a server says into the composer: the user reads it before it is sent."""
+        workspace, conversation = self._session.workspace, self._session.conversation
+        if (await self._session.app.prompt_files.read(workspace.id)).find(typed.name):
+            self._begin_to_send(text, steer, typed)
+            return
+        values = prompt.read_arguments(typed.arguments)
+        for argument in prompt.arguments:
+            if argument.is_required and not values.get(argument.name):
+                title = f"{SLASH}{prompt.command}: {escape_hidden_name(argument.name)}"
+                why = escape_hidden_name(argument.description)
+                value = await dialogs.get_text(self.widget, title, accept_label=tr("Continue"), why=why)
+                if value is None:
+                    self.prepend(text)
+                    return
+                values[argument.name] = value
+        try:
+            filled = await self._session.app.mcp_servers.get_prompt(workspace.id, prompt, values)
+            if not self._session.shows(conversation):  # the user went on elsewhere, where it doesn't belong
+                return
+            for name, data in filled.files:
+                await self.attachments.attach_data(workspace, conversation, data, f"{prompt.server}: {name}")
+        except HelixError:
+            if self._session.shows(conversation):
+                self.prepend(text)
+            raise
+        self.prepend(f" {filled.text}" if filled.text.startswith(SLASH) else filled.text)  # not as a command
+        self.widget.editor.setFocus()
+        what = tr("{server} wrote this message. Read it before you send it.", server=prompt.server)
+        left_out = tr("Left out: {names}", names=filled.left_out) if filled.left_out else ""
+        session_id = conversation.session.id
+        self._session.notify(
+            Notice(_SERVERS_TEXT, what, left_out, session_id=session_id, ends_with=(UserSpoke,))
+        )
+
+    def _on_text_changed(self, text: str) -> None:
+        self.estimate.schedule()
+        if not text:
+            self._session.notices.end(_SERVERS_TEXT)
+
+    def _withdraw_refusal(self) -> None:
+        """Take the notice away that says why the message before could not be sent: another one is tried."""
+        refusal = self._refusals.pop(self._session.id, None)
+        if refusal is not None:
+            self._session.notices.end(refusal.notice_name)
+
+    def send_as_message(self) -> None:
+        """Begin to send what is written as it is, though it begins like a command."""
+        self._withdraw_refusal()
+        text = self.widget.text()
+        if text.strip():
+            self.widget.set_text("")
+            self._begin_to_send(text)
+
+    def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
+        message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [], steer, typed)
+        card = self._page.question_card
+        if card is not None and not card.is_late and typed is None:
+            message.question, message.options = card.question, card.selection
+        elif typed is None:
+            message.denied = self._page.view.settled_approvals
+        self.outgoing.add(message)
+        if self.attachments.is_attaching:
+            message.task = self._session.start(self._send_when_attached(message), "send")
+        else:
+            self._take_attachments(message)
+            message.task = self._session.start(self._send(message), "send")
+
+    async def _send_when_attached(self, message: OutgoingMessage) -> None:
+        """Send a message once what was pasted or dropped just before belongs to it."""
+        await self.attachments.wait()
+        if self._session.shows(message.conversation):
+            self._take_attachments(message)
+            await self._send(message)
+        else:
+            await self._restore_unsent(message)
+
+    def _take_attachments(self, message: OutgoingMessage) -> None:
+        message.attachments = self.attachments.take(message.conversation.session.id)
+        self.estimate.clear()
+
+    def send_proposal(self, text: str) -> None:
+        """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
+        message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [])
+        self.outgoing.add(message)
+        message.task = self._session.start(self._send(message), "send")
+
+    def prepend(self, text: str) -> None:
+        """Put a text that could not be sent in front of what is typed."""
+        self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
+
+    async def _send(self, message: OutgoingMessage) -> None:
+        conversation = message.conversation
+        expanded: ExpandedPrompt | None = None
+        try:
+            if self._answers_question(message) or self._denies_calls(message):
+                await self._settle(message)
+                return
+            if message.typed is not None:
+                expanded = await self._session.app.prompt_files.expand(message.workspace.id, message.typed)
+            text, prompt = (expanded.text, expanded.source) if expanded else (message.text, None)
+            attachments = await attach_mentioned_files(
+                message.workspace.contents.attach_file, conversation.session.id, text, message.attachments
+            )
+            seq = await conversation.send(text, attachments, message.steer, prompt)
+        except HelixError as error:
+            self._refusals[conversation.session.id] = _Refusal(
+                error.what, conversation.model.window if isinstance(error, MessageTooLarge) else 0
+            )
+            await self._restore_unsent(message)
+            raise
+        if seq and expanded is not None:
+            self._show_warnings(expanded.file)
+        if not seq:
+            await self._restore_unsent(message)
+            return
+        await self._settle(message)
+
+    def _answers_question(self, message: OutgoingMessage) -> bool:
+        """Give a message to the question that waited for it; an answer can't have attachments."""
+        question = message.question
+        return (
+            question is not None
+            and not message.attachments
+            and message.conversation.answer(question.call_id, QuestionReply(message.options, message.text))
+        )
+
+    def _denies_calls(self, message: OutgoingMessage) -> bool:
+        """Deny the calls that waited for approval when a message was written, with its text as the reason."""
+        reply = ApprovalReply("deny", reason=message.text)
+        if message.attachments or not message.text.strip():
+            return False
+        answered = [message.conversation.decide(call_id, reply) for call_id in message.denied]
+        return any(answered)
+
+    async def _settle(self, message: OutgoingMessage) -> None:
+        conversation = message.conversation
+        message.is_settled = True  # only now: before, the draft was the only copy of it
+        try:
+            if self._session.shows(conversation):
+                await self.drafts.save(message.workspace, conversation, self.widget.text())
+            elif message.workspace.id in self._session.app.open_workspaces:
+                await self.drafts.save_outgoing(message)
+        finally:
+            self.outgoing.remove(message)
+
+    def _show_warnings(self, file: PromptFile) -> None:
+        """Say once for each version of a prompt file what in it the user may not expect."""
+        warnings = " ".join(map(escape_hidden, prompt_warnings(file)))
+        if warnings and file.sha256 not in self._warned:
+            self._warned.add(file.sha256)
+            what = tr("{command} was sent.", command=SLASH + file.name)
+            self._session.notify(Notice(file.sha256, what, warnings))
+
+    async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
+        """Run a built-in command; what goes along with the next message stays."""
+        conversation = self._session.conversation
+        try:
+            await self.drafts.save(
+                self._session.workspace, conversation, self.widget.text()
+            )  # it may close the window
+        except StoreError as error:
+            self._session.actions.show_error(error)  # the command may be what makes room
+        try:
+            intent = self._session.commands.intent_of(command, arguments)
+            if arguments:
+                await self._session.run(intent)
+            else:
+                self._session.perform(intent)
+        except HelixError as error:
+            self._refusals[conversation.session.id] = _Refusal(error.what)
+            if self._session.shows(conversation):
+                self.prepend(text)
+                self.drafts.save_later(self.widget.draft())
+            raise
+
+    async def _restore_unsent(self, message: OutgoingMessage) -> None:
+        """Put a message that could not be sent back into the composer, or into the draft of its session."""
+        session_id = message.conversation.session.id
+        self.attachments.put_back(session_id, message.attachments)
+        message.is_settled = True
+        try:
+            if self._session.id == session_id:
+                self.widget.set_text(message.text + self.widget.text())
+                self.attachments.refresh()
+                await self.drafts.save(
+                    self._session.workspace, self._session.conversation, self.widget.text()
+                )
+            elif not await self.drafts.contains(message):
+                await self.drafts.put_away(
+                    message.workspace, message.conversation, message.text, is_whole=False
+                )
+        finally:
+            self.outgoing.remove(message)

@@ -1,0 +1,276 @@
+"""The drafts of sessions: shown, saved as they are written, and kept where saving fails."""
+
+from __future__ import annotations
+
+import msgspec
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.store import Draft
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
+from helix_desktop.ui.chat.drafts.shared_drafts import OutgoingMessage, SharedDrafts, UnsavedDraft
+from helix_desktop.ui.kit.notices import FAILED_WRITE
+from helix_desktop.ui.kit.session import Session
+
+
+class DraftSwitch(msgspec.Struct, frozen=True):
+    """The change to another draft: what was on screen before, and the `load` that shows the other one.
+
+    `was_loaded`: the stored draft was on screen, and `text` takes its place.
+    """
+
+    workspace: OpenWorkspace | None
+    conversation: Conversation | None
+    text: str
+    was_loaded: bool
+    load: object
+
+
+class SessionDrafts(QObject):
+    """Keeps the draft of each session. Drafts survive switching, closing and crashes.
+
+    A draft is deleted when its message is on record, not when it is sent: until then it is the only copy.
+    """
+
+    draft_shown = Signal()
+
+    def __init__(self, widget: Composer, session: Session, shared: SharedDrafts) -> None:
+        super().__init__(widget)
+        self._widget, self._session = widget, session
+        self._workspace: OpenWorkspace | None = None
+        self._conversation: Conversation | None = None
+        self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
+        self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
+        self._shared, self._locks = shared, shared.locks
+        self.unsaved, self.outgoing = shared.unsaved, shared.outgoing
+        shared.window_drafts.append(self)
+        self.unsaved.show_in(session.notices)
+        self._was_refused = False  # the draft on screen, when it was saved last
+        self.attachments = DraftAttachments(widget, session, shared, self._save_changed)
+        widget.text_paused.connect(self.save_later)
+        self.attachments.edited.connect(lambda: self.save_later(widget.draft()))
+
+    def begin_switch(self) -> DraftSwitch:
+        """Clear the composer for the session on screen: from now on, what is typed belongs to it."""
+        self._load = object()
+        switch = DraftSwitch(
+            self._workspace,
+            self._conversation,
+            self._widget.draft(),
+            self._without_draft is None,
+            self._load,
+        )
+        self._workspace = self._session.workspace if self._session.has_workspace else None
+        self._conversation = self._without_draft = self._session.find_conversation()
+        self._widget.set_text("")
+        return switch
+
+    async def leave(self, switch: DraftSwitch) -> None:
+        """Store the draft of the conversation that was on screen, or keep it where that fails."""
+        workspace, conversation = switch.workspace, switch.conversation
+        if workspace is not None and conversation is not None and (switch.text or switch.was_loaded):
+            await self.put_away(workspace, conversation, switch.text, switch.was_loaded)
+
+    async def show(self, workspace: OpenWorkspace, conversation: Conversation, load: object) -> None:
+        """Show the stored draft in front of what was typed meanwhile.
+
+        Raises StoreError if it cannot be read; until it can, nothing is stored over it.
+        """
+        session_id = conversation.session.id
+        async with self._locks[session_id]:
+            if load is not self._load or self._without_draft is None:
+                return
+            error, stored, draft = None, Draft(), Draft()
+            try:
+                stored = await workspace.store.draft(session_id)
+                draft = self.outgoing.without(session_id, stored)
+                self.attachments.restore(session_id, draft.attachments)
+            except StoreError as failure:
+                error = failure
+            if load is not self._load:
+                return
+            unsaved, typed = self.unsaved.take(session_id), self._widget.text()
+            before = unsaved.merge(draft.text) if unsaved else draft.text
+            if before:
+                self._widget.set_text(before + typed)
+            self.attachments.refresh()
+            self.draft_shown.emit()
+            if error is None or (unsaved is not None and unsaved.is_whole):
+                self._without_draft = None
+                if unsaved or typed or draft != stored:
+                    self.save_later(self._widget.text())
+            if error is not None:
+                raise error
+
+    def save_later(self, text: str) -> None:
+        self._session.start(self.save(self._workspace, self._conversation, text), "save draft")
+
+    async def save(
+        self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str
+    ) -> None:
+        """Store a draft, but not over one that is not on screen yet: that one comes first, then both are."""
+        if workspace is None or conversation is None:
+            return
+        if conversation is self._without_draft:
+            await self.show(workspace, conversation, self._load)
+            return
+        session_id = conversation.session.id
+        try:
+            async with self._locks[session_id]:  # another window may read it
+                draft = self.outgoing.with_draft(session_id, text, self.attachments.of(session_id))
+                await workspace.store.save_draft(session_id, draft.text, draft.attachments)
+        except StoreError:
+            self._was_refused = True
+            raise
+        if self._was_refused:
+            self._was_refused = False
+            self._session.notices.end(FAILED_WRITE)
+
+    async def put_away(
+        self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
+    ) -> None:
+        """Store what was typed in a conversation that is not on screen, or keep it where that fails.
+
+        `is_whole`: it takes the place of the stored draft; else it is put behind that one, or in front of
+        what is written in another window that shows it by now: that is stored next.
+        """
+        session_id = conversation.session.id
+        async with self._locks[session_id]:
+            waiting = None if is_whole else self.unsaved.find(session_id)
+            on_screen = None if is_whole else self._shared.on_screen(session_id)
+            if waiting is not None:
+                text, is_whole = waiting.text + text, waiting.is_whole
+            if on_screen is not None:
+                self.unsaved.take(session_id)
+                on_screen.put_in_front(text)
+                return
+            draft = await self._store_draft(workspace, conversation, text, is_whole)
+            if draft is None:
+                self.unsaved.take(session_id)
+            elif text or self.attachments.of(session_id):
+                self.unsaved.add(draft)
+            else:
+                self._session.actions.show_error(draft.error)
+
+    def shows(self, session_id: str) -> bool:
+        conversation = self._conversation
+        if conversation is None or conversation is self._without_draft:
+            return False
+        return conversation.session.id == session_id
+
+    def put_in_front(self, text: str) -> None:
+        """Take over what was written in another window, with what was added there."""
+        if text:
+            self._widget.set_text(text + self._widget.text())
+        self.attachments.refresh()
+        self.attachments.changed.emit()
+        self.save_later(self._widget.draft())
+
+    async def _store_draft(
+        self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
+    ) -> UnsavedDraft | None:
+        """Store a draft, behind the stored one if that is not part of it; return it if that fails."""
+        session_id, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
+        try:
+            if is_whole:
+                draft = self.outgoing.with_draft(session_id, text, attachments)
+            else:
+                stored = await workspace.store.draft(session_id)
+                others = (attachment for attachment in stored.attachments if attachment not in attachments)
+                draft = Draft(stored.text + text, (*others, *attachments))
+            await workspace.store.save_draft(session_id, draft.text, draft.attachments)
+        except StoreError as error:
+            return UnsavedDraft(workspace, conversation, text, is_whole, error)
+        return None
+
+    async def save_all(self) -> list[UnsavedDraft]:
+        """Store the draft on screen, and again those that could not be stored; return those that cannot.
+
+        What is on its way is stored with them: it may not get there any more.
+        """
+        for draft in self.unsaved.all():
+            opened = self._session.app.open_workspaces.get(draft.workspace.id, draft.workspace)
+            if await _is_deleted(opened, draft.conversation):
+                self.unsaved.take(draft.session_id)
+                self.attachments.take(draft.session_id)
+            else:
+                await self.put_away(opened, draft.conversation, "", is_whole=False)
+        drafts = self.unsaved.all()
+        for message in self.outgoing.not_on_screen(self._conversation):
+            try:
+                await self.save_outgoing(message)
+            except StoreError as error:
+                drafts.append(
+                    UnsavedDraft(message.workspace, message.conversation, message.text, False, error)
+                )
+        on_screen = await self._save_on_screen()
+        return [*drafts, *([on_screen] if on_screen is not None else [])]
+
+    async def _save_on_screen(self) -> UnsavedDraft | None:
+        """Store the draft on screen; return it if that fails."""
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is None or conversation is None:
+            return None
+        try:
+            await self.show(workspace, conversation, self._load)  # unless it is on screen already
+        except StoreError as error:
+            text = self._widget.draft()
+            return UnsavedDraft(workspace, conversation, text, False, error) if text else None
+        text = self._widget.draft()
+        session_id = conversation.session.id
+        if not self.outgoing.with_draft(session_id, text, self.attachments.of(session_id)):
+            return None
+        return await self._store_draft(workspace, conversation, text, is_whole=True)
+
+    async def save_outgoing(self, message: OutgoingMessage) -> None:
+        """Store the draft of a session that is not on screen, with what is still on its way."""
+        session_id, store = message.conversation.session.id, message.workspace.store
+        async with self._locks[session_id]:
+            stored = await store.draft(session_id)
+            rest = self.outgoing.without(session_id, stored)
+            draft = self.outgoing.with_draft(session_id, rest.text, rest.attachments)
+            if draft != stored:
+                await store.save_draft(session_id, draft.text, draft.attachments)
+
+    async def contains(self, message: OutgoingMessage) -> bool:
+        """Return True if the draft of its session begins with a message since that was left.
+
+        One that is on screen does not: what is written there is stored over it.
+        """
+        session_id = message.conversation.session.id
+        async with self._locks[session_id]:
+            if self._shared.on_screen(session_id) is not None:
+                return False
+            try:
+                stored = await message.workspace.store.draft(session_id)
+            except StoreError:
+                return False
+        return bool(message.text) and stored.text.startswith(message.text)
+
+    async def _save_changed(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
+        if conversation is self._conversation:
+            await self.save(workspace, conversation, self._widget.draft())
+            return
+        session_id = conversation.session.id
+        if (on_screen := self._shared.on_screen(session_id)) is not None:
+            on_screen.put_in_front("")
+            return
+        async with self._locks[session_id]:
+            stored = self.outgoing.without(session_id, await workspace.store.draft(session_id))
+            draft = self.outgoing.with_draft(session_id, stored.text, self.attachments.of(session_id))
+            await workspace.store.save_draft(session_id, draft.text, draft.attachments)
+
+
+async def _is_deleted(workspace: OpenWorkspace, conversation: Conversation) -> bool:
+    """Return True if a session was deleted permanently: its draft went with it, and is not to come back."""
+    if not conversation.session.log:  # it is not stored yet
+        return False
+    store = workspace.store
+    try:
+        sessions = (*await store.sessions(), *(await store.retention.trash()).sessions)
+    except StoreError:
+        return False
+    return conversation.session.id not in {session.id for session in sessions}

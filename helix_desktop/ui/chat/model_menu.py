@@ -1,0 +1,282 @@
+"""Which model answers in the session on screen, with which effort: the menu behind its name, and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.config.settings import model_labels
+from helix_desktop.domain.choices import Effort, EffortLevel
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.services.provider_changes import DEMO_LABEL
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
+from helix_desktop.ui.design.menus import popup_above
+from helix_desktop.ui.kit.intents import (
+    WORKSPACE_DEFAULT,
+    AddProvider,
+    ApplyRemedy,
+    ChooseEffort,
+    ChooseModel,
+    OpenSettings,
+    handles,
+)
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.roles_page import ROLES, Role
+from helix_desktop.words.efforts import effort_name
+from helix_desktop.words.models import demo_model_name, model_name
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.registry import MAIN
+
+tr = Translator("Session")
+_text = TextContext("Session")
+
+_Value = TypeVar("_Value", bound=str)
+_DEFAULT: Effort = "default"
+_MAX_PROPOSED = 5  # models that an error names
+_MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
+
+
+def find_model(query: str, labels: Sequence[str]) -> str:
+    """Return the label that was meant: it, or the only one with these words in it; empty: the default.
+
+    Raises InvalidInput for none, or several.
+    """
+    needles = query.casefold().split()
+    if needles == [WORKSPACE_DEFAULT]:
+        return ""
+    found = [label for label in labels if _has_words(label, needles)]
+    exact = [
+        label for label in found if query.casefold() in (label.casefold(), *label.casefold().split("/", 1))
+    ]
+    matches = exact if len(exact) == 1 else found
+    if len(matches) == 1:
+        return matches[0]
+    what = _text("{words} isn't one model.", words=repr(query[:80]))
+    if not matches:
+        raise InvalidInput(
+            what,
+            _text("No model that is set up has this name."),
+            _text("Choose a model."),
+            remedies=("choose_model",),
+        )
+    raise InvalidInput(
+        what,
+        _text("It fits {models}.", models=tuple(matches[:_MAX_PROPOSED])),
+        _text("Type more of its name."),
+        remedies=("choose_model",),
+    )
+
+
+def matching_models(query: str, labels: Sequence[str]) -> list[str]:
+    """Return the labels with all words of a query in them, those that begin with it first."""
+    needles = query.casefold().split()
+    found = [label for label in labels if _has_words(label, needles)]
+    names = {label: (label.casefold(), label.casefold().partition("/")[2]) for label in found}
+    typed = query.casefold().strip()
+    return sorted(found, key=lambda label: not any(name.startswith(typed) for name in names[label]))
+
+
+def _has_words(label: str, needles: Sequence[str]) -> bool:
+    return all(needle in label.casefold() for needle in needles)
+
+
+def _display_label(label: str) -> str:
+    return model_name(label, demo=True) if label == DEMO_LABEL else label
+
+
+class ModelMenu(QObject):
+    """Lets the user choose which model answers in the session on screen, with which effort."""
+
+    def __init__(self, composer: Composer, session: Session) -> None:
+        super().__init__(composer)
+        self._session, self._services, self._composer = session, session.app, composer
+        composer.model_clicked.connect(self._offer_models)
+        session.handle(self)
+
+    @handles(ChooseModel)
+    async def choose_model(self, name: str) -> None:
+        """Let the model that is meant answer in the session on screen; nothing typed: offer the models.
+
+        Raises InvalidInput.
+        """
+        if name:
+            await self._use_model(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
+        else:
+            self._offer_models()
+
+    @handles(ApplyRemedy)
+    def apply_remedy(self, remedy: str) -> None:
+        """Offer the models, where that helps against an error."""
+        if remedy == "choose_model":
+            self._offer_models()
+
+    async def _use_model(self, label: str) -> None:
+        """Let a model answer in the session on screen; empty: the workspace's default."""
+        workspace, conversation = self._session.workspace, self._session.conversation
+        await workspace.choose_model(conversation.session.id, label)
+        if self._session.shows(conversation):
+            await self._session.show_model()
+
+    async def _use_in_workspace(self, role: Role, label: str) -> None:
+        """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
+        await self._services.use_model(self._session.workspace_id, label, role)
+        await self._session.show_model()
+
+    def _pop_up(self, menu: QMenu) -> None:
+        menu.aboutToHide.connect(menu.deleteLater)
+        popup_above(menu, self._composer.model_button)
+
+    def _offer_models(self) -> None:
+        session, start = self._session, self._session.start
+        if not session.has_conversation:
+            session.perform(OpenSettings("providers"))
+            return
+        chosen, default = session.transcript.chosen_model, session.workspace.model.info.label
+        menu = QMenu(self._composer)
+        menu.setAccessibleName(translate(SESSION_MODEL))
+        menu.addAction(translate(SESSION_MODEL)).setEnabled(False)
+        listed = list(model_labels(self._services.settings)[:_MAX_MODELS])
+        if chosen not in ("", DEMO_LABEL, *listed):
+            listed.insert(0, chosen)
+        texts = {"": tr("Workspace default ({model})", model=_display_label(default))}
+        texts |= {label: _display_label(label) for label in (*listed, DEMO_LABEL)}
+        _add_choices(menu, "model", texts, chosen, lambda label: start(self._use_model(label), "use model"))
+        menu.addSeparator()
+        menu.addMenu(self._effort_menu(menu))
+        roles = self._roles_menu(menu)
+        roles.addSeparator()
+        menu.addMenu(roles)
+        menu.addSeparator()
+        for place, text, name, intent in (
+            (roles, tr("In all workspaces…"), "roles", OpenSettings("roles")),
+            (menu, tr("Add provider…"), "add_provider", AddProvider()),
+        ):
+            action = place.addAction(text)
+            action.triggered.connect(lambda _=False, intent=intent: session.perform(intent))
+            action.setObjectName(f"page:{name}")
+        self._pop_up(menu)
+
+    def _roles_menu(self, parent: QWidget) -> QMenu:
+        """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
+        settings, start = self._services.settings, self._session.start
+        record = self._services.registry.get(self._session.workspace_id)
+        menu = QMenu(tr("Model roles"), parent)
+        for role, name, _ in ROLES:
+            part = menu.addMenu(translate(name))
+            part.setObjectName(f"role:{role}")
+            chosen, default = str(getattr(record, role)), str(getattr(settings, role))
+            nobody, own = (demo_model_name(), DEMO_LABEL) if role == "model" else (tr("Main model"), MAIN)
+            texts = {"": tr("Default ({model})", model=default or nobody), own: nobody}
+            listed = dict.fromkeys((*model_labels(settings)[:_MAX_MODELS], chosen))
+            texts |= {label: label for label in listed if label not in texts}
+
+            def use(label: str, role: Role = role) -> None:
+                start(self._use_in_workspace(role, label), "role here")
+
+            _add_choices(part, f"role:{role}", texts, chosen, use)
+        return menu
+
+    def _effort_menu(self, parent: QWidget) -> QMenu:
+        """Make a menu of levels with the session's one marked, and one for the workspace in it.
+
+        Without levels the model can't think.
+        """
+        conversation, start = self._session.conversation, self._session.start
+        info, sent = conversation.model, effort_name(conversation.session.effort)
+        menu = QMenu(
+            tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent
+        )
+        menu.setAccessibleName(tr("Reasoning effort"))
+        if info.offered_efforts:
+            provider = self._services.settings.provider(info.provider)
+            of_model: Effort = provider.entry(info.name).effort if provider is not None else ""
+            of_workspace = self._services.registry.get(self._session.workspace.id).effort
+            menu.addAction(tr("Reasoning effort for this session")).setEnabled(False)
+            default = effort_name(of_workspace or of_model or _DEFAULT)
+            _add_levels(
+                menu,
+                "effort",
+                tr("Workspace default ({effort})", effort=default),
+                info.offered_efforts,
+                self._session.transcript.chosen_effort,
+                lambda effort: start(self._set_for_session(effort), "effort of a session"),
+            )
+            menu.addSeparator()
+            workspace_menu = menu.addMenu(tr("Default for this workspace"))
+            workspace_menu.setObjectName("workspace_effort")
+            _add_levels(
+                workspace_menu,
+                "workspace_effort",
+                tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT)),
+                info.offered_efforts,
+                of_workspace,
+                lambda effort: start(self._set_for_workspace(effort), "effort of a workspace"),
+            )
+        else:
+            menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
+        models = menu.addAction(tr("Effort of each model…"))
+        models.triggered.connect(lambda: self._session.perform(OpenSettings("providers")))
+        models.setObjectName("page:providers")
+        return menu
+
+    async def _set_for_session(self, effort: Effort) -> None:
+        await self._session.workspace.choose_effort(self._session.conversation.session.id, effort)
+
+    async def _set_for_workspace(self, effort: Effort) -> None:
+        await self._services.use_effort(self._session.workspace.id, effort)
+        await self._session.show_model()
+
+    @handles(ChooseEffort)
+    async def choose(self, level: str) -> None:
+        """Let the model of the session think as much as was typed; nothing typed: offer the levels.
+
+        Raises InvalidInput.
+        """
+        if not level:
+            self._pop_up(self._effort_menu(self._composer))
+            return
+        levels = self._session.conversation.model.offered_efforts
+        efforts: tuple[Effort, ...] = (_DEFAULT, *levels)
+        effort = next((effort for effort in efforts if effort == level.casefold()), None)
+        if effort is None or not levels:
+            raise InvalidInput(
+                _text("{words} isn't an effort of this model.", words=repr(level[:40])),
+                _text("Efforts are {efforts}.", efforts=efforts)
+                if levels
+                else _text("It has no reasoning effort."),
+            )
+        await self._set_for_session(effort)
+
+
+def _add_levels(
+    menu: QMenu,
+    name: str,
+    inherit: str,
+    levels: Sequence[EffortLevel],
+    current: Effort,
+    choose: Callable[[Effort], object],
+) -> None:
+    """Add the levels to choose from; one that is set and not offered is listed too."""
+    efforts: tuple[Effort, ...] = ("", _DEFAULT, *levels, current)
+    texts = {effort: effort_name(effort) if effort else inherit for effort in efforts}
+    _add_choices(menu, name, texts, current, choose)
+
+
+def _add_choices(
+    menu: QMenu, name: str, texts: Mapping[_Value, str], current: _Value, choose: Callable[[_Value], object]
+) -> None:
+    """Add values to choose one of, by what each is called; the current one is marked."""
+    group = QActionGroup(menu)
+    for value, text in texts.items():
+        action = menu.addAction(text.replace("&", "&&"))
+        action.triggered.connect(lambda _=False, value=value: choose(value))
+        action.setObjectName(f"{name}:{value}")
+        action.setCheckable(True)
+        action.setChecked(value == current)
+        group.addAction(action)

@@ -1,1 +1,0 @@
-"""Cleaning up a workspace, and its trash."""

@@ -1,1 +1,0 @@
-"""Controllers of the session on screen."""

@@ -1,1 +1,0 @@
-"""The window's frame: bars, menus, panes, jobs."""

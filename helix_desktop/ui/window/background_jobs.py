@@ -1,0 +1,277 @@
+"""What runs in sessions as jobs: handovers, facts, subagents, long calls; and the first copy of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session import (
+    CallStarted,
+    CompactionProgress,
+    IntakeProgress,
+    ObservationProgress,
+    SideQuestionProgress,
+    SubagentProgress,
+)
+from helix_desktop.agent.subagents import DELEGATE
+from helix_desktop.agent.tool_calls.runner import RunningCall
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
+from helix_desktop.domain.file_history.changes import FileCoverage
+from helix_desktop.domain.files.file_use import call_target
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.changes.texts import copied_share
+from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.shell_data import JobAction, JobRow
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.timeline.card_data import Attempt, RunningCard, running_text
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.words.call_targets import call_title, call_verb
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_elapsed
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Session")
+
+_JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
+CALL_JOB = "call:"
+"""Begins the id of a job that is a call; the call's id follows."""
+_CALLS, _FIRST_COPY = "calls", "first_copy"  # groups of lines
+_LONG_MS = 1_000  # that a call runs before it has a line
+_POLL_MS = 250
+_MAX_CHARS = 80  # of a target
+
+BackgroundProgress = (
+    CompactionProgress | ObservationProgress | IntakeProgress | SideQuestionProgress | SubagentProgress
+)
+
+
+class BackgroundJobs:
+    """Keeps the newest word of each."""
+
+    def __init__(self) -> None:
+        self._handover, self._observation = CompactionProgress("idle"), ObservationProgress("idle")
+        self._intake, self._side_question = IntakeProgress("idle"), SideQuestionProgress()
+        self._subagents: dict[str, SubagentProgress] = {}
+
+    def apply(self, update: BackgroundProgress) -> bool:
+        """Take an update in; whether it says something new."""
+        match update:
+            case CompactionProgress():
+                self._handover = update
+            case ObservationProgress():
+                self._observation = update
+            case IntakeProgress():
+                self._intake = update
+            case SideQuestionProgress():
+                if update.is_running == self._side_question.is_running:
+                    return False  # only its words went on
+                self._side_question = update
+            case SubagentProgress(session_id=child, phase=phase):
+                if phase in RUNNING_PHASE_TEXTS:
+                    self._subagents[child] = update
+                else:
+                    self._subagents.pop(child, None)
+        return True
+
+    @property
+    def card(self) -> RunningCard | None:
+        """Return the handover or the observations under way; None while neither is."""
+        for what, progress in self._compactions.items():
+            if progress.phase != "idle":
+                return RunningCard(progress.phase, progress.text, what, _estimate_of(progress))
+        return None
+
+    @property
+    def _compactions(self) -> dict[Attempt, CompactionProgress | ObservationProgress]:
+        return {"handover": self._handover, "observations": self._observation}
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.card or self._subagents or self._side_question.is_running or self._intake.text)
+
+    def rows(self, conversation: Conversation, start: StartCoroutine) -> list[JobRow]:
+        stops: dict[Attempt, Callable[[], object]] = {
+            "handover": conversation.handovers.cancel,
+            "observations": conversation.observations.cancel,
+        }
+        rows = [
+            JobRow(
+                _JOB_IDS[what],
+                _job_text(what, progress),
+                action=JobAction("stop", stops[what], tr("Nothing changes.")),
+            )
+            for what, progress in self._compactions.items()
+            if progress.phase != "idle"
+        ]
+        rows += self._subagent_rows(conversation)
+        if self._side_question.is_running:
+
+            def stop() -> None:
+                start(conversation.side_questions.cancel(), "cancel side question")
+
+            words = tr("Answering a side question")
+            rows.append(JobRow("side_question", words, action=JobAction("stop", stop)))
+        if self._intake.text:
+            rows.append(JobRow("intake", translate(self._intake.text)))
+        return rows
+
+    def _subagent_rows(self, conversation: Conversation) -> list[JobRow]:
+        """Return a line for each subagent; one for all that wait for their turn, where there are several."""
+        queued = [child for child, moved in self._subagents.items() if moved.phase == "queued"]
+        summed = queued if len(queued) > 1 else []
+        effect = tr("What it did so far is kept in its session.")
+        rows = [
+            JobRow(
+                CALL_JOB + moved.call_id if moved.call_id else child,
+                _subagent_text(moved),
+                action=stop_call(conversation, moved.call_id, effect) if moved.call_id else None,
+            )
+            for child, moved in self._subagents.items()
+            if child not in summed
+        ]
+        if summed:
+            words = tr.plural(len(summed), "%n subagent queued", "%n subagents queued")
+            rows.append(JobRow("subagents", words))
+        return rows
+
+
+class SessionJobs(QObject):
+    """Lists what runs in the session on screen, and the first copy of its workspace's files.
+
+    A call has a line once it takes long, in sight of the chat only if its share is known: it is a card there.
+    Until the first copy is done, not every change can be undone.
+    """
+
+    def __init__(
+        self, window: MainWindow, session: Session, background: Mapping[str, BackgroundJobs]
+    ) -> None:
+        """`background` is what a window that was open before knows to run in the background."""
+        super().__init__(window)
+        self._window, self._session = window, session
+        self._jobs, self._lazy_timeline = window.jobs, window.pages.timeline
+        self.background = deepcopy(dict(background))
+        """What runs in the background, by session, in all open workspaces, while any does."""
+        self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed
+        self._stop_following: Callable[[], None] = lambda: None
+        self._poll_timer = QTimer(self, interval=_POLL_MS)
+        self._poll_timer.timeout.connect(self._show_calls)
+        session.changed.connect(self._show_background)
+        self._lazy_timeline.when_built(lambda _: self._show_background())
+        session.changed.connect(self._poll_timer.start)
+        session.changed.connect(self._follow_copy)
+        session.on(CallStarted, lambda _: self._poll_timer.isActive() or self._poll_timer.start())
+
+    def follow(self, _workspace: OpenWorkspace, session_id: str, update: BackgroundProgress) -> None:
+        """Follow the background work of every open session: it may come on screen while that runs."""
+        jobs = self.background.get(session_id, BackgroundJobs())
+        if not jobs.apply(update):
+            return
+        self.background[session_id] = jobs
+        if jobs.is_idle:
+            del self.background[session_id]
+        if session_id == self._session.id:
+            self._show_background()
+
+    def _show_background(self) -> None:
+        jobs = self.background.get(self._session.id, BackgroundJobs())
+        if (timeline := self._lazy_timeline.find()) is not None:
+            timeline.set_running(jobs.card)
+        conversation = self._session.find_conversation()
+        self._jobs.show_jobs(jobs.rows(conversation, self._session.start) if conversation else [])
+
+    def _show_calls(self) -> None:
+        conversation = self._session.find_conversation()
+        running = conversation.running_calls.running if conversation is not None else ()
+        if conversation is None or not running:
+            self._poll_timer.stop()
+            self._jobs.show_jobs([], _CALLS)
+            return
+        now_ms = wall_clock_ms()
+        rows = [
+            _call_row(conversation, call, now_ms)
+            for call in running
+            if call.call.name != DELEGATE
+            and now_ms - call.started_at_ms >= _LONG_MS
+            and (call.share is not None or self._window.page() != "chat")
+        ]
+        self._jobs.show_jobs(rows, _CALLS)
+
+    def _follow_copy(self) -> None:
+        workspace = self._session.workspace if self._session.has_workspace else None
+        if workspace is self._copied:
+            return
+        self._stop_following()
+        self._copied = workspace
+        self._stop_following = workspace.changes.listen(self._show_copy) if workspace else lambda: None
+        self._show_copy()
+
+    def _show_copy(self) -> None:
+        """Show how many files are in; after a restart it goes on, or still is paused."""
+        rows = []
+        if self._copied is not None:
+            changes, coverage = self._copied.changes, self._copied.changes.coverage
+            has_begun = bool(coverage.files) or coverage.is_paused
+            if has_begun and not (coverage.is_complete or coverage.error):
+                pause = partial(self._pause, changes, not coverage.is_paused)
+                rows = [_copy_row(coverage, pause)]
+        self._jobs.show_jobs(rows, _FIRST_COPY)
+
+    def _pause(self, changes: WorkspaceChanges, is_paused: bool) -> None:
+        self._session.start(changes.pause_copy(is_paused), "pause the first copy")
+
+
+def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:
+    """Return what stops a running call, and nothing else."""
+    return JobAction("stop", lambda: conversation.running_calls.stop(call_id), effect)
+
+
+def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:
+    return " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
+
+
+def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
+    """Return what it takes; nothing where its price isn't known."""
+    estimate = progress.estimate
+    return estimate_text(estimate) if estimate is not None and estimate.cost is not None else ""
+
+
+def _subagent_text(progress: SubagentProgress) -> str:
+    used, window = format_tokens(progress.used), format_tokens(progress.window)
+    parts = (
+        tr("Subagent: {title}", title=progress.title) if progress.title else tr("Subagent"),
+        translate(RUNNING_PHASE_TEXTS[progress.phase]),
+        tr.plural(progress.steps, "%n model call", "%n model calls"),
+        tr("{used} of {window} tokens", used=used, window=window),
+    )
+    return " · ".join(parts)
+
+
+def _call_row(conversation: Conversation, running: RunningCall, now_ms: int) -> JobRow:
+    call = running.call
+    target = ellipsize(" ".join(call_target(call.arguments).split()), _MAX_CHARS)
+    title = call_title(call.name, target, call_verb(call.name, "running"))
+    words = f"{title} · {format_elapsed((now_ms - running.started_at_ms) // 1_000)}"
+    effect = tr("Stop this command only. Its output so far is kept.")
+    return JobRow(CALL_JOB + call.id, words, running.share, stop_call(conversation, call.id, effect))
+
+
+def _copy_row(coverage: FileCoverage, pause: Callable[[], object]) -> JobRow:
+    share = copied_share(coverage)
+    if coverage.is_paused:
+        words = tr.plural(
+            coverage.pending,
+            "Copying files for undo paused · %n file left",
+            "Copying files for undo paused · %n files left",
+        )
+        return JobRow(_FIRST_COPY, words, share, JobAction("resume", pause))
+    words = tr.plural(coverage.files, "Copying files for undo · %n file", "Copying files for undo · %n files")
+    effect = tr("Until you resume, changes to files that aren't copied yet can't be undone.")
+    return JobRow(_FIRST_COPY, words, share, JobAction("pause", pause, effect))

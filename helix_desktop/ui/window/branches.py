@@ -1,0 +1,243 @@
+"""User actions that go back in the session on screen: edit, retry, go on from a point, rewind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace, delete_session
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.changes.reverts.flow import RevertFlow
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.rows import LineCounts
+from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.rows.versions import find_versions
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.kit.intents import BranchSession, RefreshLists, RewindTo, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.workspace_controller import WorkspaceController
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Workspaces")
+text = TextContext("Changes")
+
+_EDITING = "editing"
+_MAX_POINTS = 200  # messages to rewind to, the newest ones
+_MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
+
+
+class BranchController(QObject):
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        workspace_controller: WorkspaceController,
+        reverts: RevertFlow,
+        chat: ChatPresenter,
+        drafts: SessionDrafts,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._workspace_controller, self._reverts = session, workspace_controller, reverts
+        self._window, self._chat, self._drafts = window, chat, drafts
+        self._view = window.pages.chat.view
+        start = self._start = session.start
+        window.intents.add(self)
+        session.changed.connect(self._show_editing)
+        session.loaded.connect(lambda: start(self._show_versions(), "show versions"))
+        session.on(UserSpoke | TurnEnded, lambda _: self._show_versions_now())
+        # A version may have gone to the trash, or come back from there.
+        windows.lists_changed.connect(lambda _: start(self._show_versions(), "show versions"))
+
+    @handles(EditMessage)
+    async def edit(self, seq: int) -> None:
+        """Send a message again with other words, in a branch that begins before it."""
+        await self._branch(lambda workspace, of: workspace.branches.open_for_edit(of, seq))
+
+    @handles(BranchSession)
+    async def branch(self, seq: int) -> None:
+        """Go on from an event (0: the newest) in a branch of the session on screen."""
+        await self._branch(lambda workspace, of: workspace.branches.open(of, seq))
+
+    async def _branch(self, make: _MakeBranch) -> Conversation:
+        """Make a branch of the session on screen, show it and return it."""
+        workspace, conversation = self._session.workspace, self._session.conversation
+        compacted = conversation.session.transcript.window.handover
+        made = await self._workspace_controller.show_new_session(
+            workspace, make(workspace, conversation.session.id)
+        )
+        if compacted not in (None, made.session.transcript.window.handover):
+            self._session.notify(
+                Notice(
+                    "before-compaction",
+                    tr("This begins before the last compaction."),
+                    tr(
+                        "The context has those messages again, as they were. The original keeps its handover."
+                    ),
+                    session_id=made.session.id,
+                )
+            )
+        return made
+
+    @handles(RetryAnswer)
+    async def retry(self, seq: int) -> None:
+        conversation = await self._branch(lambda workspace, of: workspace.branches.open_for_retry(of, seq))
+        await conversation.retry()
+
+    @handles(RewindTo)
+    async def rewind(self, seq: int) -> None:
+        """Preview going back to before the user's message of an event (0: their last one), and do it.
+
+        Raises HelixError.
+        """
+        workspace, conversation = self._session.workspace, self._session.conversation
+        if conversation.is_running:
+            raise AgentWorking(text("The agent is working."), fix=text("Stop it, then rewind."))
+        points = _points(conversation)
+        if not points:
+            raise InvalidInput(text("This session has no message to rewind to."))
+        dialog = RewindDialog(self._window, points, seq or points[-1].seq)
+        self._reverts.connect_merging(workspace.changes, dialog.files)
+        session_id = conversation.session.id
+        plans: list[asyncio.Task[None]] = []
+
+        def plan(point: int) -> None:
+            for earlier in plans:
+                earlier.cancel()
+            plans.append(self._session.start(self._plan(workspace, session_id, dialog, point), "plan rewind"))
+
+        dialog.point_changed.connect(plan)
+        plan(dialog.seq)
+        is_accepted = await exec_async(dialog)
+        for task in plans:
+            task.cancel()
+        if is_accepted:
+            await self._go_back(workspace, session_id, dialog)
+
+    async def _plan(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog, seq: int) -> None:
+        try:
+            plan = await workspace.changes.plan_rewind(session_id, seq)
+        except HelixError as error:
+            dialog.show_error(error)
+            return
+        dialog.show_plan(plan)
+        for file in plan.files:
+            diff = await workspace.changes.diff(file.present, file.former)
+            dialog.files.show_counts({file.path: LineCounts.of(diff)})
+
+    async def _go_back(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog) -> None:
+        plan, choices, seq, part = dialog.files.plan, dialog.files.choices, dialog.seq, dialog.part
+        done = None
+        if part != "conversation" and plan.files:
+            done = await self._reverts.apply(workspace, session_id, plan, choices)
+        if part != "files":
+            branch = await self._workspace_controller.show_new_session(
+                workspace, workspace.branches.open_for_rewind(session_id, seq)
+            )
+            if done is not None:
+                self._reverts.report(workspace, branch.session.id, done)
+        elif done is not None:
+            self._reverts.report(workspace, session_id, done)
+        self._session.schedule_refresh()
+
+    @handles(OpenVersion)
+    async def open_version(self, session_id: str, is_source: bool, versions: tuple[str, ...]) -> None:
+        """Show another version at its message, where this one stood, with the same arrow in focus."""
+        _, top, arrow = self._view.version_place(versions)
+        await self._workspace_controller.open_linked_session(session_id)
+        if versions and self._session.id == session_id:
+            await self._show_versions()
+            self._view.show_version(versions, top, arrow)
+
+    def _show_versions_now(self) -> None:
+        self._show_editing()
+        self._start(self._show_versions(), "show versions")
+
+    async def _show_versions(self) -> None:
+        if not self._session.has_conversation:
+            return
+        conversation = self._session.conversation
+        session = conversation.session
+        summaries = await self._session.workspace.sessions()
+        if self._session.shows(conversation):
+            self._chat.show_versions(find_versions(session.id, session.log, summaries))
+
+    def _show_editing(self) -> None:
+        """Say that the composer holds the new words of a message, until they are sent."""
+        self._session.notices.end(_EDITING)
+        transcript = self._session.transcript
+        if not _is_editing(transcript):
+            return
+        branch = transcript.branch
+        is_rewound = branch is not None and branch.how == "rewind"
+        cancel = Answer(
+            tr("Back to the original") if is_rewound else tr("Cancel edit"),
+            lambda: self._start(self._cancel_edit(), "cancel edit"),
+            "cancel",
+        )
+        self._session.notices.notify_here(
+            Notice(
+                _EDITING,
+                tr("Rewound to before this message.") if is_rewound else tr("Editing a message."),
+                tr("Sending it continues here. The original conversation stays as it is.")
+                if is_rewound
+                else tr("Sending it makes another version. The original stays."),
+                answers=(cancel,),
+                can_dismiss=False,
+            )
+        )
+
+    async def _cancel_edit(self) -> None:
+        """Go back to the session with the message, and put the branch into the trash.
+
+        Files that were rewound with it stay so; that they can be put back is said again there.
+        """
+        workspace, conversation = self._session.workspace, self._session.conversation
+        if not _is_editing(self._session.transcript):
+            return
+        branch = conversation.session.transcript.branch
+        assert branch is not None  # of a session in which something is edited
+        await self._workspace_controller.open_linked_session(branch.parent)
+        self._reverts.report_again(workspace, conversation.session.id, branch.parent)
+        is_shown_elsewhere = self._session.shows(conversation)  # the original is
+        if is_shown_elsewhere:
+            await self._session.show(workspace, None)
+        await delete_session(workspace, conversation.session.id, with_versions=False)
+        self._drafts.unsaved.hide(conversation.session.id)
+        if is_shown_elsewhere:
+            await self._workspace_controller.open_workspace(workspace.id)
+        await self._session.run(RefreshLists())
+        await self._show_versions()
+
+
+def _is_editing(transcript: Transcript) -> bool:
+    """Return True if a branch was made to edit a message or to rewind, and nothing was sent in it yet."""
+    messages = transcript.messages.user_items
+    return (
+        transcript.branch is not None
+        and transcript.branch.how in ("edit", "rewind")
+        and not transcript.queued_messages
+        and (not messages or messages[-1].seq < transcript.branched_at)
+    )
+
+
+def _points(conversation: Conversation) -> list[RewindPoint]:
+    """Return the user's messages that a conversation can go back to, in the order of the chat."""
+    items = conversation.session.transcript.messages.user_items
+    points = [
+        RewindPoint(item.seq, item.event.text, len(items) - number)
+        for number, item in enumerate(items)
+        if isinstance(item.event, UserSpoke)
+    ]
+    return points[-_MAX_POINTS:]

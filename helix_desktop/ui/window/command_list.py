@@ -1,0 +1,192 @@
+"""The commands of the window found by a few letters: in the command palette, and as lines of the switcher."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QPainter, QStandardItem
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
+from helix_desktop.ui.design.style.theme import Theme, current_theme
+from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box
+from helix_desktop.ui.kit.commands import action_shortcut, action_words
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.window.sidebar.workspace_rows import matches_query
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Window")
+text = TextContext("Search words")
+
+PLACE_WORDS: dict[str, TranslatableText] = {
+    "settings:providers": text("api key model server ollama openai anthropic"),
+    "settings:roles": text("summarizer extracts fast main long texts"),
+    "settings:appearance": text("appearance theme font size motion sound notifications"),
+    "settings:keyboard": text("shortcuts hotkeys keys bindings"),
+    "settings:instructions": text("agents.md rules prompt"),
+    "settings:policy": text("threshold handover compaction cache profile"),
+    "settings:permissions": text("approval allow deny rules sandbox"),
+    "settings:mcp": text("tools plugins extensions"),
+    "settings:data": text("storage disk retention backup folder"),
+    "settings:about": text("version license diagnostics"),
+    "guide:context": text("window tokens"),
+    "guide:cached": text("marker output recall digest"),
+    "guide:compacted": text("handover note observations facts summary summarize"),
+    "guide:policy": text("profile threshold"),
+    "guide:changes": text("revert diff files"),
+}
+"""By the names of the actions that lead to pages of the settings and topics of the guide."""
+
+
+def matches_search_words(needle: str, action: QAction, own_words: str) -> bool:
+    """Return True if every typed word is in a command's own words, or begins one of its search words."""
+    name = action.objectName()
+    command = WindowCommands.commands.get(name)
+    also = PLACE_WORDS.get(name) if command is None else command.also
+    search_words = translate(also or "").casefold().split()
+    own = own_words.casefold()
+    return all(
+        typed in own or any(word.startswith(typed) for word in search_words)
+        for typed in needle.casefold().split()
+    )
+
+
+COMMAND_PX = 34
+_ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole) + 20, int(Qt.ItemDataRole.UserRole) + 21
+_RECENT = 5  # commands that were used last and stand first
+_CHECK = "✓"
+_MAX_LINES = 11  # of the palette
+_MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
+
+
+class CommandList(QObject):
+    """What the menus offer now, and other commands in groups; the last used first."""
+
+    changed = Signal()
+
+    def __init__(self, menus: QMenuBar, hidden: Sequence[QAction]) -> None:
+        """`hidden` are the commands that open those panels: they are not offered."""
+        super().__init__(menus)
+        self._menus, self._hidden = menus, frozenset(hidden)
+        self._recent_actions: list[QAction] = []
+        self._groups: dict[str, Sequence[QAction]] = {}
+
+    def offer(self, group: str, actions: Sequence[QAction]) -> None:
+        """Offer these commands behind those of the menus, in place of the previous ones of their group."""
+        self._groups[group] = tuple(actions)
+        self.changed.emit()
+
+    def find(self, needle: str) -> Iterator[QStandardItem]:
+        """Return the commands that can be used now and are called so, by their menu's name, too.
+
+        What has other words is found by them behind these.
+        """
+        commands = dict(self._commands())
+        by_other_words = []
+        for action in dict.fromkeys([*self._recent(commands), *commands]):
+            own_words = f"{command_text(action)} {commands[action]}"
+            if matches_query(needle, own_words):
+                yield _item(action, commands[action])
+            elif matches_search_words(needle, action, own_words):
+                by_other_words.append(action)
+        yield from (_item(action, commands[action]) for action in by_other_words)
+
+    def recent(self) -> Iterator[QStandardItem]:
+        """Return the commands that were used last and can be used now."""
+        commands = dict(self._commands())
+        return (_item(action, commands[action]) for action in self._recent(commands))
+
+    def note_use(self, action: QAction) -> None:
+        """List a command first from now on."""
+        others = (recent for recent in self._recent_actions if recent is not action)
+        self._recent_actions = [action, *others][:_RECENT]
+
+    def _recent(self, commands: dict[QAction, str]) -> list[QAction]:
+        return [action for action in self._recent_actions if action in commands]
+
+    def _commands(self) -> Iterator[tuple[QAction, str]]:
+        for top in self._menus.actions():
+            menu = top.menu()
+            for action in menu.actions() if isinstance(menu, QMenu) else ():
+                if action.isEnabled() and not action.isSeparator() and action not in self._hidden:
+                    yield action, without_mnemonic(top.text())
+        for group, actions in self._groups.items():
+            yield from ((action, group) for action in actions)
+
+
+def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
+    action = index.data(_ACTION_ROLE)
+    return action if isinstance(action, QAction) else None
+
+
+def paint_command(
+    painter: QPainter, box: QRectF, theme: Theme, index: QModelIndex | QPersistentModelIndex
+) -> None:
+    action = command_at(index)
+    if action is None:
+        return
+    mark = Text(_CHECK, color="accent") if action.isChecked() else Text("")
+    wide = face(13)[1].horizontalAdvance(_CHECK)
+    words = Text(command_text(action), shrink=True)
+    menu = Text(str(index.data(_MENU_ROLE)), 12, "muted", grow=True, shrink=True)
+    keys = Text(action_shortcut(action), 12, "muted")
+    paint_box(
+        painter, box.adjusted(12, 0, -12, 0), theme, Row([Frame(mark, wide=wide), words, menu, keys], 10)
+    )
+
+
+def command_text(action: QAction) -> str:
+    """Return the words of a menu entry, without the keys that stand behind them."""
+    return without_mnemonic(action_words(action))
+
+
+def _item(action: QAction, menu: str) -> QStandardItem:
+    words = command_text(action)
+    item = QStandardItem(words)
+    item.setToolTip(words)
+    item.setData(action, _ACTION_ROLE)
+    item.setData(menu, _MENU_ROLE)
+    state = tr("checked") if action.isChecked() else ""
+    parts = (words, state, menu, action_shortcut(action))
+    item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def without_mnemonic(text: str) -> str:
+    """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
+    return _MNEMONIC.sub("", text)
+
+
+class _Delegate(LineDelegate):
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        paint_command(painter, box, current_theme(), index)
+
+
+class CommandPalette(QuickPicker):
+    def __init__(self, window: QWidget, commands: CommandList) -> None:
+        super().__init__(
+            window,
+            tr("Command palette"),
+            tr("Search commands"),
+            tr("No matching commands"),
+            tr("run", "what the Enter key does"),
+            _MAX_LINES,
+        )
+        self._commands = commands
+        commands.changed.connect(self.refresh)
+        self.set_delegate(_Delegate(self.list_view, COMMAND_PX))
+
+    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+        """Return the commands that can be used now, with these words in them or in their menu's name."""
+        return self._commands.find(needle)
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Do the command of a line, with the keyboard where it was before."""
+        action = command_at(index)
+        if action is not None:
+            self._commands.note_use(action)
+            self.dismiss()
+            action.trigger()

@@ -1,0 +1,217 @@
+"""A window with all that serves it, as the app's other windows know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import ApprovalGiven
+from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.changes.reverts.flow import RevertFlow
+from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.chat.completion import PromptFileActions, add_completions
+from helix_desktop.ui.chat.composer_controller import ComposerController
+from helix_desktop.ui.chat.drafts.attachments import RecallController
+from helix_desktop.ui.chat.drafts.shared_drafts import UnsavedDraft
+from helix_desktop.ui.chat.notices import follow_session
+from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.tool_actions import ToolCardController
+from helix_desktop.ui.chat.turn import TurnController
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.mcp.notices import McpNotices
+from helix_desktop.ui.survival.page import SurvivalPage
+from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
+from helix_desktop.ui.window.branches import BranchController
+from helix_desktop.ui.window.cleanup import CleanupController
+from helix_desktop.ui.window.figures import SessionFigures
+from helix_desktop.ui.window.import_export import ImportExportController
+from helix_desktop.ui.window.inspector import InspectorPresenter
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
+from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.open_external import ExternalOpenController
+from helix_desktop.ui.window.past import PastController
+from helix_desktop.ui.window.quit import QuitController
+from helix_desktop.ui.window.redaction import RedactionController
+from helix_desktop.ui.window.rewrite_controller import RewriteController
+from helix_desktop.ui.window.running_search import search_sessions
+from helix_desktop.ui.window.session_list_actions import SessionListController
+from helix_desktop.ui.window.session_lists import SidebarPresenter, unused_sessions
+from helix_desktop.ui.window.settings_controller import SettingsController
+from helix_desktop.ui.window.trust import TrustController
+from helix_desktop.ui.window.window_group import ShownSession, WindowGroup
+from helix_desktop.ui.window.workspace_controller import WorkspaceController
+
+
+class ControlledWindow:
+    """Makes the parts that serve a window, does what other windows ask for, and follows what they change."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        services: AppServices,
+        actions: AsyncActions,
+        windows: WindowGroup,
+        appearance: Appearance,
+    ) -> None:
+        """`windows` are all windows of the app, to which this one is added next."""
+        self.window, self.services, self.windows, self.async_actions = window, services, windows, actions
+        window.intents.async_actions = actions
+        self.session = window.session = Session(window, services, actions)
+        self._add_pages()
+        self._add_workspaces()
+        self._add_session_actions()
+        self._add_workspace_actions(appearance)
+        windows.lists_changed.connect(self._follow_lists)
+        windows.settings_changed.connect(self._follow_settings)
+        self.session.model_chosen.connect(lambda: windows.settings_changed.emit(window))
+
+    def _add_pages(self) -> None:
+        """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
+        window, session, pages = self.window, self.session, self.window.pages
+        SessionFigures(window, session)
+        self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
+        self.past = PastController(window, session, self.chat)
+        for lazy_page, kind in (
+            (pages.timeline, Timeline),
+            (pages.changes, ChangesPage),
+            (pages.cache, CacheBrowser),
+            (pages.survives, SurvivalPage),
+        ):
+            lazy_page.when_built(lambda page: page.follow(session))
+            window.intents.add_lazy(kind, lazy_page.get)
+        others = self.windows.windows  # the first one has heard all that runs
+        self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
+        self.composer = ComposerController(pages.chat, session, self.windows.drafts)
+        self.composer.switched.connect(window.take_typed_text)
+        add_completions(self.composer, session, window.commands)
+        self.turn = TurnController(pages.chat, session, self.composer)
+        window.stop_offered.connect(pages.chat.composer.offer_stop)
+        InspectorPresenter(window, session, self.past)
+        session.on_show(self.chat.load)
+        window.page_shown.connect(session.refresh_page)
+        window.page_shown.connect(window.focus_page)
+
+    def _add_workspaces(self) -> None:
+        window, session, windows = self.window, self.session, self.windows
+        self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
+        self.trust = TrustController(window, session, windows)
+        self.workspace_controller = WorkspaceController(window, session, windows, self.sidebar)
+        search_sessions(window.sidebar, session)
+        window.switcher.follow(session, partial(unused_sessions, windows))
+        windows.workspace_opened.connect(
+            lambda _: session.start(window.switcher.list_again(), "list sessions")
+        )
+
+    def _add_session_actions(self) -> None:
+        window, session, workspaces = self.window, self.session, self.workspace_controller
+        ViewStateController(window, session, self.past)
+        self.rewrites = RewriteController(window, session)
+        self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
+        self.recalls = RecallController(session, self.composer.attachments, window.pages.cache)
+        self._reverts = RevertFlow(session, window.pages.changes)
+        ToolCardController(window.pages.chat, session, self.chat)
+        follow_session(session)
+        workspaces.on(ApprovalGiven, self.turn.follow_approval)
+        workspaces.on(ModeChanged, self.turn.follow_mode)
+        workspaces.on(BackgroundProgress, self.jobs.follow)
+        PromptFileActions(window.pages.chat.composer, session, window.help_windows.command_list.offer)
+
+    def _add_workspace_actions(self, appearance: Appearance) -> None:
+        window, session, windows = self.window, self.session, self.windows
+        workspaces, drafts = self.workspace_controller, self.composer.drafts
+        tray = Tray(window, session.start)
+        self.notifications = NotificationController(
+            window, self.services, tray, is_current=lambda: windows.current.window is window
+        )
+        workspaces.on(NotifiedUpdate, self.notifications.on_update)
+        window.jobs.ended.connect(self.notifications.on_job_ended)
+        tray.clicked.connect(windows.open_in_current)
+        windows.activated.connect(tray.clear_message)
+        self.quit_controller = QuitController(window, session, windows, tray)
+        SessionListController(window, session, windows, workspaces, drafts)
+        BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
+        self.cleanup = CleanupController(window, session)
+        self.redaction = RedactionController(window, session, windows, workspaces, self.composer)
+        self.import_export = ImportExportController(window, session, windows, workspaces)
+        McpNotices(session)
+        self.settings = SettingsController(window, session, windows, appearance)
+        self.external_open = ExternalOpenController(window, session, windows, workspaces, self.import_export)
+
+    @property
+    def shown_session(self) -> ShownSession:
+        return ShownSession(self.session.workspace_id, self.session.id)
+
+    @property
+    def background_jobs(self) -> Mapping[str, BackgroundJobs]:
+        """Return what runs in the background, by session, in all open workspaces."""
+        return self.jobs.background
+
+    async def show_session(self, workspace_id: str, session_id: str | None) -> None:
+        """Show a session of a workspace: a new one for None, the last one if the id is empty.
+
+        Without a workspace, show the welcome page. An error is shown in the window.
+        """
+        await self.async_actions.start(self._show_session(workspace_id, session_id), "show session")
+
+    async def _show_session(self, workspace_id: str, session_id: str | None) -> None:
+        if workspace_id:
+            await self.workspace_controller.open_workspace(workspace_id, session_id=session_id)
+        else:
+            self.workspace_controller.show_welcome()
+            await self.sidebar.refresh()
+
+    async def hide_session(self) -> None:
+        """Take the session off the screen and store its draft; the workspace stays."""
+        await self.session.show(self.session.workspace if self.session.has_workspace else None, None)
+
+    async def leave_workspace(self) -> None:
+        """Take the workspace off the screen until it is open again, and store the draft."""
+        await self.workspace_controller.leave()
+
+    async def clear(self) -> None:
+        """Take session and workspace off the screen and store the draft; what runs goes on."""
+        self.window.leave_settings()
+        for name in self.window.notices.names():  # seen, and not for who opens the window next
+            self.window.notices.end(name)
+        self.window.sidebar.search.clear()
+        self.quit_controller.tray.withdraw()
+        self.session.workspace_id = ""
+        self.workspace_controller.requested_ids = ("", "")
+        await self.session.show(None, None)
+        self.windows.lists_changed.emit(self.window)  # what was typed is a draft only now
+
+    async def save_drafts(self) -> list[UnsavedDraft]:
+        """Store what the user wrote; return what can't be stored."""
+        return await self.composer.drafts.save_all()
+
+    def unsaved_settings(self) -> list[str]:
+        """Return the titles of the settings where something was typed and not saved."""
+        return self.settings.unsaved_pages()
+
+    def show_error(self, error: HelixError) -> None:
+        self.async_actions.show_error(error)
+
+    async def end_tasks(self) -> None:
+        """End what the window's actions started, and start nothing more."""
+        await self.async_actions.scope.close(for_good=True)
+        await self.settings.end_replays()
+
+    def _follow_lists(self, window: object) -> None:
+        """Show workspaces and sessions as another window left them."""
+        if window is not self.window and self in self.windows.open_windows:
+            self.sidebar.schedule_refresh()
+            self.session.schedule_refresh()  # the cache may have changed
+
+    def _follow_settings(self, window: object) -> None:
+        """Show trust and models as another window left them."""
+        if window is not self.window and self in self.windows.open_windows:
+            self.trust.show()
+            self.session.follow_models()
+            self.settings.refresh()

@@ -1,0 +1,211 @@
+"""The figures of the session on screen: title and state, how full its context is, what it costs."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import (
+    ApprovalRequested,
+    CallStarted,
+    EventRecorded,
+    QuestionAsked,
+    RequestChanged,
+    SubagentProgress,
+    TurnChanged,
+)
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.cost import Budget, tokens_by_purpose
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
+from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
+from helix_desktop.words.efforts import with_effort
+from helix_desktop.words.failed_turns import turn_failure_reason
+from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.models import model_name
+from helix_desktop.words.policies import policy_in_use
+from helix_desktop.words.rewrite_reasons import gauge_compaction_text
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+text = TextContext("Session")
+
+_SHOWN = (
+    EventRecorded
+    | ApprovalRequested
+    | QuestionAsked
+    | SubagentProgress
+    | RequestChanged
+    | CallStarted
+    | TurnChanged
+)
+"""What changes the numbers on screen."""
+
+_NO_LIMIT = frozenset(("off", "none", "0", "$0"))
+
+
+def _cost_state(conversation: Conversation) -> CostState:
+    budget, transcript = conversation.budget, conversation.session.transcript
+    is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
+    is_demo = conversation.model.demo
+    return CostState(
+        budget.spent,
+        budget.limit,
+        is_default,
+        transcript.inherited_spending,
+        is_demo,
+        versions=1 + len(budget.other_versions()),
+    )
+
+
+class SessionFigures(QObject):
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session = window, session
+        self._gauge = window.pages.chat.composer.gauge
+        window.cost_line.tell_purposes = self._purposes_text
+        commands = window.commands
+        self._gauge.clicked.connect(lambda: window.perform(ToggleContextPanel()))
+        self._gauge.addActions(
+            (
+                *(commands.toggle_inspector, commands.hold_compaction, commands.compact_now),
+                *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
+            )
+        )
+        window.intents.add(self)
+        session.changed.connect(self._show)
+        session.on(_SHOWN, lambda _: session.schedule_refresh())
+        session.on_refresh(self._show)
+
+    def _show(self) -> None:
+        conversation = self._session.find_conversation()
+        self._window.cost_line.show_cost(_cost_state(conversation) if conversation else None)
+        if conversation is None:
+            self._window.top_bar.show_session(None)
+            self._window.show_session_title("")
+            return
+        transcript, (_, gauge) = self._session.transcript, conversation.window.measure()
+        self._window.top_bar.show_session(top_bar_state(conversation))
+        self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
+        policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
+        self._gauge.show_state(
+            gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
+        )
+
+    def _purposes_text(self) -> str:
+        """Return what the session's tokens were spent on; its time grows with the log."""
+        conversation = self._session.find_conversation()
+        if conversation is None or not conversation.budget.spent.sent:
+            return ""
+        session, budget = conversation.session, conversation.budget
+        own = session.log[session.transcript.branched_at :]
+        return purposes_text(
+            tokens_by_purpose(recorded.event for recorded in own),
+            sum(spending.tokens for spending in budget.subagent_spending.values()),
+            sum(spending.tokens for spending in budget.other_versions()),
+        )
+
+    @handles(SetBudget)
+    async def set_budget(self, amount: str) -> None:
+        """Set the budget to what was typed: tokens, an amount that begins with $, both, or no limit.
+
+        Nothing typed: let the user set it in a dialog. What is not named stays as it is, unless nothing but
+        words for no limit is typed. Raises InvalidInput.
+        """
+        workspace, conversation = self._session.workspace, self._session.conversation
+        limit = conversation.budget.limit
+        budget = _parse_budget(amount, limit) if amount else await self._edit_budget(conversation)
+        if amount or budget != limit:
+            await workspace.set_budget(conversation.session.id, budget)
+            self._show()
+
+    async def _edit_budget(self, conversation: Conversation) -> Budget:
+        info = conversation.model
+        dialog = BudgetDialog(
+            self._window,
+            _cost_state(conversation),
+            has_prices=bool(info.price_in or info.price_out),
+            is_free=info.free or info.demo,
+        )
+        return dialog.budget if await dialogs.exec_async(dialog) else conversation.budget.limit
+
+
+def _parse_budget(amount: str, limit: Budget) -> Budget:
+    """Return what was typed, see `set_budget`; what it doesn't name is as in `limit`. Raises InvalidInput."""
+    tokens, cost, words = limit.tokens, limit.cost, amount.lower().split()
+    if _NO_LIMIT.issuperset(words):
+        tokens, cost, words = 0, 0.0, []
+    try:
+        for word in words:
+            if word.startswith("$"):
+                cost = parse_usd(word)
+            else:
+                tokens = parse_tokens(word)
+    except ValueError as error:
+        raise InvalidInput(
+            text("The budget wasn't changed."),
+            verbatim(str(error)),
+            text(
+                "Type {commands}. No limit: /budget off, none, 0 or $0.",
+                commands="/budget 200k, /budget $2.50",
+            ),
+        ) from error
+    return Budget(tokens, cost)
+
+
+def top_bar_state(conversation: Conversation) -> TopBarState:
+    transcript = conversation.session.transcript
+    name, demo = _answering_model(conversation)
+    ended = conversation.session.failed_end
+    return TopBarState(
+        conversation.session.id,
+        session_title(transcript.title),
+        conversation.is_running,
+        name if conversation.model_choice.pending else with_effort(name, conversation.session.effort),
+        demo,
+        transcript.messages.counts().messages,
+        bool(conversation.asks),
+        turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
+        ended is not None and ended.cause == "budget",
+    )
+
+
+def gauge_state(
+    gauge: UsageGauge, policy: ContextPolicy, policy_text: str, is_on_hold: bool = False
+) -> GaugeState:
+    """Return how full the window is, and where the policy compacts it; `policy_text` names the policy."""
+    return GaugeState(
+        gauge.used,
+        gauge.window,
+        not gauge.is_reported,
+        gauge_source_text(gauge),
+        gauge_compaction_text(gauge.trigger, policy.enabled, is_on_hold),
+        policy_text,
+        is_on_hold and policy.enabled,
+    )
+
+
+def _answering_model(conversation: Conversation) -> tuple[str, bool]:
+    """Return the display name of the model that answers in a session, and whether it is the demo.
+
+    A session that waits for the user's choice shows the model that it had; after a change both are named.
+    """
+    change = conversation.model_choice.pending
+    if change is not None:
+        return model_name(change.label, demo=False), False
+    now, last = conversation.model, conversation.session.transcript.last_model
+    name = model_name(now.label, now.demo)
+    if now.demo or last in ("", now.label) or last.startswith("demo/"):
+        return name, now.demo
+    return tr(
+        "{previous} → {next} from the next turn", previous=model_name(last, demo=False), next=name
+    ), False

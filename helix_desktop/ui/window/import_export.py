@@ -1,0 +1,567 @@
+"""Carries workspaces into files, and a file into a workspace: dialogs, progress, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.open_workspace import delete_session
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store_reports import ExportResult, ImportResult
+from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.backup import BackupService
+from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
+from helix_desktop.services.foreign_import import ForeignImport, ids_of
+from helix_desktop.services.sharing import SharedText
+from helix_desktop.ui.cache.entry_actions import ExportEntries, is_readable
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.dialogs import DialogChoice
+from helix_desktop.ui.kit.intents import (
+    Export,
+    ExportHandover,
+    GoToSession,
+    ImportArchive,
+    ImportFile,
+    ImportSessions,
+    ShareSession,
+    ShowPage,
+    handles,
+)
+from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.navigation import handover_markdown
+from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.workspace_controller import WorkspaceController
+from helix_desktop.ui.workspace_dialogs.import_sessions import choose_foreign_sessions
+from helix_desktop.ui.workspace_dialogs.share_session import share_documents
+from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
+from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.registry import WorkspaceRecord
+
+tr = Translator("Workspaces")
+text = TextContext("Workspaces")
+
+_DONE = "carried"
+_STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
+_MAX_NAMED = 3  # workspaces that could not be written, listed by name
+_DOCUMENT, _ARCHIVE = "document", "archive"
+_ZIP = ".zip"
+
+
+class ImportExportController(QObject):
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        workspace_controller: WorkspaceController,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._windows, self._services = window, windows, session.app
+        self._session, self._workspace_controller = session, workspace_controller
+        self._start = session.start
+        window.intents.add(self)
+
+    @handles(Export)
+    async def _export_any(self, workspace_id: str, session_id: str) -> None:
+        """Export what is named; else ask what to export of what is on screen. Raises HelixError."""
+        if workspace_id or session_id:
+            await (self.export(workspace_id) if workspace_id else self._export_session(session_id))
+            return
+        workspace = self._session.opened
+        is_in_cache = self._window.page() == "cache"
+        digests = self._window.pages.cache.get().entry_actions.digests_of(is_readable) if is_in_cache else ()
+        choices = [("all", tr("All workspaces"), tr("A backup in a folder: one verified file each."))]
+        if workspace is not None:
+            name = self._services.registry.get(workspace.id).name
+            note = tr("Its sessions with every output, in one file. It can be imported again.")
+            choices.insert(0, ("workspace", tr("Workspace {workspace}", workspace=name), note))
+        if digests and workspace is not None:
+            note = tr("As files in a folder, or in a zip.")
+            outputs = tr.plural(len(digests), "%n selected output", "%n selected outputs")
+            choices.insert(0, ("entries", outputs, note))
+        if self._session.has_conversation:
+            note = tr("As a document for others, or as an archive that can be imported again.")
+            choices.insert(0, ("session", tr("This session"), note))
+        match await dialogs.choose(self._window, tr("Export"), choices):
+            case "session":
+                await self._export_session(self._session.conversation.session.id)
+            case "entries":
+                await self._export_entries(digests)
+            case "workspace" if workspace is not None:
+                await self.export(workspace.id)
+            case "all":
+                await _back_up(self._window, self._session)
+
+    @handles(ImportFile)
+    async def _import(self, workspace_id: str) -> None:
+        if workspace_id or self._session.opened is not None:
+            await self.import_file(workspace_id or self._session.workspace_id)
+        elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
+            self._session.perform(ImportArchive(path))
+
+    @handles(ExportEntries)
+    async def _export_entries(self, digests: Sequence[str]) -> None:
+        """Ask for the kind of file and its place, and write entries to it. Raises HelixError."""
+        choices = (
+            ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
+            ("zip", tr("Zip"), tr("The same in one file.")),
+        )
+        title = tr.plural(len(digests), "Export %n cached output", "Export %n cached outputs")
+        kind = await dialogs.choose(self._window, title, choices)
+        if kind == "folder":
+            if folder := await dialogs.pick_folder(self._window, tr("Save cached outputs to a folder")):
+                await self.save_to_folder(digests, folder)
+        elif kind:
+            title = tr("Save cached outputs as a zip")
+            if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
+                await self.save_as_zip(digests, path)
+
+    @handles(ShareSession)
+    async def _share_upto(self, seq: int) -> None:
+        """Share the session on screen up to an event. Raises HelixError."""
+        session_id = self._session.conversation.session.id
+        titles = {summary.id: summary.title for summary in await self._session.workspace.store.sessions()}
+        title = ellipsize_title(session_title(titles.get(session_id, "")))
+        await self._share_session(session_id, title, seq)
+
+    async def _share_session(self, session_id: str, title: str, upto: int = 0) -> None:
+        workspace_id, sharing = self._session.workspace.id, self._services.sharing
+        documents = {
+            suffix: await sharing.session_text(workspace_id, session_id, suffix, upto)
+            for suffix in SHARED_SUFFIXES
+        }
+        await self._share(workspace_id, documents, title)
+
+    @handles(ExportHandover)
+    async def _share_handover(self, seq: int) -> None:
+        """Share a handover of the session on screen. Raises HelixError."""
+        session, transcript = self._session.conversation.session, self._session.transcript
+        handover = transcript.written_handovers.get(seq)
+        if handover is None:
+            return
+        markdown = handover_markdown(handover, transcript)
+        recorded = session.log[seq - 1]
+        documents = {
+            suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
+            for suffix in SHARED_SUFFIXES
+        }
+        titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
+        await self._share(self._session.workspace.id, documents, titles[seq])
+
+    async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
+        saved = await share_documents(self._window, self._services, self._session.actions, documents, title)
+        if saved is not None:
+            path, size = saved
+            what = tr("{file} saved: {size}.", file=path.name, size=format_size(size))
+            self._show_file(workspace_id, path, what)
+
+    async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
+        """Write entries into a folder. Raises HelixError."""
+        store, done = self._session.workspace.store, ExportedEntries(folder)
+
+        async def save(on_progress: OnProgress) -> bool:
+            try:
+                await export_to_folder(store, digests, done, on_progress)
+            except HelixError:
+                self._report_entries(done, folder, tr("Saving stopped."))
+                raise
+            return True
+
+        ended = await self._session.job(
+            _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
+        )
+        self._report_entries(done, folder, tr("Saving canceled.") if ended is None else "")
+
+    async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
+        """Write entries into a zip. Raises HelixError."""
+        store, done = self._session.workspace.store, ExportedEntries(path)
+
+        async def save(on_progress: OnProgress) -> bool:
+            await export_to_zip(store, digests, done, on_progress)
+            return True
+
+        outcome = tr("No new file is left. A file that was there stays as it is.")
+        if await self._session.job(_job_text(len(digests)), save, outcome):
+            self._report_entries(done, path.parent)
+
+    def _report_entries(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
+        """Say what was saved; `end` says that it ended before its time."""
+        what = tr.plural(
+            done.files, "%n entry saved to {place}.", "%n entries saved to {place}.", place=done.place.name
+        )
+        why = tr("{size}. The file index.json lists what they are.", size=format_size(done.size))
+        if end:
+            what = end
+            why = tr.plural(
+                done.files, "%n entry was saved to {place}.", "%n entries were saved to {place}.",
+                place=done.place.name,
+            )  # fmt: skip
+        damaged = tr.plural(
+            done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
+        )
+        self._session.notify(
+            Notice(
+                "entries_saved",
+                what,
+                " ".join((why, damaged)) if done.damaged else why,
+                answers=(show_folder(folder),),
+                level="warning" if done.damaged else "info",
+                workspace_id=self._session.workspace_id,
+            )
+        )
+
+    async def export(self, workspace_id: str) -> None:
+        """Ask for a file, and write the workspace to it. Raises HelixError."""
+        backup, name = self._services.backup, self._services.registry.get(workspace_id).name
+        place = await dialogs.pick_save_file(
+            self._window,
+            tr("Export {workspace}", workspace=name),
+            backup.file_name(workspace_id),
+            ARCHIVE_SUFFIX,
+        )
+        if place is None:
+            return
+        done = await self._session.job(
+            tr("Exporting {workspace}", workspace=name),
+            lambda tell: backup.export(workspace_id, place, tell),
+            tr("No new file is left. A file that was there stays as it is."),
+        )
+        if done is not None:
+            self._show_exported(workspace_id, done)
+
+    async def _export_session(self, session_id: str) -> None:
+        """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""
+        workspace, backup = self._session.workspace, self._services.backup
+        titles = {summary.id: summary.title for summary in await workspace.store.sessions()}
+        title = ellipsize_title(session_title(titles.get(session_id, "")))
+        kind = await dialogs.ask(
+            self._window,
+            tr("Export “{title}”?", title=title),
+            tr(
+                "A document is for others to read: a page, Markdown or JSON lines, without keys. An archive "
+                "has every output and can be imported again."
+            ),
+            (
+                DialogChoice("", tr("Cancel")),
+                DialogChoice(_DOCUMENT, tr("Share document…")),
+                DialogChoice(_ARCHIVE, tr("Save archive…"), "primary"),
+            ),
+        )
+        if not kind:
+            return
+        if kind == _DOCUMENT:
+            await self._share_session(session_id, title)
+            return
+        place = await dialogs.pick_save_file(
+            self._window,
+            tr("Export “{title}”", title=title),
+            backup.session_file_name(title, ARCHIVE_SUFFIX),
+            ARCHIVE_SUFFIX,
+        )
+        if place is None:
+            return
+        done = await self._session.job(
+            tr("Exporting {session}", session=title),
+            lambda tell: backup.export_session(workspace.id, session_id, place, tell),
+            tr("No new file is left. A file that was there stays as it is."),
+        )
+        if done is not None:
+            self._show_exported(workspace.id, done)
+
+    async def import_file(self, workspace_id: str) -> None:
+        """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
+        name = self._services.registry.get(workspace_id).name
+        path = await dialogs.pick_file(
+            self._window, tr("Import into {workspace}", workspace=name), _name_filter()
+        )
+        if path is not None:
+            await self.merge_file(workspace_id, path)
+
+    async def merge_file(self, workspace_id: str, path: Path) -> None:
+        """Merge a file into the workspace, which is closed meanwhile. Raises HelixError."""
+        backup = self._services.backup
+        if not await self._may_close(workspace_id):
+            return
+        async with self._workspace_controller.closed(workspace_id):
+            done = await self._session.job(
+                tr("Importing {file}", file=path.name),
+                lambda tell: backup.import_file(workspace_id, path, tell),
+                tr("What was imported so far is complete and stays. Import again to continue."),
+            )
+        if done is not None:
+            await self._show_imported(workspace_id, path.name, done)
+
+    @handles(ImportSessions)
+    async def _import_sessions(self) -> None:
+        """Let the user choose sessions of other agents, and import them. Raises HelixError."""
+        workspace = self._session.workspace
+        name = self._services.registry.get(workspace.id).name
+        here = {session.id for session in await workspace.sessions()}
+        chosen = await choose_foreign_sessions(
+            self._window, self._services, self._session.actions, name, here
+        )
+        if not chosen:
+            return
+        # What is open in memory would not see what is added to its log.
+        imported = {session_id for found in chosen for session_id in ids_of(found)}
+        is_open = any(
+            imported & {each.session.id, each.session.transcript.parent, *each.session.transcript.ancestors}
+            for each in workspace.conversations
+        )
+        if is_open and not await self._may_close(workspace.id):
+            return
+        async with self._workspace_controller.closed(workspace.id) if is_open else nullcontext():
+            done = await self._session.job(
+                tr.plural(len(chosen), "Importing %n session", "Importing %n sessions"),
+                lambda tell: self._services.foreign_sessions.import_into(workspace.id, chosen, tell),
+                tr("What was imported so far is complete and stays. Import again to continue."),
+            )
+        self._windows.lists_changed.emit(None)  # also where it was canceled
+        if done is not None:
+            self._show_foreign_import(workspace.id, done)
+
+    def _show_foreign_import(self, workspace_id: str, done: ForeignImport) -> None:
+        """Say what came in, what is kept as data and what was skipped, and offer to open it."""
+        result = done.result
+        added = {*result.new, *result.apart}
+        news = {*result.new, *result.extended}
+        to_open = next((session for session in done.sessions if session in news), "".join(result.apart[:1]))
+        failed = [
+            tr("{session} can't be read: {reason}", session=escape_hidden_name(name), reason=why)
+            for name, why in done.failed
+        ]
+
+        def undo() -> None:
+            self._start(self._undo_import(workspace_id, added), "undo the import")
+
+        def show_survival() -> None:
+            self._start(self._show_survival(workspace_id, to_open), "show what survives")
+
+        answers = []
+        if to_open:
+            answers += [
+                Answer(
+                    tr("Open session"),
+                    partial(self._session.perform, GoToSession(workspace_id, to_open)),
+                    "open_imported",
+                    ends=True,
+                ),
+                Answer(tr("See what would have survived"), show_survival, "show_survival", ends=True),
+            ]
+        if added and not result.extended:  # what came to sessions that were here can't be taken out of them
+            answers.append(Answer(tr("Undo"), undo, "undo", ends=True))
+        self._session.notify(
+            Notice(
+                _DONE,
+                f"{sessions_text(result, done.sessions)}.",
+                " ".join(filter(None, (*failed, data_records_text(done.by_kind, done.damaged)))),
+                tr("Close the sessions that are open elsewhere, and import again.") if result.busy else "",
+                tuple(answers),
+                "warning" if failed or result.busy else "info",
+                workspace_id=self._notice_workspace(workspace_id),
+            )
+        )
+
+    async def _show_survival(self, workspace_id: str, session_id: str) -> None:
+        await self._workspace_controller.open_in_front(workspace_id, session_id)
+        if self._session.id == session_id:
+            self._session.perform(ShowPage("survives"))
+
+    async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
+        """Say what was added, and open the newest session of it if its workspace is on screen."""
+        added = {*result.new, *result.apart} - {*result.trashed}
+        workspace = self._session.opened
+        is_on_screen = workspace is not None and workspace.id == workspace_id
+        if workspace is not None and is_on_screen:
+            newest = [session.id for session in await workspace.sessions() if session.id in added]
+            if newest:
+                await self._workspace_controller.open_session(newest[0])
+        # What it added to sessions that were here can't be taken out of them.
+        can_undo = is_on_screen and added and not result.extended
+
+        def undo() -> None:
+            self._start(self._undo_import(workspace_id, added), "undo the import")
+
+        self._session.notify(
+            Notice(
+                _DONE,
+                tr("{file} imported.", file=file_name),
+                import_summary(result),
+                answers=(Answer(tr("Undo"), undo, "undo", ends=True),) if can_undo else (),
+                workspace_id=self._notice_workspace(workspace_id),
+            )
+        )
+
+    async def _undo_import(self, workspace_id: str, imported: Set[str]) -> None:
+        """Move the sessions that an import added to the trash."""
+        workspace = self._session.opened
+        if workspace is None or workspace.id != workspace_id:
+            return
+        sessions = [session.id for session in await workspace.sessions() if session.id in imported]
+        async with self._windows.away_from_sessions(self._window, workspace_id, sessions):
+            await self._session.show(workspace, None)
+            for session_id in sessions:
+                await delete_session(workspace, session_id, with_versions=False)
+        await self._workspace_controller.open_workspace(workspace_id)
+        count = len(sessions)
+        what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")
+        self._session.notify(Notice(_DONE, what, workspace_id=workspace_id, is_brief=True))
+
+    async def _may_close(self, workspace_id: str) -> bool:
+        """Return True if nothing runs in a workspace, or the user agrees that it may be stopped."""
+        workspace = self._services.open_workspaces.get(workspace_id)
+        if workspace is None or not any(conversation.is_running for conversation in workspace.conversations):
+            return True
+        return await dialogs.confirm(
+            self._window,
+            tr("Stop running tasks to import?"),
+            tr("The workspace closes during the import. Messages so far are kept."),
+            "stop",
+            tr("Stop and import"),
+            "primary",
+        )
+
+    def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
+        path = Path(result.path)
+        what = tr("{file} exported: {size}, verified.", file=path.name, size=format_size(result.file_size))
+        is_complete = not (result.totals.lost or result.totals.left_out)
+        self._show_file(
+            workspace_id, path, what, export_summary(result), "info" if is_complete else "warning"
+        )
+
+    def _show_file(
+        self, workspace_id: str, path: Path, what: str, why: str = "", level: NoticeLevel = "info"
+    ) -> None:
+        about = self._notice_workspace(workspace_id)
+        self._session.notify(
+            Notice(_DONE, what, why, "", (show_folder(path.parent),), level, workspace_id=about)
+        )
+
+    def _notice_workspace(self, workspace_id: str) -> str:
+        """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
+        return workspace_id if workspace_id == self._session.workspace_id else ""
+
+
+def _name_filter() -> str:
+    return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{ARCHIVE_SUFFIX}")
+
+
+def _job_text(count: int) -> str:
+    return tr.plural(count, "Saving %n entry", "Saving %n entries")
+
+
+class _BackupSummary(NamedTuple):
+    """What came of a backup so far: files, and the names of what is not whole, with why."""
+
+    requested: int
+    files: list[ExportResult]
+    problems: list[tuple[str, str]]
+
+
+async def _back_up(window: MainWindow, session: Session) -> None:
+    """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
+    backup = session.app.backup
+    records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
+    if errors and not records:
+        raise errors[0]
+    if not records:
+        raise InvalidInput(text("Nothing to back up."), text("No workspace has data yet."))
+    folder = await dialogs.pick_folder(window, tr("Choose a backup folder"))
+    if folder is None:
+        return
+    await backup.check_folder(folder)
+    problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
+    summary = _BackupSummary(len(records) + len(errors), [], problems)
+    ended = await session.job(
+        tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
+        lambda tell: _write_backup(backup, records, folder, summary, tell),
+        tr("Files of workspaces that are done stay in the folder."),
+    )
+    session.notify(_backup_notice(summary, folder, canceled=ended is None))
+
+
+async def _write_backup(
+    backup: BackupService,
+    records: Sequence[WorkspaceRecord],
+    folder: Path,
+    summary: _BackupSummary,
+    on_progress: OnProgress,
+) -> bool:
+    for number, record in enumerate(records):
+
+        def report(done: int, size: int, before: int = number) -> None:
+            on_progress(
+                before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
+                len(records) * _STEPS_PER_WORKSPACE,
+            )
+
+        try:
+            result = await backup.back_up(record.id, folder, report)
+        except HelixError as error:
+            summary.problems.append((record.name, translate(join_sentences(error.what, error.why))))
+            continue
+        summary.files.append(result)
+        lost = len(result.totals.lost) + len(result.totals.left_out)
+        if lost:
+            problem = tr.plural(
+                lost,
+                "%n part is damaged and isn't in the file.",
+                "%n parts are damaged and aren't in the file.",
+            )
+            summary.problems.append((record.name, problem))
+    return True
+
+
+def _backup_notice(summary: _BackupSummary, folder: Path, canceled: bool) -> Notice:
+    what = _backup_text(summary)
+    if canceled:
+        what = translate(join_sentences(tr("Backup canceled."), what))
+    problems = [
+        tr("{workspace}: {problem}", workspace=name, problem=problem)
+        for name, problem in summary.problems[:_MAX_NAMED]
+    ]
+    more = len(summary.problems) - _MAX_NAMED
+    if more > 0:
+        problems.append(tr.plural(more, "and %n more", "and %n more", "problems"))
+    return Notice(
+        "backup",
+        what,
+        "\n".join(problems) or tr("Folder: {folder}", folder=folder),
+        answers=(show_folder(folder),) if summary.files else (),
+        level="warning" if summary.problems else "info",
+    )
+
+
+def _backup_text(summary: _BackupSummary) -> str:
+    count, size = len(summary.files), format_size(sum(result.file_size for result in summary.files))
+    if not count:
+        return tr("No workspace was backed up.")
+    if count == summary.requested:
+        return tr.plural(
+            count,
+            "%n workspace backed up: {size}, verified.",
+            "%n workspaces backed up: {size}, verified.",
+            size=size,
+        )
+    return tr.plural(
+        summary.requested,
+        "{count} of %n workspace backed up: {size}, verified.",
+        "{count} of %n workspaces backed up: {size}, verified.",
+        count=count,
+        size=size,
+    )

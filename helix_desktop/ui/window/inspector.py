@@ -1,0 +1,286 @@
+"""The inspector of the session on screen: what the next request holds, as text too, and what its rows do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.config.settings import key_variable
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites.planner import RewriteStatus
+from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.messages import API_KEY, WireRequest
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.cache.entry_actions import RecallIntoContext
+from helix_desktop.ui.chat.actions import CacheNow
+from helix_desktop.ui.design.dialogs import DialogChoice, ask
+from helix_desktop.ui.design.viewer.paged_content import PagedContent
+from helix_desktop.ui.inspector.from_window import (
+    cache_uses_text,
+    inspector_state,
+    provider_cache_state,
+    request_row_text,
+    window_rows,
+    with_rewrite_status,
+)
+from helix_desktop.ui.inspector.inspector_data import RequestTexts, RowAction, WindowRow
+from helix_desktop.ui.inspector.request_list import (
+    ActOnRow,
+    ShowRowText,
+    change_price_text,
+    recall_price_text,
+)
+from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
+from helix_desktop.ui.inspector.view import ShowCacheUses
+from helix_desktop.ui.kit.intents import (
+    OpenCacheEntry,
+    ShowEvent,
+    ShowRequest,
+    ToggleContextPanel,
+    Undo,
+    WidenPanel,
+    handles,
+)
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.past import PastController
+from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.steps import sent_at_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
+_text = TextContext("Inspector")
+
+_RECALLS = frozenset[RowAction]({"recall", "include"})
+_NAME_CHARS = 40  # of a row, in the title of a question
+_DETAILS = "inspector_details"  # whether the panel's details are open
+
+
+class InspectorPresenter(QObject):
+    """Shows the next request, or that of the step which is looked at, and changes it for the user."""
+
+    def __init__(self, window: MainWindow, session: Session, past: PastController) -> None:
+        super().__init__(window)
+        self._window, self._session, self._past = window, session, past
+        self._inspector = window.pages.inspector
+        self._status = RewriteStatus()
+        self._status_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None  # what it was read for
+        details, stored = self._inspector.details, window.layout_store
+        details.setChecked(stored.load(_DETAILS) == b"on")
+        details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
+        session.changing.connect(self._inspector.close_page)
+        self._inspector.text_shown.connect(lambda is_shown: window.perform(WidenPanel(is_shown)))
+        session.on_refresh(self.refresh)
+        window.intents.add(self)
+
+    async def refresh(self) -> None:
+        session = self._session
+        if not session.has_conversation:
+            return
+        conversation, transcript = session.conversation, session.transcript
+        if not transcript.opening_seq:
+            session.start(conversation.plan_opening(), "plan the first message")
+        totals = await session.workspace.store.totals()
+        made_for = (session.id, transcript.last_seq, conversation.window.policy, conversation.window.frame)
+        if made_for != self._status_for:
+            status = await conversation.window.rewrite_status()
+            if session.shows(conversation):
+                self._status, self._status_for = status, made_for
+        if not session.shows(conversation) or self._past.step is not None:
+            return
+        _, gauge = conversation.window.measure()  # something may have come while the store was asked
+        policy, status = conversation.window.policy, self._status
+        items, cost = conversation.window.items(), conversation.window.cost()
+        state = inspector_state(items, gauge, transcript, policy, totals, status.outlook, cost.fresh)
+        cache = provider_cache_state(
+            conversation.session.log,
+            conversation.budget.spent,
+            policy,
+            transcript.cache_lifetime_s,
+            conversation.window.frame.info.demo,
+        )
+        state = with_rewrite_status(state, status, policy, gauge, cost)
+        self._inspector.set_state(replace(state, provider_cache=cache))
+
+    @handles(ShowRowText)
+    def _show_row(self, row: WindowRow) -> None:
+        self._inspector.show_page(row.name, request_row_text(*self._past.request_on_screen(), row))
+
+    @handles(ShowCacheUses)
+    def _show_cache_uses(self) -> None:
+        conversation = self._session.conversation
+        text = cache_uses_text(conversation.session.log, conversation.window.policy)
+        self._inspector.show_page(tr("Prompt cache discount"), text)
+
+    @handles(ShowRequest)
+    async def show_request(self) -> None:
+        conversation, request = self._session.conversation, self._past.request_on_screen()
+        past, step = self._past.window, self._past.step
+        wire = await conversation.window.wire_request(past)
+        title, notes = tr("Next request"), []
+        if past is not None and step is not None:
+            title = sent_at_text(step)
+            if wire is not None:
+                notes.append(tr("In today's format. What was asked of the prompt cache isn't recorded."))
+        elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
+            notes.append(tr("Caching or compaction that is due when you send comes first."))
+        if wire is None:
+            notes.append(tr("This model has no server, so the JSON is Helix's own."))
+        texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)
+        if not self._session.shows(conversation):
+            return
+        if not self._window.commands.toggle_inspector.isChecked():
+            self._window.perform(ToggleContextPanel())
+        self._inspector.show_request(texts)
+
+    @handles(ActOnRow)
+    def _act(self, action: RowAction, row: WindowRow) -> None:
+        conversation = self._session.conversation
+        match action:
+            case "show":
+                self._show_place(row.seq)
+            case "open":
+                self._session.perform(OpenCacheEntry(row.digest))
+            case _:
+                self._session.start(self._change(conversation, action, row), action)
+
+    def _show_place(self, seq: int) -> None:
+        """Show an event's place, and leave the keyboard in the list: a page that is shown takes it."""
+        focused = QApplication.focusWidget()
+        is_by_keyboard = self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        self._session.perform(ShowEvent(seq))
+        if focused is not None and self._inspector.isAncestorOf(focused):
+            reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
+            focused.setFocus(reason)
+
+    @handles(RecallIntoContext)
+    async def recall_entry(self, digest: str) -> None:
+        """Ask, with the cost, whether to send a cached content in full again where it stands, and do it.
+
+        Raises HelixError.
+        """
+        workspace, conversation = self._session.workspace, self._session.conversation
+        rows = _rows(conversation)
+        row = next((row for row in rows if row.digest == digest and _RECALLS & {*row.actions}), None)
+        if row is None:
+            raise OutputFormUnavailable(
+                _text("This can't be recalled into the context."),
+                _text("It isn't part of this session, or all of it is sent."),
+                _text("Recall it into the message instead."),
+            )
+        entry = await workspace.store.entry(digest)
+        what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
+        why = tr("All of it is sent again where it was. You can undo this.")
+        cost = recall_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("recall", tr("Recall"), "primary")):
+            await self._change(conversation, "include" if "include" in row.actions else "recall", row)
+
+    def _change(
+        self, conversation: Conversation, action: RowAction, row: WindowRow
+    ) -> Coroutine[Any, Any, None]:
+        window = conversation.window
+        match action:
+            case "cache":
+                return self._cache(conversation, row)
+            case "exclude":
+                return self._exclude(conversation, row)
+            case "include":
+                return window.undo(row.excluded)
+            case "recall":
+                return window.choose_form(row.seq, "full")
+            case "unpin":
+                return window.unpin(row.seq)
+        return window.pin(row.seq)
+
+    @handles(CacheNow)
+    async def _cache_output(self, seq: int) -> None:
+        """Ask, with the cost, whether to replace the output of an event by a marker, and do it.
+
+        Raises OutputFormUnavailable.
+        """
+        conversation = self._session.conversation
+        row = next((row for row in _rows(conversation) if row.seq == seq and "cache" in row.actions), None)
+        if row is None:
+            raise OutputFormUnavailable(
+                _text("This output can't be cached now."),
+                _text("Its marker would take as many tokens."),
+                _text("To take it out of the requests, leave it out in the context panel."),
+            )
+        await self._cache(conversation, row)
+
+    async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
+        name, saved = ellipsize(row.name, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
+        what = tr("Cache “{name}” now?", name=name)
+        why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
+        cost = change_price_text(saved, row.resent)
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("cache", tr("Cache now"), "primary")):
+            await conversation.window.cache_now(row.seq)
+            self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
+
+    async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
+        name = ellipsize(row.name, _NAME_CHARS)
+        what = tr("Leave “{name}” out of the requests?", name=name)
+        why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
+        saved = await conversation.window.exclusion_savings(row.seq, row.part)
+        cost = change_price_text(saved, row.resent)
+        if await self._agrees(what, f"{cost}\n\n{why}", DialogChoice("exclude", tr("Leave out"), "primary")):
+            await conversation.window.exclude(row.seq, row.part)
+            self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
+
+    def _offer_undo(self, conversation: Conversation, what: str) -> None:
+        """Say what was changed, with its undo: its row may be out of sight by now."""
+        seq = conversation.session.transcript.window.last_rewrite_seq
+        undo = Answer(action_label("undo"), lambda: self._window.perform(Undo((seq,))), "undo", ends=True)
+        session_id = conversation.session.id
+        self._window.notices.notify(
+            Notice(
+                CONTEXT_CHANGE,
+                what,
+                answers=(undo,),
+                session_id=session_id,
+                is_brief=True,
+                ends_with=(Undone, Redone),
+            )
+        )
+
+    async def _agrees(self, what: str, why: str, choice: DialogChoice) -> bool:
+        cancel = DialogChoice("", tr("Cancel"))
+        return await ask(self._window, what, why, (cancel, choice)) == choice.id
+
+
+def _rows(conversation: Conversation) -> list[WindowRow]:
+    """Return the rows of the next request, the newest first."""
+    window = conversation.window
+    fresh = round(window.cost().fresh / window.measure()[1].ratio)
+    return [*reversed(window_rows(window.items(), fresh))]
+
+
+def _texts(
+    title: str, note: str, window: Window, items: Sequence[WindowItem], wire: WireRequest | None
+) -> RequestTexts:
+    """Return a request in all its forms; its time grows with the request, so call it in a thread."""
+    body = wire.body if wire is not None else window_json(window)
+    curl = ""
+    if wire is not None:
+        provider = wire.provider
+        curl = curl_command(
+            wire, lambda name: key_variable(provider if name == API_KEY else f"{provider}/{name}")
+        )
+    return RequestTexts(title, note, _pages(request_text(window, items)), _pages(indented_json(body)), curl)
+
+
+def _pages(text: str) -> PagedContent:
+    return PagedContent(text.encode("utf-8", "replace"))

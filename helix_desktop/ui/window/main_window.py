@@ -1,0 +1,747 @@
+"""The window's frame: menus, rail, sidebar, top bar, center, inspector; shows places, forwards intents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QKeyEvent,
+    QMoveEvent,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QWhatsThisClickedEvent,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QWidget,
+)
+
+from helix_desktop import APP_NAME
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.budget.status_line import CostLine
+from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
+from helix_desktop.ui.design.focus import refocus
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.stack import LazyPage, PageArea
+from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.kit.commands import action_shortcut
+from helix_desktop.ui.kit.intents import (
+    ClosePage,
+    FocusPane,
+    ImportArchive,
+    Intent,
+    IntentHandlers,
+    OpenFolder,
+    OpenSwitcher,
+    PressKey,
+    RenameSession,
+    SearchEverything,
+    SetTheme,
+    ShowPage,
+    StopAgent,
+    ToggleContextPanel,
+    ToggleSidebar,
+    ToggleTheme,
+    WidenPanel,
+    Zoom,
+    handles,
+    perform,
+)
+from helix_desktop.ui.kit.notices import NoticeArea
+from helix_desktop.ui.kit.window_commands import (
+    OPEN_SESSION,
+    OPEN_WORKSPACE,
+    OTHER_PAGE,
+    OUTSIDE_SETTINGS,
+    SEEN_IN_SESSION,
+    WindowCommands,
+    fill_menu_bar,
+)
+from helix_desktop.ui.window.help_windows import HelpWindows
+from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
+from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
+from helix_desktop.ui.window.panes import LayoutStore, Panes
+from helix_desktop.ui.window.sidebar.rail import Rail
+from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.top_bar import TopBar
+from helix_desktop.words.git import NO_GIT
+from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.cache.view import CacheBrowser
+    from helix_desktop.ui.changes.view import ChangesPage
+    from helix_desktop.ui.chat.page import ChatPage
+    from helix_desktop.ui.inspector.view import Inspector
+    from helix_desktop.ui.kit.session import Session
+    from helix_desktop.ui.onboarding.pages import (
+        ClosedWorkspacePage,
+        MissingFolderPage,
+        NoSessionPage,
+        WelcomePage,
+    )
+    from helix_desktop.ui.survival.page import SurvivalPage
+    from helix_desktop.ui.timeline.view import Timeline
+    from helix_desktop.ui.window.search_panel import SearchPanel
+    from helix_desktop.ui.window.switcher import Switcher
+
+__all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
+
+tr = Translator("Window")
+
+CenterPage = Literal["opening", "welcome", "missing", "closed", "empty", "work"]
+"""In the center: what is being opened, first run, a missing folder, a closed workspace, an empty one, or a
+session."""
+
+_SECOND_ESC_MS = 2_500
+_LAYOUT_PAUSE_MS = 800
+_MIN_SIZE = (560, 420)
+_FIRST_SIZE = (1440, 900)
+
+
+class OpeningPage(QWidget):
+    """Empty until it knows what is being opened."""
+
+    def __init__(self) -> None:
+        """Part of the first frame: no more than labels."""
+        super().__init__()
+        self._icon = IconLabel("loader-circle", px=18, color_token="muted")
+        self._title, self._words = label("", "title"), label("", "muted", wrap=True)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        head = row(None, self._icon, self._title, None, gap=9)
+        self.setLayout(column(None, head, self._words, None, margins=(32, 24, 32, 40), gap=8))
+        self.show_workspace("")
+
+    def show_workspace(self, name: str, repairing: bool = False) -> None:
+        """Say which workspace is being opened, and that it is repaired if it is; no name: nothing."""
+        title = tr("Repairing {workspace}…", workspace=name) if repairing else ""
+        self._title.setText(title or (tr("Opening {workspace}…", workspace=name) if name else ""))
+        self._icon.setVisible(bool(name))
+        self._words.setText(
+            tr("Its data was damaged. What is intact is recovered; the damaged files are kept as they are.")
+            if repairing
+            else ""
+        )
+
+    def show_sample(self) -> None:
+        self._title.setText(tr("Opening the sample…"))
+        self._icon.show()
+
+    def text(self) -> str:
+        return "\n".join(filter(None, (self._title.text(), self._words.text())))
+
+
+class WindowDrops(QObject):
+    """Takes what no part of the window takes itself."""
+
+    def __init__(self, window: QWidget, covered: QWidget) -> None:
+        """`covered` is the part of the window that says what a drop does."""
+        super().__init__(window)
+        self.hint = DropHint(covered)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QDragEnterEvent):
+            dragged = read_drag(event.mimeData())
+            self.hint.show_text(_words(dragged), is_refusal=not _is_taken(dragged))
+            answer_drag(event, is_accepted=True)
+        elif isinstance(event, QDragMoveEvent):
+            answer_drag(event, is_accepted=not self.hint.is_refusal)
+        elif isinstance(event, QDropEvent):
+            self.hint.hide()
+            dragged = read_drag(event.mimeData())
+            answer_drag(event, is_accepted=_is_taken(dragged))
+            if dragged.folders:
+                perform(self, OpenFolder(str(dragged.folders[0])))
+            elif dragged.archive is not None:
+                perform(self, ImportArchive(dragged.archive))
+        elif event.type() is QEvent.Type.DragLeave:
+            self.hint.hide()
+        else:
+            return False
+        return True
+
+
+def _is_taken(dragged: DragContent) -> bool:
+    return bool(dragged.folders or dragged.archive)
+
+
+def _words(dragged: DragContent) -> str:
+    """Return what a drop on the window does, or why it does nothing."""
+    if dragged.folders:
+        folder = escape_hidden_name(dragged.folders[0].name)
+        return tr("Drop to open “{folder}” as a workspace", folder=folder)
+    if dragged.archive is not None:
+        return tr("Drop to import “{file}”", file=escape_hidden_name(dragged.archive.name))
+    if dragged.is_for_message:
+        return tr("Only a folder can be opened here. Drop files, text and cached outputs on the chat.")
+    return tr("Only files, folders, images and text can be dropped.")
+
+
+class WindowPages:
+    """The widgets that fill the center and the inspector pane; all but chat and inspector are built late."""
+
+    def __init__(
+        self,
+        chat: ChatPage,
+        inspector: Inspector,
+        build_cache: Callable[[], CacheBrowser],
+        build_timeline: Callable[[], Timeline],
+        build_changes: Callable[[], ChangesPage],
+        build_survives: Callable[[], SurvivalPage],
+    ) -> None:
+        self.chat, self.inspector = chat, inspector
+        self.cache, self.timeline = LazyPage(build_cache), LazyPage(build_timeline)
+        self.changes, self.survives = LazyPage(build_changes), LazyPage(build_survives)
+
+
+class MainWindow(TabsInReadingOrder, QMainWindow):
+    """Owns the parts and what moves between them; what they mean is decided by presenters.
+
+    It can be shown as soon as it is made: the frame comes first, `add_pages` adds what takes longer.
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `notices`, `jobs`,
+    `spending`, `welcome`, `missing`, `no_session`, `commands`.
+    """
+
+    closing = Signal()
+    """The user wants to close this window; call `allow_close` when everything has ended."""
+    layout_changed = Signal()
+    """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
+    title_changed = Signal()
+    activated = Signal()
+    """The window is in front now: folders and files may have changed meanwhile."""
+    first_frame = Signal()
+    stop_offered = Signal(bool)
+    """The agent runs and Esc was pressed: a second one stops it; False when it is too late for that."""
+    page_shown = Signal(str)
+    settings_left = Signal()
+    """The settings are not on screen any more, and the keyboard is where it is to stay."""
+
+    def __init__(self, layout_store: LayoutStore) -> None:
+        super().__init__()
+        self.setWindowTitle(APP_NAME)
+        self.setMinimumSize(*_MIN_SIZE)
+        self.layout_store = layout_store
+        self._may_close = False
+        self._has_painted = False
+        self._second_esc = QTimer(self, singleShot=True, interval=_SECOND_ESC_MS)
+        self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
+        self._center_page: CenterPage = "opening"
+        self._pages: Mapping[str, LazyPage[Any]] = {}
+        self._places: Mapping[str, LazyPage[Any]] = {}  # in the center, without a session
+        self._is_settings_shown = False
+        self._focused_before: QWidget | None = None  # the settings
+        self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
+        self.intents = IntentHandlers()
+        self.commands = WindowCommands(self)
+        self.key_bindings = KeyBindings(self.commands)
+        self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
+        self.top_bar = TopBar(self.commands)
+        self.notices, self.jobs, self.cost_line = NoticeArea(), JobLines(), CostLine()
+        self.top_bar.add_button(self.notices.folded)
+        self.waiting_sessions = WaitingSessionsLine()
+        self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
+        self._workspace_name = self._session_title = ""
+        self._is_one_of_several, self._title_number = False, 1
+        self.unnumbered_title = APP_NAME
+        self.pages: WindowPages
+        self.welcome: LazyPage[WelcomePage]
+        self.missing_folder: LazyPage[MissingFolderPage]
+        self.closed_workspace: LazyPage[ClosedWorkspacePage]
+        self.no_session: LazyPage[NoSessionPage]
+        self._settings_names: QWidget
+        self._settings_head: QWidget | None = None
+        self.switcher: Switcher
+        self.session: Session  # once it has one
+        self.search_panel: LazyPage[SearchPanel]
+        self._appearance: Appearance
+        self._center, self.inspector_pane = PageArea(), QFrame()
+        self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
+        self.opening_page = OpeningPage()  # on screen until there is something to show
+        self._center.addWidget(self.opening_page)
+        self.session_pages = QStackedWidget()
+        self._center.addWidget(self.session_pages)
+        self._panes = self._arrange()
+        self._layout_timer = QTimer(self, singleShot=True, interval=_LAYOUT_PAUSE_MS)
+        self._layout_timer.timeout.connect(self._save_layout)
+        self._panes.changed.connect(self._layout_timer.start)
+        self.drops = WindowDrops(self, self._main)
+        self.help_windows = HelpWindows(self, self.commands, self.key_bindings, layout_store)
+        self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
+        fill_menu_bar(self.menuBar(), self.commands)
+        self._panes.panes_shown.connect(self._show_panes)
+        self.commands.meet(OUTSIDE_SETTINGS, True)
+        self.intents.add(self)
+        self.intents.add(self.help_windows)
+        self.resize(*_FIRST_SIZE)
+        geometry = layout_store.load("geometry")
+        if geometry:
+            self.restoreGeometry(QByteArray(geometry))
+        self._panes.set_available(sidebar=True, inspector=False)
+
+    def add_pages(self, pages: WindowPages) -> None:
+        """Put in the pages, the places without a session, and the panels; none of them is shown yet.
+
+        Pages that are built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
+        in a widget again when that gets a parent.
+        """
+        from helix_desktop.ui.onboarding.pages import (
+            ClosedWorkspacePage,
+            MissingFolderPage,
+            NoSessionPage,
+            WelcomePage,
+        )
+        from helix_desktop.ui.window.search_panel import SearchPanel
+        from helix_desktop.ui.window.switcher import Switcher
+
+        self.welcome = LazyPage(lambda: WelcomePage(self._center))
+        self.missing_folder = LazyPage(lambda: MissingFolderPage(self._center))
+        self.closed_workspace = LazyPage(lambda: ClosedWorkspacePage(self._center))
+        self.no_session = LazyPage(lambda: NoSessionPage(self._center))
+        self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
+        self.switcher = Switcher(self, self.help_windows.command_list)
+        self.sidebar.add_session_list()
+        self.key_bindings.add_page(self.sidebar.session_list.keys)
+        self.pages = pages
+        self.session_pages.addWidget(pages.chat)
+        self._pages = {
+            "chat": LazyPage(lambda: pages.chat),
+            "cache": pages.cache,
+            "timeline": pages.timeline,
+            "changes": pages.changes,
+            "survives": pages.survives,
+        }
+        self._pages["chat"].get()
+        self._places = {
+            "welcome": self.welcome,
+            "missing": self.missing_folder,
+            "closed": self.closed_workspace,
+            "empty": self.no_session,
+        }
+        for area, lazy_pages in ((self.session_pages, self._pages), (self._center, self._places)):
+            for lazy_page in lazy_pages.values():
+                lazy_page.when_built(partial(self._add_page, area))
+        self.inspector_pane.setLayout(column(pages.inspector))
+        self.no_session.when_built(self._follow_new_session_keys)
+        self.show_center_page("opening")
+        self.help_windows.hide_followed_links()
+
+    def _add_page(self, area: QStackedWidget, page: QWidget) -> None:
+        area.addWidget(page)
+        self.help_windows.hide_followed_links()
+
+    def _follow_new_session_keys(self, page: NoSessionPage) -> None:
+        def show_keys() -> None:
+            page.show_keys(action_shortcut(self.commands.new_session))
+
+        self.commands.new_session.changed.connect(show_keys)
+        show_keys()
+
+    def _arrange(self) -> Panes:
+        center = QFrame()
+        center.setObjectName("center")
+        news = QHBoxLayout()
+        news.setSpacing(0)
+        news.addWidget(self.jobs, 1)
+        news.addWidget(self.waiting_sessions, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+        session = QWidget()
+        session.setLayout(column(self._center, self.cost_line, gap=0))
+        self._main.addWidget(session)
+        # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
+        # something to click, it leaves the height of a line free above it.
+        body = QGridLayout()
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(0)
+        body.addLayout(news, 0, 0)
+        body.addWidget(self.notices, 1, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        body.addWidget(self._main, 0, 0, 2, 1)
+        body.setRowStretch(1, 1)
+        self._center_column = column(self.top_bar, body, gap=0)
+        center.setLayout(self._center_column)
+        self._main.lower()
+        center.setMinimumWidth(356)
+        self.inspector_pane.setObjectName("inspector_pane")
+        self.inspector_pane.setMinimumWidth(264)
+        self._side.setLayout(column(self.sidebar, gap=0))
+        panes = Panes(self._side, center, self.inspector_pane, self.layout_store)
+        root = QWidget()
+        line = QHBoxLayout(root)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(0)
+        line.addWidget(self.rail)
+        line.addWidget(panes, 1)
+        self.setCentralWidget(root)
+        return panes
+
+    def perform(self, intent: Intent) -> None:
+        """Do what the user wants: the one way up for all parts of the window, its dialogs and its keys."""
+        if intent in SEEN_IN_SESSION:
+            self.leave_settings()
+        self.intents.perform(intent)
+
+    @handles(WidenPanel)
+    def widen_panel(self, is_wide: bool) -> None:
+        """Give the panel room for a text, or what it had before."""
+        self._panes.widen_inspector(is_wide)
+
+    @handles(PressKey)
+    def press_key(self, key: str) -> None:
+        press_key(key)
+
+    @handles(FocusPane)
+    def focus_pane(self, step: int) -> None:
+        """Give the keyboard to the next (1) or previous (-1) pane."""
+        head = () if self._settings_head is None else (self._settings_head,)
+        focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
+
+    @handles(ToggleSidebar)
+    def toggle_sidebar(self) -> None:
+        self._panes.set_sidebar_visible(not self._side.isVisibleTo(self._panes))
+
+    @handles(ToggleContextPanel)
+    def toggle_inspector(self) -> None:
+        self._panes.set_inspector_visible(not self.inspector_pane.isVisibleTo(self._panes))
+
+    @handles(RenameSession)
+    def edit_title(self, title: str, session_id: str) -> None:
+        """Let the user edit the session's title in its place, unless it was typed already."""
+        if not title:
+            self.top_bar.title.edit()
+
+    @handles(OpenSwitcher)
+    def open_switcher(self) -> None:
+        self.switcher.open()
+
+    @handles(SearchEverything)
+    def search_everything(self, words: str) -> None:
+        self.search_panel.get().open_with(words)
+
+    def bind_appearance(self, appearance: Appearance) -> None:
+        """Take theme and text size from the application's appearance, and let menus and rail choose them."""
+        commands = self.commands
+        modes = {"system": commands.theme_system, "light": commands.theme_light, "dark": commands.theme_dark}
+
+        def take() -> None:
+            modes[appearance.mode].setChecked(True)
+            self._fit_panes()
+            self.top_bar.shorten()  # no resize tells it of larger text
+
+        self._appearance = appearance
+        appearance.changed.connect(take)
+        appearance.apply_stylesheet()
+        if self.font().pixelSize() != appearance.text_px:
+            # Built before the appearance: Qt sets such a window's font only under a style sheet.
+            appearance.apply_stylesheet()
+
+    @handles(SetTheme)
+    def choose_theme(self, mode: ThemeMode) -> None:
+        self._appearance.set_mode(mode)
+
+    @handles(ToggleTheme)
+    def toggle_theme(self) -> None:
+        self._appearance.set_mode("light" if self._appearance.theme.dark else "dark")
+
+    @handles(Zoom)
+    def zoom(self, steps: int) -> None:
+        """Make all texts larger (1) or smaller (-1), or of normal size (0)."""
+        self._appearance.zoom(steps)
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
+        """Show the workspaces in rail, header and switcher: there those of `recent_ids` first."""
+        lists = (tuple(workspaces), tuple(recent_ids))
+        if lists == self._workspace_lists:
+            return  # every event of a session asks for it
+        self._workspace_lists = lists
+        self.rail.show_workspaces(workspaces)
+        self.switcher.show_workspaces(workspaces, recent_ids)
+        active = next((workspace for workspace in workspaces if workspace.active), None)
+        self.sidebar.show_workspace(active.name if active else "")
+        for place in (self.sidebar, self.top_bar):
+            place.show_git(active.git if active else NO_GIT)
+        self._workspace_name = active.name if active else ""
+        self._show_window_title()
+        self.layout_store.save("workspace", active.name.encode() if active else b"")
+        self._layout_timer.start()
+
+    def show_waiting_sessions(self, sessions: Sequence[WaitingSession], on_screen: str) -> None:
+        """Say in the title and below the center which sessions wait for the user.
+
+        `on_screen` is the session that the user sees, or its parent: its own card says that it waits.
+        """
+        self._waiting = sessions, on_screen
+        self._show_waiting()
+        self._show_window_title()
+
+    def _show_waiting(self) -> None:
+        sessions, on_screen = self._waiting
+        self.waiting_sessions.show_sessions(
+            [session for session in sessions if self._is_settings_shown or session.session_id != on_screen]
+        )
+
+    def show_session_title(self, session_title: str) -> None:
+        self._session_title = session_title
+        self._show_window_title()
+
+    def set_one_of_several(self, is_one_of_several: bool) -> None:
+        """Say whether other windows are open: then the title names the session."""
+        self._is_one_of_several = is_one_of_several
+        self._show_window_title()
+
+    def _show_window_title(self) -> None:
+        name = self._workspace_name
+        title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
+        count = len(self._waiting[0])
+        waiting = waiting_text(count) if count else ""
+        session_title = self._session_title if self._is_one_of_several else ""
+        self.unnumbered_title = " · ".join(filter(None, (waiting, session_title, title)))
+        self.title_changed.emit()
+        self._show_title_number()
+
+    def set_title_number(self, number: int) -> None:
+        """Tell this window from others with the same title; the first of them has the number 1."""
+        self._title_number = number
+        self._show_title_number()
+
+    def _show_title_number(self) -> None:
+        title, number = self.unnumbered_title, self._title_number
+        self.setWindowTitle(tr("{title} ({number})", title=title, number=number) if number > 1 else title)
+
+    def last_workspace(self) -> str:
+        """Return the name of the workspace that was on screen last, also in the run before this one."""
+        return self.layout_store.load("workspace").decode(errors="ignore")
+
+    @property
+    def is_opening(self) -> bool:
+        return self._center_page == "opening"
+
+    def announce(self, workspace_name: str) -> None:
+        """Say in the first frame which workspace is being opened; empty if that is not known."""
+        self.opening_page.show_workspace(workspace_name)
+        if workspace_name:
+            self.sidebar.announce(workspace_name)
+
+    def show_opening(self, workspace_name: str, repairing: bool = False) -> None:
+        self.opening_page.show_workspace(workspace_name, repairing)
+        self.show_center_page("opening")
+
+    def show_center_page(self, center_page: CenterPage) -> None:
+        self._center_page = center_page
+        built = {"opening": self.opening_page, "work": self.session_pages}
+        self._center.setCurrentWidget(built.get(center_page) or self._places[center_page].get())
+        self.commands.meet(OPEN_SESSION, center_page == "work")
+        self.commands.meet(OPEN_WORKSPACE, center_page in {"empty", "work"})
+        self._enable_close_page()
+        self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
+
+    @handles(ShowPage)
+    def show_page(self, name: str) -> None:
+        """Show chat, cache, timeline, changes or survives, with which the next start doesn't begin."""
+        self.session_pages.setCurrentWidget(self._pages[name].get())
+        self.top_bar.show_page(name)
+        leaves_settings = self._is_settings_shown
+        self._set_settings_shown(False)
+        self._enable_close_page()
+        if name != "survives":
+            self.layout_store.save("page", name.encode())
+        self._layout_timer.start()
+        self.page_shown.emit(name)
+        if leaves_settings:
+            self.settings_left.emit()
+
+    def focus_page(self, name: str) -> None:
+        """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
+        page: QWidget = self._pages[name].get()
+        if name == "chat":
+            page = self.pages.chat.composer.editor
+        elif name == "cache":
+            page = self.pages.cache.get().table
+        page.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def take_typed_text(self) -> None:
+        """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
+        typed, page = self.sidebar.session_list.take_typed_text(), self.page()
+        if typed is None or page == "settings":
+            return
+        self.focus_page(page)
+        if page == "chat":
+            self.pages.chat.composer.editor.type_text(typed)
+
+    def last_page(self) -> str:
+        """Return the page that was shown last, also in the run before this one."""
+        name = self.layout_store.load("page").decode("ascii", "ignore")
+        return name if name in self._pages else "chat"
+
+    def page(self) -> str:
+        """Return the page that is shown: chat, cache, timeline, changes, survives, or settings."""
+        return "settings" if self._is_settings_shown else self._session_page()
+
+    def _session_page(self) -> str:
+        shown = self.session_pages.currentWidget()
+        return next(name for name, page in self._pages.items() if page.find() is shown)
+
+    def add_settings(self, names: QWidget, head: QWidget, pages: QWidget) -> None:
+        """Put in the settings: the names of their pages at the place of the sidebar, and the pages.
+
+        Where there is no room for a sidebar, `head` above the pages leads to them.
+        """
+        names.hide()
+        side = self._side.layout()
+        assert side is not None
+        side.addWidget(names)
+        head.hide()
+        self._center_column.insertWidget(0, head)  # no notice covers it
+        self._main.addWidget(pages)
+        self._settings_names, self._settings_head = names, head
+
+    def show_settings(self) -> None:
+        """Show the settings in place of the session; the keyboard is nowhere then."""
+        if not self._is_settings_shown:
+            focused = self.focusWidget()
+            self._focused_before = focused if focused is not self else None
+            self._set_settings_shown(True)
+
+    def leave_settings(self) -> None:
+        """Show what was on screen before the settings, with the keyboard where it was."""
+        if not self._is_settings_shown:
+            return
+        before, self._focused_before = self._focused_before, None
+        self._set_settings_shown(False)
+        if self._center_page == "work":
+            self.page_shown.emit(self._session_page())
+        refocus(before)
+        self.settings_left.emit()
+
+    def _set_settings_shown(self, is_shown: bool) -> None:
+        if is_shown == self._is_settings_shown:
+            return
+        self._is_settings_shown = is_shown
+        self.setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control that stays in sight
+        self.sidebar.setVisible(not is_shown)
+        self._settings_names.setVisible(is_shown)
+        self._main.setCurrentIndex(int(is_shown))
+        self.top_bar.setVisible(not is_shown)
+        self._panes.show_sidebar_alone(is_shown)
+        self.rail.mark_settings(is_shown)
+        self.commands.meet(OUTSIDE_SETTINGS, not is_shown)
+        self._enable_close_page()
+        self._show_waiting()
+
+    @handles(ClosePage)
+    def close_page(self) -> None:
+        if self._is_settings_shown:
+            self.leave_settings()
+        else:
+            self.show_page("chat")
+
+    def _enable_close_page(self) -> None:
+        is_side_page = self._center_page == "work" and self._session_page() != "chat"
+        self.commands.meet(OTHER_PAGE, self._is_settings_shown or is_side_page)
+
+    def allow_close(self) -> None:
+        """Close and end: everything that the window showed has ended."""
+        self._may_close = True
+        self.close()
+
+    def event(self, event: QEvent) -> bool:
+        """Show the guide's topic that a "What is this?" in the window or one of its dialogs asks for."""
+        if isinstance(event, QWhatsThisClickedEvent):
+            self.help_windows.show_topic(event.href())
+            return True
+        return super().event(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout and ask; close only when it was allowed."""
+        self._save_layout()
+        if self._may_close:
+            self._layout_timer.stop()
+            self.help_windows.close()
+            event.accept()
+            return
+        event.ignore()
+        self.closing.emit()
+
+    def _save_layout(self) -> None:
+        self.layout_store.save("geometry", bytes(self.saveGeometry().data()))
+        self._panes.save()
+        self.layout_changed.emit()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self._layout_timer.start()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        kind = event.type()
+        if kind == QEvent.Type.WindowStateChange:
+            self._layout_timer.start()
+        elif kind == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.activated.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Keep the first focus off the rail, where Qt would put it and paint a ring that nobody asked for."""
+        super().showEvent(event)
+        if self.focusWidget() is None:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave the settings on Esc, or stop the agent on Esc Esc, when nothing in focus wanted the keys."""
+        if event.key() != Qt.Key.Key_Escape or event.isAutoRepeat():
+            super().keyPressEvent(event)
+            return
+        if self._is_settings_shown:
+            self.leave_settings()
+            return
+        if not self.commands.stop.isEnabled():
+            return
+        is_second = self._second_esc.isActive()
+        self.stop_offered.emit(not is_second)
+        if is_second:
+            self._second_esc.stop()
+            self.perform(StopAgent())
+        else:
+            self._second_esc.start()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Say once that there has been a first frame."""
+        super().paintEvent(event)
+        if not self._has_painted:
+            self._has_painted = True
+            self.first_frame.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_panes()
+        self._layout_timer.start()
+
+    def _fit_panes(self) -> None:
+        """Show what there is room for; the keyboard goes along from the names of the settings' pages."""
+        focused = self.focusWidget()
+        self._panes.fit(self.width())
+        if focused is None or self._settings_head is None:
+            return
+        names, head = self._settings_names, self._settings_head
+        for left, other in ((names, head), (head, names)):
+            if left.isAncestorOf(focused) and not left.isVisible():
+                other.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _show_panes(self, sidebar: bool, inspector: bool) -> None:
+        if self._settings_head is not None:
+            self._settings_head.setVisible(self._is_settings_shown and not sidebar)
+        self.top_bar.show_sidebar_button(not sidebar and self._center_page != "welcome")
+        self.commands.toggle_sidebar.setChecked(sidebar)
+        self.commands.toggle_inspector.setChecked(inspector)

@@ -1,0 +1,449 @@
+"""Redaction from its dialog to the files: preview, then redact, then reload what is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.store import Draft
+from helix_desktop.domain.text_variants import MIN_BASE64_BYTES
+from helix_desktop.ui.chat.composer_controller import ComposerController
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, pane, row
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.scrolling import ListScrollArea
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
+from helix_desktop.ui.kit.intents import RefreshLists, RemoveSecret, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.workspace_controller import WorkspaceController
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.store_reports import summary_lines, workspace_files_note
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Remove a secret")
+
+RedactStep: TypeAlias = Literal["ask", "searching", "found", "removing", "done"]
+
+_WIDTH, _TEXT_LINES = 560, 3
+_PAGE_WIDTH = 498  # of what is found, between the margins of dialog and card
+_MIN_LINES = 3
+
+
+def confirmation_word() -> str:
+    return tr("remove", "what the user types to confirm")
+
+
+def _limits(of_output: bool) -> tuple[str, ...]:
+    words = tr(
+        "Notes, facts, handovers and lists that repeat lines of this output lose them too. What the "
+        "agent wrote about it stays, and so do other outputs with the same text: enter the text to remove "
+        "it everywhere."
+    )
+    return (
+        *((words,) if of_output else ()),
+        tr("Providers that received it still have it. Change the password or revoke the key there."),
+        tr(
+            "Also finds JSON-escaped and URL-encoded forms, and Base64 of texts with at least {count} "
+            "characters. Base64 split over lines isn't found.",
+            count=MIN_BASE64_BYTES,
+        ),
+        tr("Backups and exported files aren't changed."),
+    )
+
+
+class _ResultArea(ListScrollArea):
+    """What was found, as high as it is where the screen has room; only where it has none it scrolls."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page, tr("Result"))
+        self._page = page
+        page.setObjectName("page")
+
+    def sizeHint(self) -> QSize:
+        margins = self.viewportMargins()
+        room = _PAGE_WIDTH - margins.left() - margins.right()
+        return QSize(_PAGE_WIDTH, self._page.heightForWidth(room) + margins.top() + margins.bottom())
+
+    def minimumSizeHint(self) -> QSize:
+        lines = self.fontMetrics().lineSpacing() * _MIN_LINES
+        return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
+
+
+class RedactDialog(TabsInReadingOrder, QDialog):
+    search_requested = Signal(str)
+    redact_requested = Signal(str)
+    cancel_requested = Signal()  # of the search
+
+    def __init__(self, parent: QWidget, entry_text: str = "") -> None:
+        """`entry_text` describes the output to redact, with all that was shown of it."""
+        super().__init__(parent)
+        self.setWindowTitle(tr("Remove a secret"))
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH)
+        self._entry_text, self._has_matches = entry_text, False
+        self._step: RedactStep = "ask"
+        placeholder = tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
+        self.text_input = TextArea(words=tr("Text to remove"), placeholder=placeholder)
+        self.text_input.setFixedHeight(self.text_input.fontMetrics().lineSpacing() * _TEXT_LINES + 18)
+        self.confirm_input = QLineEdit()
+        prompt = tr("Type “{word}” to confirm", word=confirmation_word())
+        self.confirm_input.setAccessibleName(prompt)
+        self.confirm_input.setPlaceholderText(prompt)
+        self._progress_bar = QProgressBar()
+        self._progress_bar.setTextVisible(False)
+        self._progress_label = label("", "muted", wrap=True)
+        self._lines = column(gap=6)
+        self._problem = label("", "error", wrap=True)
+        self.search_button = PushButton(tr("Find occurrences"), "primary", name="search")
+        self.redact_button = PushButton(tr("Remove permanently"), "danger", name="redact")
+        self.cancel_button = PushButton(tr("Cancel"), name="cancel")
+        self._lay_out()
+        self._connect()
+        self._show("ask")
+
+    @property
+    def step(self) -> RedactStep:
+        return self._step
+
+    @property
+    def secret(self) -> str:
+        """Return the text, without the line's end that pasting often adds."""
+        return self.text_input.toPlainText().rstrip("\n")
+
+    def show_progress(self, done: int, total: int) -> None:
+        self._progress_bar.setRange(0, total)
+        self._progress_bar.setValue(done)
+        self._progress_label.setText(
+            tr.plural(
+                total,
+                "Removing, then checking: {done} of %n cached output",
+                "Removing, then checking: {done} of %n cached outputs",
+                done=done,
+            )
+            if self.step == "removing"
+            else tr.plural(
+                total,
+                "Searching: {done} of %n cached output",
+                "Searching: {done} of %n cached outputs",
+                done=done,
+            )
+        )
+
+    def show_matches(self, lines: Sequence[str], notes: Sequence[str] = ()) -> None:
+        """Say where it is; without lines it is nowhere."""
+        self._fill(lines or [tr("No occurrences found.")], (*notes, *_limits(bool(self._entry_text))))
+        self._has_matches = bool(lines)
+        self.confirm_input.clear()
+        self._show("found")
+        (self.confirm_input if lines else self.cancel_button).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_done(self, lines: Sequence[str], files: str = "") -> None:
+        """Say what was done, and which `files` of the workspace still have it."""
+        lines = (*lines, tr("The saved data was rewritten without it."))
+        self._fill(lines, (*filter(None, (files,)), *_limits(bool(self._entry_text))))
+        self.text_input.clear()
+        self._show("done")
+        self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_problem(self, message: str) -> None:
+        self._problem.setText(message)
+        self._show("ask")
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
+    def reject(self) -> None:
+        """Esc: ends the search first; the removal itself cannot be ended."""
+        if self.step == "searching":
+            self.cancel_requested.emit()
+            self._show("ask")
+        elif self.step != "removing":
+            super().reject()
+
+    def _fill(self, lines: Sequence[str], notes: Sequence[str]) -> None:
+        clear_layout(self._lines)
+        for line in lines:
+            self._lines.addWidget(label(line, "strong", wrap=True))
+        for note in notes:
+            self._lines.addWidget(label(note, "note", wrap=True))
+
+    def _lay_out(self) -> None:
+        lead = tr(
+            "Removes a password, a key or other text from this workspace's data and from the app's logs. "
+            "This can't be undone."
+        )
+        words = column(label(tr("Remove a secret"), "title"), label(lead, "muted", wrap=True), gap=5)
+        what = column(gap=8)
+        if self._entry_text:
+            output = tr("{output}, wherever it was shown", output=self._entry_text)
+            what.addWidget(label(output, "strong", wrap=True))
+        what.addWidget(self.text_input)
+        self._result = card(column(_ResultArea(pane(self._lines)), margins=(8, 6, 8, 6)))
+        warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
+        sign = IconLabel("triangle-alert", px=15, color_token="warn")
+        self._warning = pane(row(sign, label(warning, "note", wrap=True), gap=8, stretch=1))
+        self._progress_area = pane(column(self._progress_label, self._progress_bar, gap=6))
+        buttons = FlowBox([self.cancel_button, self.search_button, self.redact_button], right_from=0)
+        self.setLayout(
+            column(
+                words,
+                what,
+                self._progress_area,
+                self._result,
+                self._warning,
+                self.confirm_input,
+                self._problem,
+                buttons,
+                margins=DIALOG_MARGINS,
+                gap=12,
+            )
+        )
+
+    def _connect(self) -> None:
+        self.search_button.clicked.connect(self._start_search)
+        self.redact_button.clicked.connect(self._start_redaction)
+        self.confirm_input.returnPressed.connect(self.redact_button.click)
+        self.cancel_button.clicked.connect(self.reject)
+        self.text_input.textChanged.connect(self._on_text_changed)
+        self.confirm_input.textChanged.connect(lambda _: self._show(self.step))
+
+    def _on_text_changed(self) -> None:
+        if self.step in ("ask", "found"):  # what was found was found of another text
+            self._problem.clear()
+            self._show("ask")
+
+    def _start_search(self) -> None:
+        self._problem.clear()
+        self.show_progress(0, 0)
+        self._show("searching")
+        self.search_requested.emit(self.secret)
+
+    def _start_redaction(self) -> None:
+        self._show("removing")
+        self.show_progress(0, 0)
+        self.redact_requested.emit(self.secret)
+
+    def _show(self, step: RedactStep) -> None:
+        self._step = step
+        working = step in ("searching", "removing")
+        self.text_input.setReadOnly(working)
+        self.text_input.setVisible(step != "done")
+        self._progress_area.setVisible(working)
+        self._result.setVisible(step in ("found", "done"))
+        confirming = step == "found" and self._has_matches
+        self._warning.setVisible(confirming)
+        self.confirm_input.setVisible(confirming)
+        self.search_button.setVisible(step in ("ask", "searching"))
+        self.search_button.setEnabled(step == "ask" and bool(self.secret or self._entry_text))
+        self.redact_button.setVisible(confirming)
+        typed, word = self.confirm_input.text().strip(), confirmation_word()
+        self.redact_button.setEnabled(typed.casefold() == word.casefold())
+        self._problem.setVisible(bool(self._problem.text()))
+        self.cancel_button.setVisible(step != "removing")
+        self.cancel_button.setText(
+            tr("Stop") if step == "searching" else tr("Close") if step == "done" else tr("Cancel")
+        )
+        self._fit()
+
+    def _fit(self) -> None:
+        """Be as high as the words need and the screen allows, and stay on it."""
+        layout = self.layout()
+        if layout is None:
+            return
+        preferred_height = max(layout.heightForWidth(_WIDTH), layout.minimumSize().height())
+        self.setFixedHeight(min(preferred_height, free_rect(self).height()))
+        place = fitted_rect(self.frameGeometry(), self.screen().availableGeometry()).topLeft()
+        if self.isVisible() and place != self.pos():
+            self.move(place)
+
+
+_MAX_NAMED = 3  # sessions that are named as places of a secret
+
+
+class RedactionController(QObject):
+    """One redaction at a time, in one workspace, while its dialog is open."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        windows: WindowGroup,
+        workspace_controller: WorkspaceController,
+        composer: ComposerController,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._session, self._windows = window, session, windows
+        self._workspace_controller, self._composer = workspace_controller, composer
+        # Errors are shown with what is on screen when they happen: the session was taken off by then.
+        self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
+        self._search_task: asyncio.Task[None] | None = None
+        self.dialog: RedactDialog | None = None
+        window.intents.add(self)
+
+    @handles(RemoveSecret)
+    async def redact(self, digest: str = "") -> None:
+        """Let the user redact a text, or an output and a text, of the workspace on screen.
+
+        Raises HelixError.
+        """
+        self._workspace, self._digest = self._session.workspace, digest
+        self._redaction = self._session.app.redaction(self._workspace.id)
+        target = ""
+        if digest:
+            entry = await self._workspace.store.entry(digest)
+            name = f"{display_name(entry.tool)} {entry.target}".strip() or digest[:12]
+            target = f"{name} · {format_size(entry.size)}"
+        dialog = self.dialog = RedactDialog(self._window, target)
+        dialog.search_requested.connect(self._search)
+        dialog.cancel_requested.connect(self._stop)
+        dialog.redact_requested.connect(self._redact)
+        try:
+            await exec_async(dialog)
+        finally:
+            self.dialog = None
+            self._stop()
+
+    def _request(self, text: str) -> RedactionRequest:
+        return RedactionRequest(text, (self._digest,) if self._digest else ())
+
+    def _search(self, text: str) -> None:
+        self._search_task = self._async_actions.start(
+            self._run_search(self._request(text)), "look for a secret"
+        )
+
+    async def _run_search(self, request: RedactionRequest) -> None:
+        try:
+            await self._settle()
+            matches = await self._redaction.preview(request, self._on_progress)
+            matches = _with_unsaved(matches, self._unsaved_with(request))
+        except HelixError as error:
+            self._show_error(error)
+            return
+        if self.dialog is not None:
+            self.dialog.show_matches(summary_lines(matches), await self._notes(matches))
+
+    async def _notes(self, matches: RedactionMatches) -> list[str]:
+        titles = {session.id: session.title for session in await self._workspace.store.sessions()}
+        quoted = [
+            tr("“{title}”", title=titles[session_id])
+            for session_id in matches.sessions
+            if session_id in titles
+        ]
+        notes = []
+        if quoted:
+            sessions = tuple(quoted[:_MAX_NAMED])
+            if more := len(quoted) - len(sessions):
+                sessions += (tr.plural(more, "%n more", "%n more", "sessions in a list"),)
+            notes.append(tr("In {sessions}.", sessions=sessions))
+        if matches.unreadable:
+            notes.append(
+                tr.plural(
+                    len(matches.unreadable),
+                    "%n damaged entry can't be searched.",
+                    "%n damaged entries can't be searched.",
+                )
+            )
+        if files := workspace_files_note(matches):
+            notes.append(files)
+        return notes
+
+    def _stop(self) -> None:
+        if self._search_task is not None:
+            self._search_task.cancel()
+
+    def _redact(self, text: str) -> None:
+        self._async_actions.start(self._run_redaction(self._request(text)), "forget")
+
+    async def _run_redaction(self, request: RedactionRequest) -> None:
+        async with self._windows.away_from(self._window, self._workspace.id):
+            await self._redact_stored(request)
+
+    async def _redact_stored(self, request: RedactionRequest) -> None:
+        session_id = await self._close_views()
+        try:
+            unsaved = self._unsaved_with(request)
+            matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
+            self._put_unsaved(unsaved)
+            self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
+        except HelixError as error:
+            self._show_error(error)
+        else:
+            if self.dialog is not None:
+                self.dialog.show_done(summary_lines(matches), workspace_files_note(matches))
+        finally:
+            await self._reopen_views(session_id)
+
+    def _of(self, request: RedactionRequest) -> Redaction:
+        return Redaction(request, self._workspace.clock())
+
+    def _unsaved_with(self, request: RedactionRequest) -> dict[str, Draft]:
+        """Return the drafts that could not be saved and have the secret by session, without it."""
+        redaction, attachments = self._of(request), self._composer.attachments
+        drafts = {
+            draft.session_id: Draft(draft.text, tuple(attachments.of(draft.session_id)))
+            for draft in self._composer.drafts.unsaved.all()
+            if draft.workspace.id == self._workspace.id
+        }
+        clean = {session_id: redaction.redact_draft(draft) for session_id, draft in drafts.items()}
+        return {session_id: draft for session_id, draft in clean.items() if draft != drafts[session_id]}
+
+    def _put_unsaved(self, drafts: Mapping[str, Draft]) -> None:
+        for session_id, draft in drafts.items():
+            self._composer.drafts.unsaved.set_text(session_id, draft.text)
+            self._composer.attachments.change(session_id, draft.attachments)
+
+    async def _settle(self) -> None:
+        """Wait for what is on its way: what is recorded later would have the secret again."""
+        await self._composer.attachments.wait()
+        await self._composer.outgoing.settle(self._workspace.id)
+
+    async def _close_views(self) -> str:
+        """Take the conversation off the screen, with what is stored; return its session, empty if none."""
+        session_id = self._session.id
+        await self._session.show(self._workspace, None)
+        await self._settle()
+        unsaved = {draft.session_id for draft in self._composer.drafts.unsaved.all()}
+        self._composer.attachments.clear(but=unsaved)
+        return session_id
+
+    async def _reopen_views(self, session_id: str) -> None:
+        if session_id:
+            await self._workspace_controller.open_session(session_id)
+        if (cache := self._window.pages.cache.find()) is not None:
+            cache.refresh()
+        self._window.sidebar.search.clear()  # it may show a line with the secret
+        await self._session.run(RefreshLists())
+
+    def _on_progress(self, done: int, total: int) -> None:
+        if self.dialog is not None:
+            self.dialog.show_progress(done, total)
+
+    def _show_error(self, error: HelixError) -> None:
+        if self.dialog is not None:
+            self.dialog.show_problem(error_text(error))
+        else:
+            self._async_actions.show_error(error)
+
+
+def _with_unsaved(matches: RedactionMatches, unsaved: Iterable[str]) -> RedactionMatches:
+    sessions = dict.fromkeys((*matches.drafts, *unsaved))
+    return msgspec.structs.replace(matches, drafts=tuple(sessions))

@@ -1,0 +1,395 @@
+"""User actions on a session's context: compact, edit handovers, undo and redo, pause compaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
+from helix_desktop.context.window.window_breakdown import covers_around
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
+    FoldMade,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.session import HoldSet
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.chat.actions import CompactUpTo
+from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.window import HandoverWindow, Place
+from helix_desktop.ui.kit.commands import keep_tip
+from helix_desktop.ui.kit.intents import (
+    CancelCompaction,
+    Compact,
+    CompareHandover,
+    EditHandover,
+    Observe,
+    PauseCompaction,
+    Redo,
+    RedoLast,
+    RetrySummary,
+    RunHandoverAgain,
+    ShowHandovers,
+    ShowInTimeline,
+    Undo,
+    UndoLast,
+    handles,
+)
+from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
+from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard, card_title
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.rewrite_explanations import hold_text
+from helix_desktop.words.rewrites import pin_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+_text = TextContext("Session")
+
+CONTEXT_CHANGE = "context-change"
+"""The name of the notice about what was undone or redone."""
+_HOLD = "hold"
+_HOLD_ENDS_WITH = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, ObservationsPlaced)
+
+
+class RewriteController(QObject):
+    def __init__(self, window: MainWindow, session: Session) -> None:
+        super().__init__(window)
+        self._window, self._session = window, session
+        self.handover_window: HandoverWindow | None = None
+        window.intents.add(self)
+        tip = tr("Read, edit, compare and write handovers, or start a session from one")
+        window.pages.timeline.when_built(
+            lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
+        )
+        session.changed.connect(self._show_hold)
+        session.changed.connect(self._offer)
+        session.on(HoldSet, self._on_hold_set)
+        session.on(Undone, self._show_after_undo)
+        session.on(RewriteEvent, lambda _: self._offer())
+        self._offer()
+
+    @handles(Undo)
+    async def undo(self, seqs: tuple[int, ...]) -> None:
+        """Undo rewrites of the window; one inside a wider one only says so, as no request would change.
+
+        Raises CompactionRefused then.
+        """
+        conversation = self._session.conversation
+        transcript = conversation.session.transcript
+        around = covers_around(transcript)
+        if any(transcript.can_undo(seq) and seq in around for seq in seqs):
+            raise CompactionRefused(
+                _text("Nothing to undo here."),
+                _text("A later compaction covers this part of the conversation."),
+                _text("Undo the later one first."),
+            )
+        await conversation.window.undo(*seqs)
+        if len(seqs) > 1 or transcript.rewrites.attached_to(seqs[0]):
+            redo = Answer(action_label("redo"), lambda: self._session.perform(Redo(seqs)), "redo", ends=True)
+            await self._say_change(conversation, seqs, redo)
+
+    @handles(Redo)
+    async def redo(self, seqs: tuple[int, ...]) -> None:
+        """Let undone rewrites hold again; a sweep that fell with another one returns with it."""
+        can_redo = self._session.transcript.can_redo
+        await self._session.conversation.window.redo(*(seq if can_redo(seq) else seq - 1 for seq in seqs))
+
+    @handles(Observe)
+    def observe(self) -> None:
+        """Have older messages observed, its price first, or put in place what waits. Raises HelixError."""
+        self._session.conversation.observations.start(is_price_shown=True)
+
+    @handles(Compact)
+    async def compact(self, focus: str) -> None:
+        """Open the window of the handovers, once; with what a new one is to dwell on, as typed.
+
+        Where only the newest turn could be summarized, the active handover is run again with a typed focus.
+        """
+        conversation = self._session.conversation
+        active, rerun_seq = conversation.session.transcript.window.handover, 0
+        if focus and active is not None and not active[1].origin:
+            proposed = conversation.handovers.writer
+            cuts = await proposed.cuts()
+            is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
+            rerun_seq = 0 if is_new and not proposed.frees_little() else active[0]
+        await self._show_handover(rerun_seq or NOW, focus=focus, is_compaction=True)
+
+    @handles(CompactUpTo)
+    async def compact_up_to(self, seq: int) -> None:
+        """Open the same window with the range that ends at an event, or as near before it as can be.
+
+        What the active handover covers already is summarized by running that one again.
+        """
+        active, rerun_seq = self._session.transcript.window.handover, 0
+        if active is not None and not active[1].origin and seq <= active[1].upto:
+            rerun_seq = active[0]
+        await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
+
+    @handles(ShowHandovers)
+    async def show_handovers(self) -> None:
+        await self._show_handover(NOW)
+
+    @handles(RunHandoverAgain)
+    async def run_again(self, seq: int) -> None:
+        """Open the window to write a handover again, with a focus or another range."""
+        await self._show_handover(seq, is_compaction=True)
+
+    @handles(CompareHandover)
+    async def compare(self, seq: int) -> None:
+        """Show what differs between a handover and another one, the one before it at first."""
+        await self._show_handover(seq, "changes")
+
+    @handles(EditHandover)
+    async def edit(self, seq: int) -> None:
+        await self._show_handover(seq)
+
+    @handles(RetrySummary)
+    def retry(self, kind: str) -> None:
+        """Try a handover, observations or the newest turn again."""
+        if kind == "handover":
+            self._session.perform(Compact())
+        elif kind == "observations":
+            self.observe()
+        else:
+            self._session.start(self._session.conversation.retry(), "retry")
+
+    async def _show_handover(
+        self, seq: int, place: Place = "text", *, focus: str = "", upto: int = 0, is_compaction: bool = False
+    ) -> None:
+        conversation = self._session.conversation
+        if self.handover_window is not None:
+            return
+        window = HandoverWindow(self._window, conversation, self._session.actions)
+        self.handover_window = window
+        if is_compaction:
+            self._session.notices.end(REFUSED_COMPACTION)
+        try:
+            with self._reveal_new_handover(conversation):
+                await window.run(seq, place, focus=focus, upto=upto, is_compaction=is_compaction)
+        finally:
+            self.handover_window = None
+
+    @contextmanager
+    def _reveal_new_handover(self, conversation: Conversation) -> Iterator[None]:
+        """Bring the card of a handover that the window made into sight: it stands above the one it is of."""
+        previous = conversation.session.transcript.window.handover
+        yield
+        active = conversation.session.transcript.window.handover
+        is_shown = self._session.shows(conversation) and self._window.page() == "timeline"
+        if is_shown and active is not None and active != previous:
+            self._session.perform(ShowInTimeline(active[0]))
+
+    @handles(CancelCompaction)
+    def cancel_current(self) -> None:
+        """Cancel what the running card shows: the handover, or the observations while none is written."""
+        conversation = self._session.conversation
+        (conversation.handovers if conversation.handovers.is_busy else conversation.observations).cancel()
+
+    def _on_hold_set(self, event: HoldSet) -> None:
+        self._show_hold()
+        self._window.pages.chat.view.announce(hold_text(event.on))
+
+    def _show_hold(self) -> None:
+        is_on_hold = self._session.transcript.on_hold
+        self._window.commands.hold_compaction.setChecked(is_on_hold)
+        self._session.notices.end(_HOLD)
+        if is_on_hold:
+            self._session.notices.notify_here(
+                Notice(
+                    _HOLD,
+                    tr("Compaction paused."),
+                    tr("The context stays as it is while it fits, until you resume."),
+                    answers=(Answer(tr("Resume compaction"), lambda: self._set(False), "resume"),),
+                )
+            )
+
+    def _show_after_undo(self, undone: Undone) -> None:
+        """Say that the context will be compacted again, and offer Hold while the next request fits."""
+        conversation = self._session.conversation
+        if undone.refused or self._session.transcript.on_hold or not conversation.window.policy.enabled:
+            return
+        (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
+        if not gauge.fits:
+            self._say_after_undo(
+                tr("The next message makes room in the context."),
+                tr("After the undo, the request doesn't fit the context window."),
+            )
+        elif outlook.is_coming:
+            self._say_after_undo(
+                tr("The context will be compacted again."),
+                tr("It is above the threshold after the undo. Pause keeps it as it is."),
+                Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
+            )
+        else:
+            self._session.notices.end(_HOLD)
+
+    def _say_after_undo(self, what: str, why: str, *answers: Answer) -> None:
+        self._session.notices.notify_here(
+            Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
+        )
+
+    @handles(PauseCompaction)
+    def pause(self) -> None:
+        """Keep the context as it is, or no longer."""
+        self._set(not self._session.transcript.on_hold)
+
+    def _set(self, on: bool) -> None:
+        self._session.start(self._session.conversation.hold(on), "hold")
+
+    def _offer(self) -> None:
+        """Let the commands be used while there is something to undo or redo."""
+        self._window.commands.meet(UNDOABLE_CHANGE, has_change(self._session.transcript))
+        self._window.commands.meet(REDOABLE_CHANGE, has_undone(self._session.transcript))
+
+    @handles(UndoLast, RedoLast)
+    def change_last(self, intent: UndoLast | RedoLast) -> None:
+        """Undo the newest change of the context that holds, or let the one that was undone last hold again.
+
+        A recall or a pin is one as well as a handover.
+        """
+        conversation, is_undo = self._session.conversation, isinstance(intent, UndoLast)
+        target, output = (_newest_change if is_undo else _newest_undone)(conversation)
+        if output:
+            self._session.start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
+        elif target:
+            self._session.start(self._change_and_say(conversation, target, is_undo=is_undo), "undo or redo")
+        elif is_undo:
+            self._say(conversation, tr("Nothing to undo in the context."))
+        else:
+            self._say(conversation, tr("Nothing to redo in the context."))
+
+    async def _change_and_say(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
+        await (conversation.window.undo if is_undo else conversation.window.redo)(target)
+
+        def go_back() -> None:
+            self._session.start(
+                self._change_and_say(conversation, target, is_undo=not is_undo), "undo or redo"
+            )
+
+        words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
+        await self._say_change(conversation, (target,), Answer(words, go_back, f"{name}:{target}"))
+
+    async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
+        """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
+        log, transcript = list(conversation.session.log), conversation.session.transcript
+        cards = await asyncio.to_thread(build_cards, log, transcript)
+        changes = (card for card in cards if isinstance(card, UndoCard) and card.target == seqs[0])
+        name = next(map(card_title, changes), "") or tr("Context changed.")
+        self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
+
+    async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
+        change = Pinned(output) if is_pinned else Unpinned(output)
+        await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
+        self._say(conversation, pin_text(change, conversation.session.transcript))
+
+    def _say(self, conversation: Conversation, text: str, why: str = "", *answers: Answer) -> None:
+        session_id = conversation.session.id
+        self._session.notify(
+            Notice(
+                CONTEXT_CHANGE,
+                text,
+                why,
+                answers=answers,
+                session_id=session_id,
+                is_brief=True,
+                ends_with=(Undone, Redone),
+            )
+        )
+
+
+def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int]) -> str:
+    """Return what falls or returns with the first of these rewrites, by its titles; empty for nothing.
+
+    What stands inside a later rewrite changes nothing.
+    """
+    attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
+    others = sorted({*seqs, *attached} - {0, seqs[0]} - covers_around(transcript).keys())
+    names = {card.seq: card_title(card) for card in cards}
+    titles = tuple(names[seq] for seq in others if seq in names)
+    return tr("Together with it: {changes}.", changes=titles) if titles else ""
+
+
+def has_change(transcript: Transcript) -> bool:
+    """Return True if undo has something to take back; read at each change, so nothing is compared for it."""
+    rewrites = transcript.rewrites
+    return bool(rewrites.pinned) or any(
+        transcript.can_undo(seq) and not _is_attached(rewrite)
+        for seq, rewrite in reversed(rewrites.by_seq.items())
+    )
+
+
+def has_undone(transcript: Transcript) -> bool:
+    rewrites = transcript.rewrites
+    return bool(rewrites.unpinned) or any(map(transcript.can_redo, rewrites.undone))
+
+
+def _newest_change(conversation: Conversation) -> tuple[int, int]:
+    """Return what undo takes back: a rewrite, or else the output that was pinned; zeros for nothing."""
+    rewrite = last_change(conversation.session.transcript)
+    pin, output = _newest_pin(conversation, is_held=True)
+    return (0, output) if pin > rewrite else (rewrite, 0)
+
+
+def _newest_undone(conversation: Conversation) -> tuple[int, int]:
+    """Return what redo brings back: a rewrite, or else the output that was unpinned; zeros for nothing."""
+    undone, rewrite = _last_undone(conversation)
+    unpinned, output = _newest_pin(conversation, is_held=False)
+    return (0, output) if unpinned > undone else (rewrite, 0)
+
+
+def last_change(transcript: Transcript) -> int:
+    """Return the newest change of the context that can be undone, 0 for none.
+
+    A sweep that was recorded with another rewrite does not count: it is undone with that one. Nor does what
+    stands inside a wider rewrite: its undo would change no request.
+    """
+    inside = covers_around(transcript)
+    active_seqs = (
+        seq
+        for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
+        if not _is_attached(rewrite) and transcript.can_undo(seq) and seq not in inside
+    )
+    return next(active_seqs, 0)
+
+
+def _is_attached(rewrite: Undoable) -> bool:
+    """Return True for a sweep that was recorded with another rewrite, and is undone with it."""
+    return isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS
+
+
+def _last_undone(conversation: Conversation) -> tuple[int, int]:
+    """Return the newest undo whose rewrite is still undone, and that rewrite; zeros for none."""
+    transcript = conversation.session.transcript
+    undos = (
+        (entry.seq, entry.event.target)
+        for entry in reversed(conversation.session.log)
+        if isinstance(entry.event, Undone)
+    )
+    return next((undo for undo in undos if transcript.can_redo(undo[1])), (0, 0))
+
+
+def _newest_pin(conversation: Conversation, *, is_held: bool) -> tuple[int, int]:
+    """Return the newest pin that holds, or removal of one that does, and its output; zeros for none."""
+    pinned, kind = conversation.session.transcript.rewrites.pinned, Pinned if is_held else Unpinned
+    pins = (
+        (entry.seq, entry.event.target)
+        for entry in reversed(conversation.session.log)
+        if isinstance(entry.event, kind)
+    )
+    return next((pin for pin in pins if (pin[1] in pinned) == is_held), (0, 0))

@@ -1,0 +1,379 @@
+"""Ctrl+Shift+F: words find messages, outputs, handovers and file names of all workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
+from PySide6.QtWidgets import QButtonGroup, QWidget
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.retention import DAY_MS
+from helix_desktop.domain.text_search import word_spans
+from helix_desktop.services.search import (
+    SEARCH_KINDS,
+    SearchFindings,
+    SearchHit,
+    SearchKind,
+    SearchRequest,
+    SessionHits,
+)
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import elide_title
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
+from helix_desktop.ui.kit.intents import GoToSession, perform
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.running_search import RunningSearch, indexing_note
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_short_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
+
+_WIDE_PX, _MAX_LINES, _LINE_PX = 860, 14, 34
+_DAYS = (7, 30)  # that a search can be limited to
+_PAUSE_MS = 120  # of typing, before it searches
+_SHOWN = 400  # results; more are not built at once
+_EDGE_PX, _ICON_PX, _TEXT_PX = 12, 15, 40
+_DETAIL_SHARE = 0.36  # of a line's width that says where and when
+_ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+_SESSION_ROLE = _ROW_ROLE + 1
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+_ICONS = {"user": "user", "agent": "bot", "output": "archive", "handover": "book-open", "file": "file-text"}
+
+
+class ResultRow(msgspec.Struct, frozen=True):
+    """A place that was found, its line with the places of the words in it, and where and when it is."""
+
+    workspace_id: str
+    session_id: str
+    hit: SearchHit
+    line: str
+    detail: str
+    marks: tuple[tuple[int, int], ...]
+
+    @property
+    def kind_text(self) -> str:
+        """Return what it is, as a screen reader says it."""
+        match self.hit.kind:
+            case "message":
+                return tr("You") if self.hit.speaker == "user" else tr("Agent")
+            case "output":
+                return tr("Output")
+            case "handover":
+                return tr("Handover")
+            case "file":
+                return tr("File")
+
+
+class MoreRow(msgspec.Struct, frozen=True):
+    """More places in one session or, without one, in outputs that were not searched."""
+
+    workspace_id: str = ""
+    session_id: str = ""
+    text: str = ""
+
+
+class ResultGroup(msgspec.Struct, frozen=True):
+    """A session with what was found in it."""
+
+    title: str
+    detail: str
+    rows: tuple[ResultRow | MoreRow, ...]
+
+
+class SearchPanel(QuickPicker):
+    """Searches while it is open; what was found stays until the next search."""
+
+    wide_px = _WIDE_PX
+    _is_open = False  # Qt hides a panel while it is made
+
+    def __init__(self, window: QWidget, session: Session) -> None:
+        names = {
+            "": tr("All"),
+            "message": tr("Messages"),
+            "output": tr("Outputs"),
+            "handover": tr("Handovers"),
+            "file": tr("Files"),
+        }
+        kinds = [_filter(text, f"search_kind-{kind or 'all'}") for kind, text in names.items()]
+        days = [
+            _filter(tr.plural(count, "Last day", "Last %n days"), f"search_days-{count}") for count in _DAYS
+        ]
+        self._here = _filter(tr("This workspace"), "search_here")
+        self._filters = FlowBox((*kinds, *days, self._here), right_from=len(kinds))
+        self._clear = PushButton(tr("Clear filters"), "link", name="clear_filters")
+        super().__init__(
+            window,
+            tr("Search everything"),
+            tr("Search messages, outputs, handovers and file names"),
+            "",
+            tr("open", "what the Enter key does"),
+            _MAX_LINES,
+            (self._clear,),
+            head=self._filters,
+        )
+        self._kinds, self._days = QButtonGroup(self), QButtonGroup(self)
+        for place, button in enumerate(kinds):
+            self._kinds.addButton(button, place)
+        kinds[0].setChecked(True)
+        self._days.setExclusive(False)
+        for button, count in zip(days, _DAYS, strict=True):
+            self._days.addButton(button, count)
+        self.setObjectName("search_everything")
+        self._groups: tuple[ResultGroup, ...] = ()
+        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause_timer.timeout.connect(self._request)
+        self.set_delegate(_ResultDelegate(self.list_view, _LINE_PX))
+        self.search.textChanged.connect(lambda _: self._pause_timer.start())
+        self._kinds.idClicked.connect(lambda _: self._on_filter())
+        self._days.buttonClicked.connect(self._on_days)
+        self._here.clicked.connect(self._on_filter)
+        self._clear.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._clear.clicked.connect(self.clear_filters)
+        self._clear.hide()
+        self.note.show()
+        self._show_state(tr("Type words to search all workspaces."), "")
+        self._session, self._search = session, RunningSearch(self, session, self._show)
+        self._announced = SearchRequest("")
+        session.changed.connect(self._allow_here)
+        self._allow_here()
+
+    @property
+    def words(self) -> str:
+        """The words to search for."""
+        return self.search.text().strip()
+
+    @property
+    def kinds(self) -> tuple[SearchKind, ...]:
+        """What is to be found."""
+        place = self._kinds.checkedId()
+        return (SEARCH_KINDS[place - 1],) if place > 0 else SEARCH_KINDS
+
+    @property
+    def days(self) -> int:
+        """Of how many days; 0 for any time."""
+        return next((self._days.id(button) for button in self._days.buttons() if button.isChecked()), 0)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether only the workspace on screen is searched."""
+        return self._here.isChecked()
+
+    def open_with(self, words: str) -> None:
+        """Appear; without words with those of the last search, selected."""
+        words = words or self.search.text()
+        super().open()
+        self._is_open = True
+        self.search.setText(words)
+        self.search.selectAll()
+
+    def _allow_here(self) -> None:
+        """Offer to search the workspace on screen alone, if there is one."""
+        self._here.setVisible(self._session.has_workspace)
+        self._filters.rearrange()
+
+    def clear_filters(self) -> None:
+        self._kinds.button(0).setChecked(True)
+        for button in (*self._days.buttons(), self._here):
+            button.setChecked(False)
+        self._on_filter()
+
+    def _show_state(self, empty_text: str, note: str) -> None:
+        """Say what is the matter where there are no lines, and below those that are there."""
+        self.set_empty_text(empty_text)
+        self.note.setText(note or tr('Quotes find a phrase: "end of file".'))
+        if self.isVisible():
+            self._position(self.height())
+
+    def _request(self) -> None:
+        """Search for what is asked for now, in place of what is searched for."""
+        here = (self._session.workspace_id,) if self.is_here and self._session.workspace_id else ()
+        since = wall_clock_ms() - self.days * DAY_MS if self.days else 0
+        if self.words:
+            self._start(SearchRequest(self.words, self.kinds, here, since))
+            return
+        self._search.stop()
+        self._groups = ()
+        self.refresh()
+        self._show_state(tr("Type words to search all workspaces. All of them must be in one place."), "")
+
+    def _start(self, request: SearchRequest) -> None:
+        try:
+            self._search.start(request)
+        except InvalidInput as error:
+            self._groups = ()
+            self.refresh()
+            self._show_state(error_text(error), "")
+        else:
+            self._show_state(tr("Searching…"), "")
+
+    def _show(self, findings: SearchFindings, is_over: bool) -> None:
+        groups, count = list[ResultGroup](), 0
+        for found in findings.sessions():
+            if count < _SHOWN:
+                groups.append(self._group(found, findings.request.terms))
+                count += len(groups[-1].rows)
+        if findings.outputs_left:
+            text = tr("Search large outputs, too")
+            groups.append(ResultGroup(tr("Not searched yet"), "", (MoreRow(text=text),)))
+        if tuple(groups) != self._groups:  # the chosen one stays chosen if it is among them
+            self._groups = tuple(groups)
+            self.refresh()
+        if is_over:
+            self._say(findings)
+
+    def _say(self, findings: SearchFindings) -> None:
+        """Say what was found, and what was not searched and why."""
+        notes = list(filter(None, [indexing_note(findings)]))
+        if findings.errors:
+            names = ", ".join(self._name_of(workspace_id) for workspace_id in findings.errors)
+            notes.append(tr("Can't be searched: {names}. Open it to see why.", names=names))
+        if findings.has_more:
+            notes.append(tr("Only the newest results. Add a word to narrow them down."))
+        if findings.request.session:
+            notes.append(tr("Only one session. Change a word to search all."))
+        filters = self.days or self.is_here or len(self.kinds) == 1
+        nothing = tr("No results with these filters.") if filters else tr("No results. Try fewer words.")
+        self._show_state(nothing, " ".join(notes))
+        if findings.request != self._announced:
+            self._announced = findings.request
+            sessions = len(findings.sessions())
+            places = tr.plural(findings.count, "%n result", "%n results")
+            accessibility.announce(
+                self,
+                f"{places} {tr.plural(sessions, 'in %n session', 'in %n sessions')}" if sessions else nothing,
+            )
+
+    def _group(self, found: SessionHits, terms: tuple[str, ...]) -> ResultGroup:
+        now = datetime.now()
+        workspace, summary = self._name_of(found.workspace_id), found.summary
+        if summary is None:
+            title, parts = tr("Outputs of deleted sessions"), [workspace]
+        else:
+            title = session_title(summary.title)
+            archived = tr("Archived") if summary.archived else ""
+            parts = [workspace, archived, format_short_time(summary.updated, now)]
+        session_id = "" if summary is None else summary.id
+        rows = [self._row(found.workspace_id, session_id, hit, terms, now) for hit in found.hits]
+        more = MoreRow(found.workspace_id, session_id, tr("More in this session"))
+        is_more = found.has_more and summary is not None
+        return ResultGroup(title, dotted(parts), (*rows, *([more] if is_more else [])))
+
+    def _row(
+        self, workspace_id: str, session_id: str, hit: SearchHit, terms: tuple[str, ...], now: datetime
+    ) -> ResultRow:
+        source = f"{hit.tool} {hit.target}".strip() if hit.kind == "output" else ""
+        size = format_size(hit.size) if hit.kind == "output" else ""
+        detail = dotted((source, size, format_short_time(hit.at, now)))
+        marks = word_spans(hit.excerpt, terms)
+        return ResultRow(workspace_id, session_id, hit, hit.excerpt or source, detail, marks)
+
+    def _name_of(self, workspace_id: str) -> str:
+        return self._session.app.registry.get(workspace_id).name
+
+    def find_items(self, needle: str) -> Iterable[QStandardItem]:
+        for group in self._groups:
+            heading = heading_item(f"{group.title}, {group.detail}")
+            heading.setData(group, _SESSION_ROLE)
+            heading.setToolTip(plain_tooltip(group.title))
+            yield heading
+            yield from (_item(row, group) for row in group.rows)
+
+    def initial_row(self, needle: str) -> int:
+        return 1
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Open a session where something was found, or search for more."""
+        row, request = index.data(_ROW_ROLE), self._search.findings.request
+        if isinstance(row, ResultRow):
+            self.hide()
+            hit, mark = row.hit, self._search.mark if row.hit.kind == "message" else ""
+            perform(self, GoToSession(row.workspace_id, row.session_id, hit.seq, mark, hit.digest))
+        elif isinstance(row, MoreRow) and row.session_id:
+            self._start(replace(request, workspaces=(row.workspace_id,), session=row.session_id))
+        elif isinstance(row, MoreRow):
+            self._start(replace(request, all_outputs=True))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_open:
+            self._is_open = False
+            self._pause_timer.stop()
+            self._search.end()
+
+    def _on_days(self, clicked: PushButton) -> None:
+        for button in self._days.buttons():
+            if button is not clicked:
+                button.setChecked(False)
+        self._on_filter()
+
+    def _on_filter(self) -> None:
+        self._clear.setVisible(len(self.kinds) == 1 or bool(self.days) or self.is_here)
+        self._footer.rearrange()
+        self._request()
+
+
+class _ResultDelegate(LineDelegate):
+    def paint_heading(
+        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        group: ResultGroup = index.data(_SESSION_ROLE)
+        line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
+        title = Text(group.title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
+        content = Row([title, _detail(group.detail, line.width() / 2)], 16)
+        paint_box(painter, line, current_theme(), content)
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        row: ResultRow | MoreRow = index.data(_ROW_ROLE)
+        line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
+        if isinstance(row, MoreRow):
+            paint_box(painter, line, current_theme(), Text(row.text, color="accent_text"))
+            return
+        kind = row.hit.kind
+        name = _ICONS["user" if row.hit.speaker == "user" else "agent"] if kind == "message" else _ICONS[kind]
+        sign = QRectF(box.x(), box.y(), 44, box.height())
+        paint_box(painter, sign, current_theme(), Icon(name, "muted", _ICON_PX))
+        elide = Qt.TextElideMode.ElideLeft if kind == "file" else Qt.TextElideMode.ElideRight
+        words = Text(row.line, elide=elide, marks=row.marks, grow=True, shrink=True)
+        content = Row([words, _detail(row.detail, line.width() * _DETAIL_SHARE)], 16)
+        paint_box(painter, line, current_theme(), content)
+
+
+def _detail(words: str, most: float) -> Box:
+    """Return words at the end of a line, at most so many pixels of it."""
+    text = Text(words, 12, "muted", elide=Qt.TextElideMode.ElideMiddle)
+    return Frame(text, wide=min(text.width(), most))
+
+
+def _filter(text: str, name: str) -> PushButton:
+    button = PushButton(text, "filter", name=name)
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _item(row: ResultRow | MoreRow, group: ResultGroup) -> QStandardItem:
+    if isinstance(row, MoreRow):
+        item = QStandardItem(row.text)
+        words = [row.text, group.title]
+    else:
+        item = QStandardItem(row.line)
+        item.setToolTip(plain_tooltip(f"{row.line}\n{row.detail}".strip()))
+        words = [row.kind_text, row.line, row.detail, group.title]
+    item.setData(row, _ROW_ROLE)
+    item.setData(", ".join(filter(None, words)), Qt.ItemDataRole.AccessibleTextRole)
+    return item

@@ -1,0 +1,226 @@
+"""The pane next to the rail: the workspace's name, its sessions, and the size of its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QStackedWidget,
+    QWidget,
+)
+
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.focus import mark_pane_stop
+from helix_desktop.ui.design.git_label import GitLabel
+from helix_desktop.ui.design.key_names import tip_with_key
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
+from helix_desktop.ui.kit.intents import SearchEverything, perform
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.ui.window.sidebar.workspace_rows import message_query
+from helix_desktop.words.git import GitText
+from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.window.sidebar.session_list import SessionList
+    from helix_desktop.ui.window.sidebar.session_rows import FoundMessage, SessionItem
+
+tr = Translator("Window")
+
+_PAUSE_MS = 120  # of typing, before messages are searched
+_LIST, _EMPTY, _NOTHING_FOUND, _CLOSED, _UNKNOWN = range(5)
+
+
+class _NameButton(PushButton):
+    def __init__(self, switch: QAction) -> None:
+        super().__init__("", "name")
+        self._switch = switch
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._title = ""
+        switch.changed.connect(self._update_tip)
+
+    def show_name(self, name: str) -> None:
+        self.setAccessibleName(
+            tr("Workspace {name}. Switch workspace", name=name) if name else tr("Choose workspace")
+        )
+        self._title = title = name or tr("No workspace")
+        self.setText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, 150))
+        self.show()
+        self._update_tip()
+
+    def _update_tip(self) -> None:
+        self.setToolTip(
+            f"{self._title}\n{tip_with_key(tr('Switch workspace'), action_shortcut(self._switch))}"
+        )
+
+    def tint(self) -> None:
+        side = scaled(15)
+        self.setIcon(icon("chevron-down", self._theme.muted, side))
+        self.setIconSize(QSize(side, side))
+
+
+class Sidebar(QFrame):
+    messages_requested = Signal(str)
+    """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
+
+    def __init__(self, commands: WindowCommands) -> None:
+        """Start without a workspace, and without the session list: see `add_session_list`."""
+        super().__init__()
+        self.setObjectName("sidebar")
+        self.setMinimumWidth(200)
+        self.commands = commands
+        self._name = _NameButton(commands.switch_workspace)
+        self._name.clicked.connect(commands.switch_workspace.trigger)
+        self._git = GitLabel()
+        self._git.clicked.connect(commands.commit_changes.trigger)
+        self._folder = IconButton("folder-open", "")
+        keep_tip(commands.open_folder, tr("Open folder"), self._folder.set_tip)
+        self._folder.clicked.connect(commands.open_folder.trigger)
+        self._new = IconButton("plus", "", px=18)
+        keep_tip(commands.new_session, tr("New session"), self._new.set_tip)
+        self._new.clicked.connect(commands.new_session.trigger)
+        self.search = SearchField(tr("Search sessions"))
+        self.session_list: SessionList
+        self._stack = QStackedWidget()
+        self._closed_reason = label("", "muted", wrap=True)
+        self._nothing = label("", "muted", wrap=True)
+        head = row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
+        git = row(self._git, None, margins=(19, 0, 12, 0))
+        search = row(self.search, margins=(12, 10, 12, 4))
+        self._workspace_name = ""
+        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause_timer.timeout.connect(
+            lambda: self.messages_requested.emit(message_query(self.search.text()))
+        )
+        self._search_note = label("", "faint", wrap=True)
+        self._search_bar = self._make_search_bar()
+        self.setLayout(column(head, git, search, self._stack, self._search_bar, gap=0))
+        self.show_workspace("")
+        self._name.hide()  # not known yet
+
+    def add_session_list(self) -> None:
+        """Put in the session list, which the window's first frame does not wait for."""
+        from helix_desktop.ui.window.sidebar.session_list import SessionList
+
+        self.session_list = SessionList()
+        mark_pane_stop(self.session_list)
+        self.search.textChanged.connect(self._filter)
+        empty = label(tr("Your sessions appear here."), "muted", wrap=True)
+        begin = PushButton(tr("New session"), "", "plus", name="new_session")
+        begin.clicked.connect(self.commands.new_session.trigger)
+        clear = PushButton(tr("Clear search"), name="clear_search")
+        clear.clicked.connect(self.search.clear)
+        self._stack.addWidget(self.session_list)
+        for words, button in ((empty, begin), (self._nothing, clear), (self._closed_reason, None)):
+            page = QWidget()
+            buttons = (row(button, None),) if button is not None else ()
+            page.setLayout(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10))
+            self._stack.addWidget(page)
+        self._stack.addWidget(QWidget())  # until the sessions are known
+        self._stack.setCurrentIndex(_UNKNOWN)
+
+    def _make_search_bar(self) -> QWidget:
+        messages = PushButton(tr("Search everything"), "link", name="search_messages")
+        messages.clicked.connect(self._search_all)
+        bar = QWidget()
+        bar.setLayout(column(self._search_note, row(messages, None), margins=(19, 8, 12, 8), gap=2))
+        bar.hide()
+        return bar
+
+    def _search_all(self) -> None:
+        """Go on with the words where all open workspaces are searched; here the search is over."""
+        words = self.search.text().strip()
+        self.search.clear()
+        perform(self, SearchEverything(words))
+
+    def show_workspace(self, name: str) -> None:
+        """Show a workspace's name; empty when none is open."""
+        self._name.show_name(name)
+        if name != self._workspace_name:
+            self._workspace_name = name
+            self.search.clear()  # its words were for the sessions of another one
+        self._new.setEnabled(bool(name))
+        self.search.setEnabled(bool(name))
+
+    def announce(self, name: str) -> None:
+        """Show the name of a workspace of which nothing can be used yet."""
+        self._name.show_name(name)
+
+    def show_opening(self) -> None:
+        """Show no sessions until those of the workspace that is being opened are known."""
+        self._stack.setCurrentIndex(_UNKNOWN)
+
+    def show_git(self, text: GitText) -> None:
+        self._git.show_text(text)
+
+    def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
+        """Show these sessions, grouped as seen from a local `now`."""
+        self.session_list.show_sessions(items, now)
+        self._choose_page()
+
+    def show_closed(self, reason: str) -> None:
+        """Say why this workspace is not open, instead of its sessions; empty when it is open."""
+        self._closed_reason.setText(reason)
+        self.search.setVisible(not reason)
+        self._choose_page()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """From the search: Down goes to the list, Enter opens the first hit, Esc clears."""
+        key = event.key()
+        if not self.search.hasFocus():
+            super().keyPressEvent(event)
+        elif key == Qt.Key.Key_Down:
+            self.session_list.focus_first()
+        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.session_list.sessions():
+            self.session_list.open_first()
+        elif key == Qt.Key.Key_Escape and self.search.text():
+            self.search.clear()
+        else:
+            super().keyPressEvent(event)
+
+    def show_found(self, query: str, found: Mapping[str, FoundMessage]) -> None:
+        """Show also sessions with these messages, by session; those of an older search are over."""
+        if query == message_query(self.search.text()):
+            self.session_list.set_filter(self.search.text(), found)
+            self._choose_page()
+
+    def show_searched(self, query: str, note: str) -> None:
+        """Say what a search for words has looked at; one that is over says nothing."""
+        if query == message_query(self.search.text()):
+            self._search_note.setText(note)
+            self._nothing.setText(tr("No session has this in its title or messages."))
+
+    def _filter(self, needle: str) -> None:
+        """Filter by titles at once, and ask for messages when the user pauses."""
+        self.messages_requested.emit("")
+        self.session_list.set_filter(needle, {})
+        self._search_bar.setVisible(bool(needle.strip()))
+        if message_query(needle):
+            self._search_note.setText(tr("Searching messages…"))
+            self._nothing.setText(tr("Searching messages…"))
+            self._pause_timer.start()
+        else:
+            self._search_note.setText(tr("Type two letters to search messages too."))
+            self._nothing.setText(tr("No session has this in its title."))
+            self._pause_timer.stop()
+        self._choose_page()
+
+    def _choose_page(self) -> None:
+        if self._closed_reason.text():
+            self._stack.setCurrentIndex(_CLOSED)
+        elif not self.session_list.is_empty():
+            self._stack.setCurrentIndex(_LIST)
+        elif self.session_list.session_count():
+            self._stack.setCurrentIndex(_NOTHING_FOUND)
+        else:
+            self._stack.setCurrentIndex(_EMPTY)

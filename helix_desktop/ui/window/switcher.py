@@ -1,0 +1,536 @@
+"""Ctrl+K: a few letters find a workspace, a session, a message or a command; Enter goes there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
+from datetime import datetime
+from itertools import islice
+
+import msgspec
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QStandardItem
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.store import SessionSummary, SessionVersions
+from helix_desktop.domain.text_search import ExcerptSize, word_spans
+from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.git_label import fit_git_text
+from helix_desktop.ui.design.labels import elide_title
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item, key_hint
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Column,
+    Dot,
+    Drawing,
+    Frame,
+    Icon,
+    Row,
+    Text,
+    face,
+    paint_box,
+)
+from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.command_list import COMMAND_PX, CommandList, command_at, paint_command
+from helix_desktop.ui.window.running_search import RunningSearch, indexing_note
+from helix_desktop.ui.window.sidebar.workspace_rows import (
+    BADGE_COLOR_TOKENS,
+    WorkspaceBadge,
+    WorkspaceRow,
+    badge_label,
+    matches_query,
+    message_query,
+    paint_workspace_badge,
+)
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_short_time
+from helix_desktop.words.translation import Translator, translate
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
+
+    workspace_id: str
+    id: str
+    title: str
+    detail: str
+    when: str
+    badge: WorkspaceBadge = ""
+    active: bool = False  # on screen
+    archived: bool = False
+    icon: str = "message-square"
+
+
+class MessageRow(msgspec.Struct, frozen=True):
+    """A message that a search found: whose, in which session, when; where the words are in its line."""
+
+    workspace_id: str
+    hit: SearchHit
+    detail: str
+    when: str
+    marks: tuple[tuple[int, int], ...]
+
+
+tr = Translator("Window")
+
+_MAX_LINES = 9
+_WIDE_PX = 680
+_GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
+_NAMED_UNREAD = 3  # workspaces that are not open
+_PAUSE_MS = 120  # of typing, before messages are searched
+_MAX_MESSAGES, _EXCERPT = 30, ExcerptSize(room=80, lead=30)
+_COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
+
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+ROW_PX = 50
+_TOP, _LINE = 0.14, 0.36  # of a row's height: where the upper of its two lines begins, how high one is
+_GIT_SHARE = 0.45  # of a row's width that the git state may take
+_EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+
+
+class SwitcherDelegate(LineDelegate):
+    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+        return COMMAND_PX if index.data(ROW_ROLE) is None else ROW_PX
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        row = index.data(ROW_ROLE)
+        match row:
+            case WorkspaceRow():
+                sign: Box = Drawing(
+                    (32, 32), lambda pen, rect: paint_workspace_badge(pen.qt, _square(rect), row, pen.theme)
+                )
+                lines = _workspace_lines(row, box.width() * _GIT_SHARE)
+            case SessionRow():
+                sign = Icon(row.icon, "muted", _KIND_PX)
+                words = dotted((badge_label(row.badge), row.when))
+                top = [_name(row.title), *_end(words, row.badge)]
+                lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
+            case MessageRow():
+                sign = Icon("user" if row.hit.speaker == "user" else "bot", "muted", _KIND_PX)
+                excerpt = Text(row.hit.excerpt, color="text" if row.marks else "muted", marks=row.marks)
+                detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
+                lines = Column([excerpt, Row([detail, *_end(row.when)])])
+            case _:
+                paint_command(painter, box, current_theme(), index)
+                return
+        lines.grow = lines.shrink = True
+        content = Row([Frame(sign, wide=32), lines], 12)
+        paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), current_theme(), content)
+
+
+def _square(rect: QRectF) -> QRectF:
+    """Return the place of a workspace's badge, which does not grow with the text."""
+    return QRectF(rect.x(), rect.center().y() - 16, 32, 32)
+
+
+def _name(words: str) -> Text:
+    return Text(words, weight=600, cut=elide_title, grow=True, shrink=True)
+
+
+def _end(words: str, badge: WorkspaceBadge = "") -> list[Box]:
+    """Return words at the end of a line, with the dot of a badge before them."""
+    dot = [Dot(BADGE_COLOR_TOKENS[badge], 7)] if badge else []
+    return [*dot, *([Text(words, 12, "muted")] if words else [])]
+
+
+def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
+    """Return name and path, with state and git state; `git_px` is what the git state may take."""
+    cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
+    words = dotted((badge_label(workspace.badge), cache))
+    if not words and workspace.active:
+        words = tr("Open", "state of a workspace")
+    state, git = _end(words, workspace.badge), list[Box]()
+    if fitting := fit_git_text(workspace.git, face(12)[1], git_px):
+        git = [Icon("git-branch", "muted", _ICON_PX), Text(fitting, 12, "muted")]
+    elide = Qt.TextElideMode.ElideMiddle
+    path = Text(workspace.path, 12, "muted", elide=elide, grow=True, shrink=True)
+    if workspace.git.on_one_line:
+        return Column([Row([_name(workspace.name), *state]), Row([path, *git])])
+    return Row([Column([_name(workspace.name), path], grow=True, shrink=True), *state])
+
+
+FindUnused = Callable[[OpenWorkspace, Sequence[SessionSummary]], Awaitable[frozenset[str]]]
+"""Returns which sessions of a workspace nobody used, by id."""
+
+
+class Switcher(QuickPicker):
+    """Lists what it knows at once; messages come a moment after the last letter."""
+
+    opened = Signal()
+    closed = Signal()
+    messages_requested = Signal(str)
+    """The words to find; empty: none, and a search that runs is over."""
+
+    wide_px = _WIDE_PX
+    _is_open = False  # Qt hides a panel while it is made
+
+    def __init__(self, window: QWidget, commands: CommandList) -> None:
+        hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
+        add = PushButton(tr("Open folder…"), "link", name="add_folder")
+        super().__init__(
+            window,
+            tr("Go to"),
+            tr("Search workspaces, sessions, messages and commands"),
+            tr("No results"),
+            tr("open", "what the Enter key does"),
+            _MAX_LINES,
+            (hint, add),
+        )
+        self._commands = commands
+        self._workspaces: tuple[WorkspaceRow, ...] = ()
+        self._recent_ids: tuple[str, ...] = ()
+        self._sessions: tuple[SessionRow, ...] = ()
+        self._messages: list[MessageRow] = []
+        self._searched_words = ""  # that the messages were found by
+        self._is_searching, self._search_note = False, ""
+        self._opening: dict[str, str] = {}  # workspaces: id and name
+        self._unread: Sequence[str] = ()  # names of workspaces whose sessions can't be read
+        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_query()))
+        self.search.textChanged.connect(lambda _: self._request_messages())
+        commands.changed.connect(self.refresh)
+        self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
+        self.search.textChanged.connect(lambda _: self._show_note())
+        self._show_note()
+        self.note.show()
+        add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        add.clicked.connect(self._add)
+        self._session: Session
+        self._find_unused: FindUnused
+        self._found: RunningSearch
+        self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
+
+    def follow(self, session: Session, find_unused: FindUnused) -> None:
+        """List and search the sessions of all workspaces whenever it is open."""
+        self._session, self._find_unused = session, find_unused
+        self._found = RunningSearch(self, session, self._show_found)
+        self.opened.connect(lambda: session.start(self._list_sessions(), "list sessions"))
+        self.closed.connect(self._end_listing)
+        self.closed.connect(self._found.end)
+        self.messages_requested.connect(self._search_messages)
+
+    def _show_note(self) -> None:
+        """Say how a search is limited; of one that runs, where it does not look."""
+        prefix, words = _split_query(self.search.text())
+        if self._opening and prefix != _COMMANDS:
+            self.note.setText(
+                tr(
+                    "Still opening: {names}. Sessions and messages are listed as soon as that is done.",
+                    names=", ".join(self._opening.values()),
+                )
+            )
+            return
+        unread = self._unread
+        if not words or prefix == _COMMANDS or not unread:
+            self.note.setText(self._search_note or tr("> commands  ·  @ sessions  ·  # messages"))
+            return
+        more = len(unread) - _NAMED_UNREAD
+        names = [*unread[:_NAMED_UNREAD], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
+        self.note.setText(tr("Can't be searched: {names}. Choose one to see why.", names=", ".join(names)))
+
+    def open(self) -> None:
+        """Appear with what is listed already, and list what is new."""
+        self._is_open = True
+        super().open()
+        self.opened.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_open:
+            self._is_open = False
+            self._pause_timer.stop()
+            self._messages, self._searched_words = [], ""
+            self._show_searching(False)
+            self.closed.emit()
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
+        """List these workspaces, those of `recent_ids` first and in that order, the active one last."""
+        self._recent_ids = tuple(recent_ids) or self._recent_ids
+        places = {workspace_id: place for place, workspace_id in enumerate(self._recent_ids)}
+        self._workspaces = tuple(
+            sorted(workspaces, key=lambda row: (row.active, places.get(row.id, len(places))))
+        )
+        self._show_note()
+        self.refresh()
+
+    def show_opening(self, workspace_id: str, name: str) -> None:
+        """Say that a workspace is being opened, and lists nothing until then; no name: this is over."""
+        self._opening.pop(workspace_id, None)
+        if name:
+            self._opening[workspace_id] = name
+        self._show_note()
+        self._show_empty_text()
+
+    def show_unread(self, names: Sequence[str]) -> None:
+        """Say of which workspaces no session can be listed or searched."""
+        self._unread = tuple(names)
+        self._show_note()
+
+    async def _list_sessions(self) -> None:
+        """List the sessions of all workspaces: those of open ones at once, the others a moment later."""
+        listed = list[tuple[str, SessionSummary]]()
+        for workspace in list(self._session.app.open_workspaces.values()):
+            with suppress(StoreError):  # it says so itself
+                summaries = await workspace.store.sessions()
+                unused = await self._find_unused(workspace, summaries)
+                listed += [(workspace.id, summary) for summary in summaries if summary.id not in unused]
+        self._show_sessions(listed)
+        self._end_listing()
+        self._listing = self._session.start(self._add_closed(listed), "list closed sessions")
+
+    def _end_listing(self) -> None:
+        if self._listing is not None:
+            self._listing.cancel()
+            self._listing = None
+
+    async def _add_closed(self, listed: Sequence[tuple[str, SessionSummary]]) -> None:
+        """List the sessions of workspaces that are not open, too."""
+        if not self.isVisible():
+            return
+        found, unread = list(listed), list[str]()
+        async with aclosing(self._session.app.closed_sessions.list_by_workspace()) as closed:
+            async for record, summaries in closed:
+                if summaries is None:
+                    unread.append(record.name)
+                found += [(record.id, summary) for summary in summaries or ()]
+        self.show_unread(unread)
+        self._show_sessions(found)
+
+    async def list_again(self) -> None:
+        """List and search also what was opened meanwhile."""
+        if self.isVisible():
+            await self._list_sessions()
+            self._request_messages()
+            self.refresh()
+
+    def _show_sessions(self, listed: Iterable[tuple[str, SessionSummary]]) -> None:
+        """List sessions, last used first, the active one last: of versions one row."""
+        newest_first = sorted(listed, key=lambda session: session[1].updated, reverse=True)
+        versions = SessionVersions(summary for _, summary in newest_first)
+        on_screen = self._session.id
+        now, rows = datetime.now(), list[SessionRow]()
+        for workspace_id, summary in newest_first:
+            ids = versions.ids_of(summary.id)
+            if summary.id != (on_screen if on_screen in ids else versions.row_of(summary).id):
+                continue
+            is_archived = versions.place_of(summary).archived
+            kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
+            parts = (
+                self._name_of(workspace_id),
+                kind,
+                translate(summary.counts.text) if summary.counts is not None else "",
+            )
+            icon = "git-branch" if versions.parent_of(summary) else "message-square"
+            rows.append(
+                SessionRow(
+                    workspace_id,
+                    summary.id,
+                    session_title(summary.title),
+                    dotted(parts),
+                    format_short_time(max(version.updated for version in versions.of(summary)), now),
+                    _session_badge(self._session.app.open_workspaces.get(workspace_id), versions.of(summary)),
+                    active=summary.id == on_screen,
+                    archived=is_archived,
+                    icon="bot" if summary.parent else icon,
+                )
+            )
+        self._sessions = tuple(sorted(rows, key=lambda row: row.active))
+        self.refresh()
+
+    def _name_of(self, workspace_id: str) -> str:
+        listed = (row.name for row in self._workspaces if row.id == workspace_id)
+        return next(listed, "") or self._session.app.registry.get(workspace_id).name
+
+    def _search_messages(self, query: str) -> None:
+        self._found.stop()
+        if query:
+            size = _MAX_MESSAGES
+            try:
+                self._found.start(
+                    SearchRequest(query, ("message",), per_session=size, limit=size, excerpt=_EXCERPT)
+                )
+            except InvalidInput:
+                self._show_searching(False)
+
+    def _show_found(self, findings: SearchFindings, is_over: bool) -> None:
+        """List the messages that a search found; those of an older search are over."""
+        now, rows = datetime.now(), list[MessageRow]()
+        for found in findings.sessions():
+            title = "" if found.summary is None else session_title(found.summary.title)
+            for hit in found.hits:
+                speaker = tr("You") if hit.speaker == "user" else tr("Agent")
+                detail = dotted((speaker, self._name_of(found.workspace_id), title))
+                marks = word_spans(hit.excerpt, findings.request.terms)
+                when = format_short_time(hit.at, now)
+                rows.append(MessageRow(found.workspace_id, hit, detail, when, marks))
+        if findings.request.query == self._message_query():
+            self._messages, self._searched_words = rows[:_MAX_MESSAGES], findings.request.query
+            self.refresh()
+        if is_over:
+            self._show_searching(False, indexing_note(findings))
+
+    def _show_searching(self, is_searching: bool, note: str = "") -> None:
+        """Say that messages are searched or, with a note, what could not be."""
+        was_searching, self._is_searching, self._search_note = self._is_searching, is_searching, note
+        self._show_note()
+        self._show_empty_text()
+        if was_searching and not is_searching and self.isVisible() and self._message_query():
+            accessibility.announce(
+                self, tr.plural(len(self._messages), "%n message found", "%n messages found")
+            )
+
+    def _show_empty_text(self) -> None:
+        nothing = tr("No results yet") if self._opening else tr("No results")
+        self.set_empty_text(tr("Searching messages…") if self._is_searching else nothing)
+
+    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+        """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
+        prefix, words = _split_query(needle)
+        every = None if prefix else _GROUP_ROWS
+        if prefix == _COMMANDS:
+            groups = [(tr("Commands"), self._commands.find(words))]
+        else:
+            workspaces = (tr("Workspaces"), self._workspace_items(words, _GROUP_ROWS if words else None))
+            sessions = (tr("Sessions"), self._session_items(words, every))
+            commands = (tr("Commands"), self._commands.find(words) if words else self._commands.recent())
+            groups = [workspaces, sessions, (commands[0], islice(commands[1], _GROUP_ROWS))]
+            if not words and all(workspace.active for workspace in self._workspaces):
+                groups = [sessions, commands, workspaces]  # where the user is comes last
+            if prefix:
+                groups = [sessions] if prefix == _SESSIONS else []
+        if words and words == self._searched_words and prefix in {"", _MESSAGES}:
+            groups.append((tr("Messages"), map(_message_item, self._messages)))
+        return _with_headings(groups)
+
+    def initial_row(self, needle: str) -> int:
+        """Return the first line that can be chosen and leads elsewhere."""
+        rows = range(self.items.rowCount())
+        choosable = [place for place in rows if self.items.item(place).isSelectable()]
+        others = (place for place in choosable if not _is_active(self.items.item(place)))
+        return next(others, choosable[0] if choosable else 0)
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Go to what a line stands for, or do its command with the keyboard where it was before."""
+        action = command_at(index)
+        if action is not None:
+            self._commands.note_use(action)
+            self.dismiss()
+            action.trigger()
+            return
+        row = index.data(ROW_ROLE)
+        if row is not None:
+            self.hide()
+        match row:
+            case WorkspaceRow(id=workspace_id):
+                perform(self, ShowWorkspace(workspace_id))
+            case SessionRow(workspace_id=workspace_id, id=session_id):
+                perform(self, GoToSession(workspace_id, session_id))
+            case MessageRow(workspace_id=workspace_id, hit=hit):
+                perform(self, GoToSession(workspace_id, hit.session, hit.seq, self._found.mark))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
+        is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+        row = self.list_view.currentIndex().data(ROW_ROLE)
+        if not is_enter or not event.modifiers() & Qt.KeyboardModifier.ControlModifier or row is None:
+            super().keyPressEvent(event)
+            return
+        self.hide()
+        perform(self, NewSession(row.id if isinstance(row, WorkspaceRow) else row.workspace_id))
+
+    def _workspace_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
+        fitting = (row for row in self._workspaces if matches_query(needle, row.name, row.path, row.git.head))
+        return map(_workspace_item, islice(fitting, limit))
+
+    def _session_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
+        fitting = (
+            row
+            for row in self._sessions
+            if (matches_query(needle, row.title, row.detail) if needle else not (row.active or row.archived))
+        )
+        return map(_session_item, islice(fitting, limit))
+
+    def _message_query(self) -> str:
+        prefix, words = _split_query(self.search.text())
+        return message_query(words) if prefix in {"", _MESSAGES} else ""
+
+    def _request_messages(self) -> None:
+        """End the search for what was typed before, and begin another one when the user pauses."""
+        self._messages, self._searched_words = [], ""
+        self.messages_requested.emit("")
+        if self._message_query() and self.isVisible():
+            self._show_searching(True)
+            self._pause_timer.start()
+        else:
+            self._pause_timer.stop()
+            self._show_searching(False)
+
+    def _add(self) -> None:
+        self.hide()
+        perform(self, OpenFolder())
+
+
+def _split_query(needle: str) -> tuple[str, str]:
+    """Return the sign that limits a search, if any, and the words."""
+    words = needle.strip()
+    return (words[0], words[1:].strip()) if words[:1] in {_COMMANDS, _SESSIONS, _MESSAGES} else ("", words)
+
+
+def _with_headings(groups: Iterable[tuple[str, Iterable[QStandardItem]]]) -> Iterator[QStandardItem]:
+    for words, items in groups:
+        for place, item in enumerate(items):
+            if not place:
+                yield heading_item(words)
+            yield item
+
+
+def _is_active(item: QStandardItem) -> bool:
+    row = item.data(ROW_ROLE)
+    return isinstance(row, (WorkspaceRow, SessionRow)) and row.active
+
+
+def _workspace_item(workspace: WorkspaceRow) -> QStandardItem:
+    details = (workspace.name, workspace.path, *workspace.git.details)
+    words = (workspace.name, workspace.path, badge_label(workspace.badge), workspace.git.on_one_line)
+    return _item(workspace, workspace.name, details, (tr("Workspace"), *words))
+
+
+def _session_item(session: SessionRow) -> QStandardItem:
+    details = (session.title, session.detail, session.when)
+    return _item(session, session.title, details, (tr("Session"), *details, badge_label(session.badge)))
+
+
+def _message_item(message: MessageRow) -> QStandardItem:
+    details = (message.hit.excerpt, message.detail, message.when)
+    return _item(message, message.hit.excerpt, details, (tr("Message"), *details))
+
+
+def _item(row: object, query: str, tip: Sequence[str], description: Sequence[str]) -> QStandardItem:
+    item = QStandardItem(query)
+    item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
+    item.setData(row, ROW_ROLE)
+    item.setData(", ".join(filter(None, description)), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def _session_badge(workspace: OpenWorkspace | None, versions: Sequence[SessionSummary]) -> WorkspaceBadge:
+    """Return the badge of a session with these versions; `workspace` is None if it is not open."""
+    if workspace is None:
+        return "interrupted" if any(version.interrupted for version in versions) else ""
+    found = [workspace.find_open(version.id) for version in versions]
+    conversations = [conversation for conversation in found if conversation is not None]
+    if any(conversation.asks for conversation in conversations):
+        return "waiting"
+    if any(conversation.is_running for conversation in conversations):
+        return "running"
+    return "interrupted" if any(map(workspace.is_interrupted, versions)) else ""

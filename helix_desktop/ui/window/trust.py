@@ -1,0 +1,200 @@
+"""Asks whether a folder is trusted, and keeps the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QFrame, QLayout, QScrollArea, QWidget
+
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.kit.intents import ApplyRemedy, RefreshLists, handles
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.permissions_page import ChangeTrust
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.auto_run_files import AutoRunFile, find_auto_run_files
+
+tr = Translator("Trust")
+text = TextContext("Trust")
+
+_WIDTH_PX, _MARGIN_PX = 540, 22
+_MAX_LIST_PX = 168
+_CONSEQUENCES = (
+    ("folder-open", text("The agent can read the files and send them to your model.")),
+    (
+        "shield-question-mark",
+        text("The agent can change files and run commands if you or your rules allow it."),
+    ),
+    ("text-search", text("Files may contain instructions that mislead the agent (prompt injection).")),
+)
+
+
+class TrustDialog(TabsInReadingOrder, QDialog):
+    """Accepted when the user trusts the folder; Enter decides nothing, Esc leaves it untrusted."""
+
+    def __init__(self, parent: QWidget, name: str, path: str, auto_run_files: Sequence[AutoRunFile]) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("Trust this folder?"))
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.decline_button = PushButton(tr("Open in restricted mode"), name="decline", on_click=self.reject)
+        self.trust_button = PushButton(tr("Trust folder"), "primary", "shield-check", name="trust")
+        self.trust_button.clicked.connect(self.accept)
+        self._buttons = row(None, self.decline_button, self.trust_button)
+        place = label(path, "mono", wrap=True)
+        place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        head = row(
+            IconLabel("shield-question-mark", px=22, color_token="accent_text"),
+            column(label(tr("Do you trust {folder}?", folder=name), "title", wrap=True), place, gap=4),
+            gap=12,
+            stretch=1,
+        )
+        first = head.itemAt(0)
+        if first is not None:
+            first.setAlignment(Qt.AlignmentFlag.AlignTop)
+        means = column(*(_consequence_line(icon, translate(words)) for icon, words in _CONSEQUENCES), gap=7)
+        restricted_note = tr(
+            "In restricted mode, nothing runs or is sent. You can view sessions and cache, and trust the "
+            "folder later."
+        )
+        self.setLayout(
+            column(
+                head,
+                label(
+                    tr("Trust it only if you know what it contains. In a trusted folder:"), "muted", wrap=True
+                ),
+                means,
+                _auto_run_card(auto_run_files),
+                label(restricted_note, "note", wrap=True),
+                4,
+                self._buttons,
+                margins=(_MARGIN_PX, 20, _MARGIN_PX, 18),
+                gap=12,
+            )
+        )
+        self.decline_button.setFocus()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.setFixedWidth(max(_WIDTH_PX, self._buttons.sizeHint().width() + 2 * _MARGIN_PX))
+        self.setFixedHeight(self.heightForWidth(self.width()))
+
+
+def _consequence_line(icon_name: str, text: str) -> QWidget:
+    parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(text, wrap=True), gap=10, stretch=1)
+    return pane(parts)
+
+
+def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
+    followed = [item for item in auto_run_files if item.is_followed]
+    others = [item for item in auto_run_files if not item.is_followed]
+    parts: list[QLayout | QWidget] = []
+    if followed:
+        heading = label(tr("The agent follows what these files say:"), "muted", wrap=True)
+        parts.append(column(heading, *map(_auto_run_item, followed), gap=8, margins=(14, 10, 14, 6)))
+    if others:
+        found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
+        words = label(found, "muted", wrap=True)
+        parts += [row(words, margins=(14, 10, 14, 0)), _scrolled_items(others)]
+    else:
+        parts.append(row(label(tr("No auto-run files found."), "muted"), margins=(14, 10, 14, 10)))
+    return card(column(*parts, gap=2, margins=(1, 0, 1, 6 if others else 0)))
+
+
+def _scrolled_items(items: Sequence[AutoRunFile]) -> QScrollArea:
+    lines = column(
+        *map(_auto_run_item, items),
+        None,
+        gap=8,
+        margins=(13, 6, 13, 4),
+    )
+    inner = pane(lines)
+    inner.setObjectName("page")
+    area = QScrollArea()
+    area.setWidget(inner)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
+    return area
+
+
+def _auto_run_item(item: AutoRunFile) -> QWidget:
+    return pane(
+        column(label(item.path, "mono", wrap=True), label(translate(item.effect), "faint", wrap=True), gap=1)
+    )
+
+
+class TrustController(QObject):
+    def __init__(self, window: MainWindow, session: Session, windows: WindowGroup) -> None:
+        super().__init__(window)
+        self._window, self._session, self._windows = window, session, windows
+        self._pending: set[str] = set()  # workspaces that are asked about, or will be
+        self._one_question = asyncio.Lock()
+        self._strip = window.pages.chat.trust_strip
+        self._strip.button.clicked.connect(self._ask_current)
+        window.intents.add(self)
+        session.changed.connect(self.show)
+
+    def show(self) -> None:
+        """Show the strip where the folder on screen is not trusted."""
+        session = self._session
+        self._strip.setVisible(
+            session.has_workspace and not (session.workspace.is_read_only or session.workspace.is_trusted())
+        )
+
+    @handles(ApplyRemedy)
+    def apply_remedy(self, remedy: str) -> None:
+        """Ask whether the folder on screen is trusted, where that helps against an error."""
+        if remedy == "trust_folder":
+            self._ask_current()
+
+    @handles(ChangeTrust)
+    async def change(self, is_trusted: bool) -> None:
+        """Ask whether the folder on screen is trusted, or take the trust away."""
+        workspace_id = self._session.workspace.id
+        if is_trusted:
+            await self.ask(workspace_id)
+        else:
+            await self.set_trusted(workspace_id, False)
+
+    def _ask_current(self) -> None:
+        self._session.start(self.ask(self._session.workspace.id), "trust")
+
+    async def ask(self, workspace_id: str) -> None:
+        """Ask about a workspace's folder, after any question that is open; once for several calls."""
+        if workspace_id in self._pending:
+            return
+        self._pending.add(workspace_id)
+        try:
+            async with self._one_question:
+                await self._ask(workspace_id)
+        finally:
+            self._pending.discard(workspace_id)
+
+    async def _ask(self, workspace_id: str) -> None:
+        record = self._session.app.registry.get(workspace_id)
+        auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
+        dialog = TrustDialog(self._window, record.name, record.path, auto_run_files)
+        if await exec_async(dialog):
+            await self.set_trusted(workspace_id, True)
+
+    async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
+        """Save the user's decision on a folder; without trust, what runs there is stopped."""
+        await self._session.app.set_trusted(workspace_id, trusted)
+        self._windows.settings_changed.emit(self._window)
+        self.show()
+        self._session.follow_models()  # whether something can be sent
+        if self._window.page() == "chat":
+            self._window.pages.chat.composer.editor.setFocus()
+        await self._session.run(RefreshLists())

@@ -1,0 +1,684 @@
+"""Opens and closes workspaces and their sessions, and shows one of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+from types import UnionType
+from typing import TypeVar
+from weakref import WeakSet
+
+from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
+from helix_desktop.agent.session import TurnChanged
+from helix_desktop.domain.errors import HelixError, StoreClosed, StoreError, WorkspaceMissing
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.session import NEW_TITLE, ChangesRecorded
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.files.file_use import tool_kind
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.retention import RetentionRule
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.cache.entry_actions import OpenHandover
+from helix_desktop.ui.chat.actions import PutAutoRun
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.kit.intents import (
+    ContinueSession,
+    FocusComposer,
+    GoToSession,
+    LocateWorkspace,
+    NewSession,
+    NewWindow,
+    OpenCacheEntry,
+    OpenFolder,
+    OpenInNewWindow,
+    OpenListedSession,
+    OpenSample,
+    OpenSession,
+    OpenSwitcher,
+    RemoveWorkspace,
+    RenameSession,
+    RenameWorkspace,
+    ShowEvent,
+    ShowFolder,
+    ShowInTimeline,
+    ShowWaiting,
+    ShowWaitingSession,
+    ShowWorkspace,
+    handles,
+)
+from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.permissions_page import ChangeTrust
+from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.session_lists import (
+    MISSING_FOLDER,
+    ListedUpdate,
+    SidebarPresenter,
+    is_untouched,
+)
+from helix_desktop.ui.window.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
+from helix_desktop.words.file_changes import auto_run_texts
+from helix_desktop.words.store_reports import repair_notice
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.registry import WorkspaceRecord
+
+tr = Translator("Workspaces")
+_text = TextContext("Workspaces")
+T = TypeVar("T")
+
+_CLOSED_NOTICE = "workspace-closed"
+_READING = frozenset({"read", "list", "search"})
+"""Kinds of tools that change nothing; what a command does in git's own folder is no change of files."""
+_SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
+
+
+class WorkspaceController(QObject):
+    """Decides which workspace and which session is on screen; the others go on by themselves."""
+
+    _repair_reported = Signal(str)
+    """A workspace is being repaired; from another thread."""
+
+    def __init__(
+        self, window: MainWindow, session: Session, windows: WindowGroup, sidebar: SidebarPresenter
+    ) -> None:
+        super().__init__(window)
+        self._window, self._services, self._windows = window, session.app, windows
+        self.session, self.sidebar = session, sidebar
+        self.requested_ids = ("", "")  # workspace and session that the user asked for last
+        self._new_session_lock = asyncio.Lock()
+        self._handlers: list[tuple[type | UnionType, Callable[..., object]]] = []
+        self._listening: WeakSet[OpenWorkspace] = WeakSet()  # those that were opened in any window
+        self._opened_here: WeakSet[OpenWorkspace] = WeakSet()  # those that this window has shown
+        self._targets = 0  # that are opened now, of the start and of another start of the app
+        self._repaired: set[str] = set()  # workspaces whose stores had to be repaired as they were opened
+        self._repair_reported.connect(self._show_repair)
+        self._opening_timer = QTimer(self, singleShot=True, interval=_SHOW_OPENING_MS)
+        self._opening_timer.timeout.connect(lambda: self.session.start(self._show_opening(), "show opening"))
+        self.on(ListedUpdate, lambda *_: sidebar.schedule_refresh())
+        self.on(TurnChanged | ChangesRecorded | ToolAnswered, self._refresh_git)
+        windows.workspace_opened.connect(self._listen)
+        for workspace in self._services.open_workspaces.values():
+            self._listen(workspace)
+        git = session.app.git
+        git.listen(lambda _: sidebar.show_workspaces())
+        window.activated.connect(lambda: [*map(git.refresh, self._services.open_workspaces)])
+        window.intents.add(self)
+
+    async def restore_last(
+        self, path: Path | None = None, sample: bool = False, place: ShownSession = NO_SESSION
+    ) -> None:
+        """Show the workspace that was asked for, else `place`, else the last one, else the welcome page."""
+        for problem in self._services.problems:
+            self.session.actions.show_error(problem)
+        self._targets += 1
+        try:
+            if sample:
+                await self.open_sample()
+            elif path is not None:
+                await self.open_folder(path)
+            else:
+                await self._open_last(place)
+        finally:
+            self._targets -= 1
+            await asyncio.sleep(0)  # the other targets of the start begin now
+            is_waiting = self._window.is_opening and not self.session.is_opening
+            if is_waiting and not self._targets:  # none could be opened
+                self.show_welcome()
+
+    async def _open_last(self, place: ShownSession) -> None:
+        listed = [record.id for record in self._services.registry.list_workspaces()]
+        candidates = (place.workspace_id, *self._services.settings.recent, *listed)
+        last = next((workspace_id for workspace_id in candidates if workspace_id in listed), "")
+        if last:
+            session_id = place.session_id if last == place.workspace_id else ""
+            await self.open_workspace(last, session_id=session_id)
+            if self.session.has_conversation and self._window.page() != "settings":
+                self._window.show_page(self._window.last_page())
+        else:
+            self.show_welcome()
+
+    def show_welcome(self) -> None:
+        self._window.top_bar.show_session(None)
+        self._window.welcome.get().show_model(self._services.settings.model)
+        self._window.show_center_page("welcome")
+        self._window.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @handles(OpenSample)
+    async def open_sample(self) -> None:
+        """Open the guided sample, at first with a session that is prepared now."""
+        record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
+        await self.open_workspace(record.id)
+        await self._ensure_session(record.id)
+
+    @handles(ShowWorkspace)
+    async def _switch(self, workspace_id: str, read_only: bool) -> None:
+        self._window.leave_settings()
+        await self.open_workspace(workspace_id, read_only)
+
+    @handles(OpenFolder)
+    async def pick_folder(self, path: str = "") -> None:
+        start = start_folder(self._services, self.session.workspace_id)
+        folder = Path(path) if path else await dialogs.pick_folder(self._window, tr("Open folder"), start)
+        if folder is not None:
+            await self.open_folder(folder)
+
+    async def open_folder(self, path: Path) -> None:
+        """Open a folder as a workspace, in its last session or a new one; ask whether to trust a new folder.
+
+        Raises WorkspaceMissing.
+        """
+        record = self._services.registry.add(path)
+        self._window.leave_settings()
+        await self.open_workspace(record.id)
+        await self._ensure_session(record.id)
+        is_active = self.session.workspace_id == record.id and self.session.opened is not None
+        if is_active and not record.trusted:
+            self.session.perform(ChangeTrust(True))
+
+    async def _ensure_session(self, workspace_id: str) -> None:
+        """Let the user type into the workspace just opened: into its last session, else a new one."""
+        if self.session.workspace_id != workspace_id or not self.session.has_workspace:
+            return  # it cannot be opened, or the user has gone elsewhere
+        if self.requested_ids == (workspace_id, "") and not self.session.has_conversation:
+            await self._begin_session()
+        elif self.session.has_conversation and self._window.page() != "settings":
+            self._window.perform(FocusComposer())
+
+    async def open_workspace(
+        self, workspace_id: str, read_only: bool = False, session_id: str | None = ""
+    ) -> None:
+        """Show another workspace, also one without its folder; what runs in the former one goes on.
+
+        Shown is a session of it: the one that was on screen last if the id is empty, a new one for None.
+        """
+        self.session.workspace_id, self.requested_ids = workspace_id, (workspace_id, "")
+        self.session.is_opening = True
+        if self._window.is_opening:
+            await self._show_opening()
+        else:
+            self._opening_timer.start()
+        try:
+            await self._open_workspace(workspace_id, read_only, session_id)
+        finally:
+            if self.session.workspace_id == workspace_id:
+                self._end_opening()
+
+    def _end_opening(self) -> None:
+        self.session.is_opening = False
+        self._opening_timer.stop()
+
+    async def _show_opening(self) -> None:
+        """Say that the workspace is being opened; what belongs to another one leaves the screen."""
+        if not self.session.is_opening:  # it came on screen just when the page was due
+            return
+        workspace_id = self.session.workspace_id
+        record = self._services.registry.get(workspace_id)
+        self._window.show_opening(record.name, repairing=workspace_id in self._repaired)
+        self._window.sidebar.show_opening()
+        self._window.top_bar.show_session(None)
+        self.sidebar.show_workspaces()
+        if self.session.has_workspace:
+            await self.session.show(None, None)
+
+    def _on_repair(self, workspace_id: str, on_progress: OnProgress) -> OnProgress:
+        def report(done: int, total: int) -> None:
+            self._repair_reported.emit(workspace_id)
+            on_progress(done, total)
+
+        return report
+
+    def _show_repair(self, workspace_id: str) -> None:
+        self._repaired.add(workspace_id)
+        if self._window.is_opening and self.session.workspace_id == workspace_id:
+            self._window.show_opening(self._services.registry.get(workspace_id).name, repairing=True)
+
+    async def _open_workspace(self, workspace_id: str, read_only: bool, session_id: str | None) -> None:
+        self._window.notices.end(_CLOSED_NOTICE, workspace_id)
+        record = self._services.registry.get(workspace_id)
+        self._window.switcher.show_opening(workspace_id, record.name)
+        try:
+            workspace = await self.session.job(
+                tr("Repairing {workspace}", workspace=record.name),
+                lambda tell: self._services.open_workspace(
+                    workspace_id, read_only, self._on_repair(workspace_id, tell)
+                ),
+            )
+        except HelixError as error:
+            if self.session.workspace_id == workspace_id:
+                await self._show_closed(record, error)
+            return
+        finally:
+            self._repaired.discard(workspace_id)
+            self._window.switcher.show_opening(workspace_id, "")
+        if self.session.workspace_id != workspace_id:
+            return
+        if workspace not in self._opened_here:
+            await self._on_opened(workspace, record)
+        try:
+            await self._services.save_settings(self._services.settings.with_recent(workspace_id))
+        except HelixError as error:  # it can be used nevertheless
+            self.session.actions.show_error(error)
+        if session_id is None:
+            await self.begin_session(workspace)
+            return
+        listed = sorted(await workspace.sessions(), key=lambda info: info.archived)
+        session_ids = [info.id for info in listed if self._other_with(workspace_id, info.id) is None]
+        if self.requested_ids != (workspace_id, ""):
+            return  # the user has chosen one meanwhile
+        choices = [choice for choice in (session_id, record.session) if choice in session_ids]
+        await self.show_session(workspace, next(iter((*choices, *session_ids)), ""))
+
+    async def _on_opened(self, workspace: OpenWorkspace, record: WorkspaceRecord) -> None:
+        """Start what goes on in a workspace that was opened for the first time in this run."""
+        self._opened_here.add(workspace)
+        self._windows.workspace_opened.emit(workspace)
+        self._services.git.refresh(workspace.id)
+        await self._watch_health(workspace)
+        await self._report_undone_changes(workspace)
+        if workspace.id in self._windows.started_workspaces:
+            return  # by another window
+        self._windows.started_workspaces.add(workspace.id)
+        self._services.mcp_servers.start(workspace.id)
+        start, rule = self.session.start, RetentionRule(record.quota, record.unused_ms)
+        start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
+        start(self._run_housekeeping(workspace, rule), "tidy")
+
+    async def _watch_health(self, workspace: OpenWorkspace) -> None:
+        """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
+        health = workspace.store.health
+        health.listen(lambda error: self._report(error, workspace))
+        if health.report is not None:
+            self._report(repair_notice(health.report), workspace)
+            await health.acknowledge()
+
+    def _report(self, error: HelixError, workspace: OpenWorkspace) -> None:
+        what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
+        self.session.notify(Notice(error.what, what, why, fix, level="warning", workspace_id=workspace.id))
+
+    async def _report_undone_changes(self, workspace: OpenWorkspace) -> None:
+        """Show what was taken back because a command was cut off when the app ended; it can be restored."""
+        store = workspace.services.auto_run
+        changes = await store.unreported() if store is not None else ()
+        change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
+        put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
+        if changes:
+            self.session.notify(
+                Notice(
+                    UNDONE_CHANGES,
+                    tr("A command was cut off before its changes were reported."),
+                    "\n".join(auto_run_texts(changes)),
+                    answers=(Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else (),
+                    level="warning",
+                    workspace_id=workspace.id,
+                )
+            )
+
+    def _listen(self, workspace: OpenWorkspace) -> None:
+        """Follow the sessions of a workspace, whichever window shows it."""
+        if workspace not in self._listening:
+            self._listening.add(workspace)
+            for kind, handler in self._handlers:
+                workspace.on(kind, partial(handler, workspace))
+
+    def on(self, kind: type[T] | UnionType, handler: Callable[[OpenWorkspace, str, T], object]) -> None:
+        """Call `handler` with the updates and events of a type, or of a union, of any session.
+
+        It gets the workspace and the session's id, too.
+        """
+        self._handlers.append((kind, handler))
+        for workspace in self._listening:
+            workspace.on(kind, partial(handler, workspace))
+
+    async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
+        with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
+            await run_housekeeping(workspace, rule)
+            history = self._services.history_storage(workspace.id)
+            if (damage := await history.notice()) is not None:
+                self._report(damage, workspace)
+            await history.clean_up()
+
+    async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
+        """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
+        self._end_opening()
+        await self.session.show(None, None)
+        self._window.notices.set_context(record.id, "")
+        self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
+        if isinstance(error, WorkspaceMissing):
+            self._window.missing_folder.get().show_workspace(record.id, record.name, record.path)
+            self._window.show_center_page("missing")
+        else:
+            self._window.closed_workspace.get().show_workspace(record.id, record.name)
+            self._window.show_center_page("closed")
+            self.session.notify(
+                Notice(
+                    _CLOSED_NOTICE,
+                    translate(error.what),
+                    translate(error.why),
+                    translate(error.fix),
+                    level="error",
+                    workspace_id=record.id,
+                )
+            )
+        await self.sidebar.refresh()
+
+    def _other_with(self, workspace_id: str, session_id: str) -> AppWindow | None:
+        return self._windows.other_with(self._window, workspace_id, session_id)
+
+    async def open_in_front(self, workspace_id: str, session_id: str) -> MainWindow:
+        """Show a session, of whichever workspace, and return the window that shows it, in front now."""
+        other = self._other_with(workspace_id, session_id)
+        bring_to_front(self._window if other is None else other.window)
+        if other is not None:
+            other.window.show_page("chat")
+            return other.window
+        if self.session.workspace_id != workspace_id:
+            await self.open_workspace(workspace_id, session_id=session_id)
+        if self.session.workspace_id == workspace_id:
+            if session_id != self.session.id:
+                await self.open_session(session_id)
+            self._window.show_page("chat")
+        return self._window
+
+    @handles(GoToSession)
+    async def go_to(self, workspace_id: str, session_id: str, seq: int, mark: str, digest: str) -> None:
+        self._window.leave_settings()
+        if session_id:
+            window = await self.open_in_front(workspace_id, session_id)
+        else:
+            window = self._window
+            if self.session.workspace_id != workspace_id:
+                await self.open_workspace(workspace_id)
+        if digest:
+            window.perform(OpenCacheEntry(digest))
+        elif seq and (window is not self._window or self.session.id == session_id):
+            window.perform(ShowEvent(seq, mark))
+
+    @handles(ShowWaitingSession)
+    async def show_waiting(self, workspace_id: str, session_id: str) -> None:
+        """Show what a session asks the user, in the window that shows it or in this one."""
+        (await self.open_in_front(workspace_id, session_id)).perform(ShowWaiting())
+
+    @handles(NewSession)
+    async def new_session(self, workspace_id: str = "") -> None:
+        """Begin a session in a workspace, which is opened first if it is not, and show it."""
+        self._window.leave_settings()
+        if workspace_id not in {"", self.session.workspace_id}:
+            await self.open_workspace(workspace_id)
+        if workspace_id in {"", self.session.workspace_id}:
+            await self._begin_session()
+
+    async def _begin_session(self) -> None:
+        if not self.session.workspace_id:
+            await self.pick_folder()
+        elif self.session.opened is None:  # maybe it can be opened now
+            await self.open_workspace(self.session.workspace_id)
+        if self.session.opened is not None:
+            await self.begin_session(self.session.opened)
+
+    async def reopen(self, workspace_id: str) -> None:
+        """Close a workspace and open it again, as its folder is now."""
+        async with self._windows.away_from(self._window, workspace_id):
+            session_id = self._session_of(workspace_id)
+            await self._close(workspace_id)
+            await self.open_workspace(workspace_id, session_id=session_id)
+
+    @asynccontextmanager
+    async def closed(self, workspace_id: str) -> AsyncIterator[None]:
+        """Close a workspace meanwhile; windows that show it come back to their sessions."""
+        session_id, is_here = self._session_of(workspace_id), workspace_id == self.session.workspace_id
+        async with self._windows.away_from(self._window, workspace_id):
+            if workspace_id in self._services.open_workspaces:
+                await self._close(workspace_id)
+            try:
+                yield
+            finally:
+                if is_here and self.session.workspace_id == workspace_id:
+                    await self.open_workspace(workspace_id, session_id=session_id)
+
+    async def leave(self) -> None:
+        """Take the workspace off the screen until it is opened again: another window closes it meanwhile."""
+        self.session.is_opening = True
+        await self._show_opening()
+
+    def _session_of(self, workspace_id: str) -> str:
+        """Return the session on screen, if it is one of a workspace; else an empty id."""
+        return self.session.id if workspace_id == self.session.workspace_id else ""
+
+    async def close_workspace(self, workspace_id: str) -> None:
+        """End what runs in a workspace, and take it off the screen; other windows with it are closed."""
+        await self._windows.close_others_with(self._window, workspace_id)
+        await self._close(workspace_id)
+
+    async def _close(self, workspace_id: str) -> None:
+        self._windows.started_workspaces.discard(workspace_id)
+        if workspace_id == self.session.workspace_id:
+            await self.session.show(None, None)
+        await self._services.close_workspace(workspace_id)
+
+    @handles(ShowFolder)
+    def _show_folder(self, workspace_id: str) -> None:
+        path = self._services.registry.get(workspace_id).path
+        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+
+    @handles(RenameWorkspace)
+    async def _rename(self, workspace_id: str) -> None:
+        record = self._services.registry.get(workspace_id)
+        name = await dialogs.get_text(self._window, tr("Rename workspace"), record.name, tr("Rename"))
+        if name:
+            self._services.registry.change(workspace_id, name=name)
+            await self.sidebar.refresh()
+
+    @handles(LocateWorkspace)
+    async def _locate(self, workspace_id: str) -> None:
+        record = self._services.registry.get(workspace_id)
+        path = await dialogs.pick_folder(
+            self._window,
+            tr("Choose the folder of {workspace}", workspace=record.name),
+            start_folder(self._services, workspace_id),
+        )
+        if path is not None:
+            self._services.registry.relocate(workspace_id, path)  # may refuse: then what runs goes on
+            await self.reopen(workspace_id)
+
+    @handles(RemoveWorkspace)
+    async def _remove(self, workspace_id: str) -> None:
+        record = self._services.registry.get(workspace_id)
+        if not await dialogs.confirm(
+            self._window,
+            tr("Remove {workspace} from Helix?", workspace=record.name),
+            tr("Running tasks stop. Files, sessions and cache are kept."),
+            "remove",
+            tr("Remove"),
+        ):
+            return
+        await self.close_workspace(workspace_id)
+        self._services.registry.remove(workspace_id)
+        if workspace_id == self.session.workspace_id:
+            self.session.workspace_id = ""
+            await self.restore_last()
+        await self.sidebar.refresh()
+
+    @handles(OpenSwitcher)
+    def _refresh_all_git(self) -> None:
+        """Read the states of all workspaces: the switcher lists them."""
+        for record in self._services.registry.list_workspaces():
+            self._services.git.refresh(record.id)
+
+    def _refresh_git(
+        self, workspace: OpenWorkspace, _session: str, update: TurnChanged | ChangesRecorded | ToolAnswered
+    ) -> None:
+        is_read = isinstance(update, ToolAnswered) and tool_kind(update.name) in _READING
+        if not is_read and not (isinstance(update, TurnChanged) and update.running):
+            self._services.git.refresh(workspace.id)
+
+    async def show_session(self, workspace: OpenWorkspace, session_id: str) -> None:
+        """Show a session of a workspace, or the page of one without sessions if there is no id.
+
+        A session that another window shows comes to the front there.
+        """
+        if session_id and await self._show_elsewhere(workspace.id, session_id):
+            return
+        self.requested_ids = (workspace.id, session_id)
+        if not session_id:
+            self._end_opening()
+            await self.session.show(workspace, None)
+            name = self._services.registry.get(workspace.id).name
+            self._window.no_session.get().show_workspace(name, has_sessions=bool(await workspace.sessions()))
+            self._window.show_center_page("empty")
+        else:
+            conversation = await self._open(workspace, session_id)
+            if self.requested_ids != (workspace.id, session_id) or self.session.workspace_id != workspace.id:
+                return
+            if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
+                return
+            self._end_opening()
+            self._window.show_center_page("work")
+            await self.session.show(workspace, conversation)
+            conversation.catch_up()
+            with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
+                await conversation.session.note_seen()
+            try:
+                self._services.registry.change(workspace.id, session=session_id)
+            except HelixError as error:  # it is on screen nevertheless
+                self.session.actions.show_error(error)
+            if self._window.page() == "chat":
+                self._window.pages.chat.composer.editor.setFocus()
+        await self.sidebar.refresh()
+
+    async def _open(self, workspace: OpenWorkspace, session_id: str) -> Conversation:
+        """Return the conversation of a session, which is marked in the list from now on."""
+        self.sidebar.mark_opening(session_id)
+        try:
+            return await workspace.open_session(session_id)
+        except HelixError:
+            self.sidebar.schedule_refresh()  # the one on screen is marked again
+            raise
+        finally:
+            self.sidebar.end_opening(session_id)
+
+    async def _show_elsewhere(self, workspace_id: str, session_id: str) -> bool:
+        """Bring another window that shows a session to the front; return True if there is one."""
+        other = self._windows.other_with(self._window, workspace_id, session_id)
+        if other is None:
+            return False
+        bring_to_front(other.window)
+        await self.sidebar.refresh()
+        return True
+
+    async def open_session(self, session_id: str) -> None:
+        workspace = self.session.opened
+        if workspace is not None:
+            await self.show_session(workspace, session_id)
+
+    @handles(OpenListedSession)
+    async def _open_chosen(self, session_id: str, seq: int, mark: str) -> None:
+        """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
+        try:
+            if seq:
+                await self.go_to(self.session.workspace_id, session_id, seq, mark, "")
+                self._window.take_typed_text()
+            else:
+                await self.open_session(session_id)
+        finally:
+            self._window.sidebar.session_list.take_typed_text()
+
+    @handles(OpenHandover)
+    async def show_handover(self, session_id: str, seq: int) -> None:
+        if session_id != self.session.id:
+            await self.open_session(session_id)
+        if session_id == self.session.id:
+            self.session.perform(ShowInTimeline(seq))
+
+    @handles(NewWindow)
+    async def open_new_window(self) -> None:
+        """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
+        workspace = self.session.opened
+        await self._windows.open_window(workspace.id if workspace is not None else "")
+
+    @handles(OpenInNewWindow)
+    async def open_in_new_window(self, session_id: str) -> None:
+        """Show a session in another window; if it is on screen here, this one goes on with a new session."""
+        workspace = self.session.workspace
+        if session_id == self.session.id:
+            await self.begin_session(workspace)
+        if session_id == self.session.id:  # nothing was said in it yet: it is the new session
+            return
+        other = self._windows.other_with(self._window, workspace.id, session_id)
+        if other is not None:
+            bring_to_front(other.window)
+        else:
+            await self._windows.open_window(workspace.id, session_id)
+
+    async def begin_session(self, workspace: OpenWorkspace) -> None:
+        """Open an unused session, or begin one; where nothing was said in the one on screen, it stays."""
+        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
+            fresh = [
+                info.id
+                for info in await workspace.sessions()
+                if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
+                if self._windows.other_with(self._window, workspace.id, info.id) is None
+                if info.id == self.session.id
+                or (is_untouched(info) and not await workspace.store.draft(info.id))
+            ]
+            here = [session_id for session_id in fresh if session_id == self.session.id]
+            session_id = next(iter((*here, *fresh)), "")
+            session_id = session_id or (await workspace.create_session()).session.id
+        await self.show_session(workspace, session_id)
+        self._show_composer()
+
+    def _show_composer(self) -> None:
+        """Let the user write in a session that is new, unless the settings came on screen meanwhile."""
+        if self._window.page() != "settings":
+            self._window.show_page("chat")
+            self._window.perform(FocusComposer())
+
+    @handles(ContinueSession)
+    async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
+        """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
+        workspace, conversation = self.session.workspace, self.session.conversation
+        creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
+        await self.show_new_session(workspace, creation)
+
+    async def show_new_session(
+        self, workspace: OpenWorkspace, creation: Awaitable[Conversation]
+    ) -> Conversation:
+        """Show a session that is being made, ready to write in."""
+        async with self._new_session_lock:  # a key that is held down begins one session, not twenty
+            conversation = await creation
+        await self.show_session(workspace, conversation.session.id)
+        self._show_composer()
+        return conversation
+
+    @handles(OpenSession)
+    async def open_linked_session(self, session_id: str) -> None:
+        workspace = self.session.workspace
+        if session_id not in {info.id for info in await workspace.store.sessions()}:
+            raise HelixError(
+                _text("That session isn't in this workspace."),
+                _text("It was deleted."),
+                _text("Its outputs can still be recalled here. Look for the session in the trash."),
+            )
+        await self.open_session(session_id)
+
+    @handles(RenameSession)
+    async def rename(self, title: str, session_id: str) -> None:
+        if title.strip():
+            session_id = session_id or self.session.conversation.session.id
+            await self.session.workspace.rename(session_id, title.strip())
+            await self.sidebar.refresh()
+
+
+def start_folder(services: AppServices, workspace_id: str) -> Path:
+    """Return where to look for a folder: the parent of a workspace's folder, else home."""
+    folder = Path(services.registry.get(workspace_id).path).parent if workspace_id else Path.home()
+    samples = folder.is_relative_to(services.data_folder)
+    return folder if folder.is_dir() and not samples else Path.home()

@@ -1,0 +1,365 @@
+"""The dialog in which sessions of other agents are looked for and chosen, to be imported into a workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+
+from helix_desktop.domain.choices import AGENT_NAMES
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.foreign.discovery import FoundSession
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.foreign_import import ids_of
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.fields import CheckBoxDelegate, ComboBox, SearchField
+from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_integer, format_size
+from helix_desktop.words.times import format_date, format_date_and_time
+from helix_desktop.words.translation import Translator, translate
+
+text = TextContext("Import sessions")
+tr = Translator("Import sessions")
+
+_SIZE, _MIN_SIZE = (900, 640), (560, 420)
+_POLL_MS = 100
+_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_COLUMNS = (
+    (text("Title"), 0),
+    (text("Agent"), 104),
+    (text("Project"), 150),
+    (text("Last used"), 108),
+    (text("Size"), 88),
+)
+"""Each with its least width in pixels; the title has the rest."""
+_ORDERS = (
+    text("By title"),
+    text("By agent"),
+    text("By project"),
+    text("Newest first"),
+    text("Largest first"),
+)
+"""By their columns."""
+_NEWEST = 3
+
+
+class _SessionItem(QTreeWidgetItem):
+    """A line of the list; `words` is what the filter looks in."""
+
+    def __init__(self, found: FoundSession, is_imported: bool) -> None:
+        folder = escape_hidden_name(found.folder)
+        title = escape_hidden_name(found.title) or tr("Untitled")
+        cells = (
+            dotted((tr("Imported") if is_imported else "", title)),  # first: long titles are cut at the end
+            AGENT_NAMES[found.agent],
+            re.split(r"[\\/]", folder.rstrip("\\/"))[-1],
+            format_date(found.updated) if found.updated else "",
+            format_size(found.size),
+        )
+        super().__init__([*cells])
+        self.found, self.words = found, " ".join((*cells[:2], folder)).casefold()
+        self.keys = (
+            title.casefold(), (cells[1], -found.updated), (folder.casefold(), -found.updated),
+            -found.updated, -found.size,
+        )  # fmt: skip
+        self.setCheckState(0, _UNCHECKED)
+        self.setTextAlignment(4, _RIGHT)
+        self.setToolTip(0, plain_tooltip(title))
+        self.setToolTip(2, plain_tooltip(folder))
+        self.setToolTip(3, format_date_and_time(found.updated))
+        self.setData(0, Qt.ItemDataRole.AccessibleTextRole, dotted(cells))
+
+
+class ImportSessionsDialog(SizedDialog):
+    """Looks for sessions when the user asks for it, and lists them to be checked."""
+
+    search_requested = Signal()
+    """Where the agents keep their sessions."""
+    file_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, parent: QWidget, workspace: str, imported: Collection[str]) -> None:
+        """`workspace` is the name of where they come; `imported` are the ids of the sessions there."""
+        super().__init__(parent, _SIZE, _MIN_SIZE)
+        self.setObjectName("import_sessions")
+        self.setWindowTitle(tr("Import sessions"))
+        self.setModal(True)
+        self._imported, self._items = imported, list[_SessionItem]()
+        self.found_count = 0
+        """How many were found so far; it may be set by any thread."""
+        self._poll_timer = QTimer(self, interval=_POLL_MS)
+        self._poll_timer.timeout.connect(self._show_count)
+        self.empty = EmptyState(
+            "folder-search",
+            tr("Search the folders where these agents keep their sessions. They are only read."),
+            tr("Search this computer"),
+        )
+        self.empty.button.setObjectName("search_computer")
+        self.empty.button_clicked.connect(self.search_requested)
+        self.filter = SearchField(tr("Filter by title, agent or project"))
+        self.filter.textChanged.connect(lambda _: self._filter())
+        self.order = ComboBox()
+        self.order.setAccessibleName(tr("Sort"))
+        self.order.addItems([translate(order) for order in _ORDERS])
+        self.order.setCurrentIndex(_NEWEST)
+        self.order.currentIndexChanged.connect(lambda _: self._sort())
+        self.list = QTreeWidget()
+        self._boxes = CheckBoxDelegate(self.list)
+        self._prepare_list()
+        self._no_match = label(tr("No sessions match this filter"), "muted")
+        self._all = PushButton(tr("Select all"), "link", name="check_all")
+        self._all.clicked.connect(self._check_all)
+        self._status = label("", "note", wrap=True)
+        self.error = label("", "error", wrap=True)
+        self.error.hide()
+        self.import_button = PushButton("", "primary", name="import")
+        cancel = PushButton(tr("Cancel"), name="cancel")
+        file, folder = (
+            PushButton(tr("Choose file…"), name="choose_file"),
+            PushButton(tr("Choose folder…"), name="choose_folder"),
+        )
+        self._search_again = PushButton(tr("Search this computer"), name="search_again")
+        self._search_buttons = (self._search_again, file, folder)
+        self._search_again.clicked.connect(self.search_requested)
+        file.clicked.connect(self.file_requested)
+        folder.clicked.connect(self.folder_requested)
+        cancel.clicked.connect(self.reject)
+        self.import_button.clicked.connect(self.accept)
+        self._lay_out(workspace, FlowBox([*self._search_buttons, cancel, self.import_button], right_from=3))
+        self._show_results()
+        self.empty.button.setFocus()
+
+    def _prepare_list(self) -> None:
+        view, head = self.list, self.list.header()
+        view.setObjectName("found_sessions")
+        view.setAccessibleName(tr("Found sessions"))
+        view.setProperty("kind", "checklist")
+        view.setRootIsDecorated(False)
+        view.setUniformRowHeights(True)
+        view.setItemDelegate(self._boxes)
+        view.setHeaderLabels([translate(title) for title, _ in _COLUMNS])
+        view.headerItem().setTextAlignment(4, _RIGHT)
+        view.itemChanged.connect(lambda *_: self._update())
+        view.itemActivated.connect(_toggle)
+        head.setStretchLastSection(False)
+        head.setSectionsClickable(True)
+        head.sectionClicked.connect(self.order.setCurrentIndex)
+        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for place, (_, width) in enumerate(_COLUMNS[1:], 1):
+            head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
+            view.setColumnWidth(place, max(scaled(width), head.sectionSizeHint(place)))
+
+    def _lay_out(self, workspace: str, buttons: QWidget) -> None:
+        lead = tr(
+            "Sessions of {agents} are copied into “{workspace}”, with every output.",
+            agents=tuple(AGENT_NAMES[agent] for agent in AGENT_NAMES if agent != "chat-messages"),
+            workspace=workspace,
+        )
+        tools = row(self.filter, self.order, gap=8)
+        tools.setStretch(0, 1)
+        foot = row(self._all, self._status, gap=12)
+        foot.setStretch(1, 1)
+        results = column(tools, self.list, self._no_match, foot, gap=8)
+        results.setStretch(1, 1)
+        self.results = QWidget()
+        self.results.setLayout(results)
+        body = column(
+            column(label(tr("Import sessions"), "title"), label(lead, "muted", wrap=True), gap=5),
+            self.empty, self.results, self.error, buttons,
+            margins=DIALOG_MARGINS, gap=10,
+        )  # fmt: skip
+        body.setStretch(1, 1)
+        body.setStretch(2, 1)
+        self.setLayout(body)
+
+    def items(self) -> list[_SessionItem]:
+        """Return all lines, in their order, also those that the filter hides."""
+        return self._items
+
+    def chosen(self) -> list[FoundSession]:
+        """Return the checked sessions, also those that the filter hides."""
+        return [item.found for item in self._items if item.checkState(0) == _CHECKED]
+
+    def begin_search(self) -> None:
+        """Say that sessions are looked for."""
+        self.found_count = 0
+        show_text(self.error, "")
+        for button in self._search_buttons:
+            button.setEnabled(False)
+        self._show_count()
+        self.results.hide()
+        self.empty.show()
+        self._poll_timer.start()
+
+    def end_search(self, found: Sequence[FoundSession], is_checked: bool = False) -> None:
+        """List what was found besides what is listed; `is_checked`: the user has chosen it by hand."""
+        self._stop_search()
+        known = {item.found.source: item for item in self._items}
+        self.list.blockSignals(True)
+        for session in found:
+            item = known.get(session.source)
+            if item is None:
+                item = _SessionItem(session, ids_of(session)[0] in self._imported)
+                self._items.append(item)
+            if is_checked:
+                item.setCheckState(0, _CHECKED)
+        self.list.blockSignals(False)
+        self.filter.clear()
+        self._sort()
+        if not self._items:
+            sentence = tr("No sessions of other agents found. Choose a file or folder that has some.")
+            self.empty.set_content(sentence, tr("Search again"))
+        self._show_results()
+        if self._items:
+            first = next((item for item in self._items if item.checkState(0) == _CHECKED), self._items[0])
+            self.list.setCurrentItem(first)
+            self.list.setFocus()
+
+    def fail_search(self, error: str) -> None:
+        """Say what went wrong; what was listed before is listed again."""
+        self._stop_search()
+        self._show_results()
+        show_text(self.error, error)
+
+    def _stop_search(self) -> None:
+        self._poll_timer.stop()
+        self.empty.set_content(
+            tr("Search the folders where these agents keep their sessions. They are only read."),
+            tr("Search this computer"),
+        )
+        for button in self._search_buttons:
+            button.setEnabled(True)
+
+    def _show_count(self) -> None:
+        count = self.found_count
+        words = tr.plural(count, "Searching… %n session found", "Searching… %n sessions found")
+        self.empty.set_content(words if count else tr("Searching…"))
+
+    def _show_results(self) -> None:
+        self.results.setVisible(bool(self._items))
+        self.empty.setVisible(not self._items)
+        self._search_again.setVisible(bool(self._items))
+        self._update()
+
+    def _sort(self) -> None:
+        at = self.order.currentIndex()
+        self._items.sort(key=lambda item: item.keys[at])
+        current: QTreeWidgetItem | None = self.list.currentItem()
+        self.list.blockSignals(True)
+        while self.list.topLevelItemCount():
+            self.list.takeTopLevelItem(0)
+        self.list.addTopLevelItems(self._items)
+        if current is not None:
+            self.list.setCurrentItem(current)
+        self.list.blockSignals(False)
+        self._filter()
+
+    def _filter(self) -> None:
+        words = self.filter.text().casefold().split()
+        for item in self._items:
+            item.setHidden(not all(word in item.words for word in words))
+        self._update()
+
+    def _check_all(self) -> None:
+        """Check every session that the filter shows; where all are, uncheck them."""
+        visible = [item for item in self._items if not item.isHidden()]
+        state = _UNCHECKED if all(item.checkState(0) == _CHECKED for item in visible) else _CHECKED
+        self.list.blockSignals(True)
+        for item in visible:
+            item.setCheckState(0, state)
+        self.list.blockSignals(False)
+        self.list.viewport().update()
+        self._update()
+
+    def _update(self) -> None:
+        chosen = self.chosen()
+        visible = [item for item in self._items if not item.isHidden()]
+        count, hidden = len(chosen), sum(
+            item.isHidden() and item.checkState(0) == _CHECKED for item in self._items
+        )  # fmt: skip
+        self.import_button.setText(
+            tr.plural(count, "Import %n session", "Import %n sessions") if count else tr("Import")
+        )
+        self.import_button.setEnabled(bool(count))
+        all_checked = bool(visible) and all(item.checkState(0) == _CHECKED for item in visible)
+        self._all.setText(tr("Clear selection") if all_checked else tr("Select all"))
+        self._all.setEnabled(bool(visible))
+        self.list.setVisible(bool(visible))
+        self._no_match.setVisible(not visible)
+        total = len(self._items)
+        shown = tr.plural(total, "%n session", "%n sessions")
+        if len(visible) < total:
+            shown = tr("{shown} of {sessions}", shown=format_integer(len(visible)), sessions=shown)
+        selected = tr.plural(
+            count, "%n selected ({size})", "%n selected ({size})",
+            size=format_size(sum(session.size for session in chosen)),
+        )  # fmt: skip
+        out_of_sight = tr.plural(hidden, "%n of them hidden by the filter", "%n of them hidden by the filter")
+        parts = (shown, selected if count else "", out_of_sight if hidden else "")
+        self._status.setText(dotted(parts))
+
+
+def _toggle(item: QTreeWidgetItem) -> None:
+    item.setCheckState(0, _UNCHECKED if item.checkState(0) == _CHECKED else _CHECKED)
+
+
+async def choose_foreign_sessions(
+    parent: QWidget,
+    services: AppServices,
+    actions: AsyncActions,
+    workspace: str,
+    imported: Collection[str],
+) -> list[FoundSession]:
+    """Let the user look for sessions of other agents and choose some; none: it was canceled.
+
+    `workspace` is the name of where they come; `imported` are the ids of the sessions there.
+    """
+    dialog = ImportSessionsDialog(parent, workspace, imported)
+    guarded = AsyncActions(actions.scope, lambda error: dialog.fail_search(error_text(error)))
+    searches: list[asyncio.Task[None]] = []
+
+    def count(found: int) -> None:
+        dialog.found_count = found
+
+    async def search(path: Path | None) -> None:
+        dialog.begin_search()
+        found = await services.foreign_sessions.find([path] if path is not None else [], count)
+        dialog.end_search(found, is_checked=path is not None)
+
+    async def choose_file() -> None:
+        kinds = tr("Sessions ({patterns});;All files (*)", patterns="*.jsonl *.jsonl.gz *.json *.db")
+        if path := await dialogs.pick_file(dialog, tr("Choose a session"), kinds):
+            await search(path)
+
+    async def choose_folder() -> None:
+        if path := await dialogs.pick_folder(dialog, tr("Choose a folder with sessions"), Path.home()):
+            await search(path)
+
+    def begin(work: Coroutine[Any, Any, None]) -> None:
+        searches.append(guarded.start(work, "look for sessions"))
+
+    dialog.search_requested.connect(lambda: begin(search(None)))
+    dialog.file_requested.connect(lambda: begin(choose_file()))
+    dialog.folder_requested.connect(lambda: begin(choose_folder()))
+    try:
+        return dialog.chosen() if await dialogs.exec_async(dialog) else []
+    finally:
+        for task in searches:
+            task.cancel()

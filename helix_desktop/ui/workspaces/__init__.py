@@ -1,1 +1,0 @@
-"""Controllers of workspaces: opening, importing, cleaning up, deleting."""
