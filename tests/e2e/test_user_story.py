@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +17,7 @@ import pytest
 from helix_desktop.context.summaries.sections import TITLES
 from tests.support.atspi import headless_session
 from tests.support.forked_command import run_forked
-from tests.support.model_servers.chat_server import Reply, StreamedReply, Text, text_reply
-from tests.support.model_servers.own_thread import serve_in_thread
+from tests.support.model_servers.chat_server import ChatServer, Reply, Script, StreamedReply, Text, text_reply
 from tests.support.part_files import part_files, read_part
 
 if TYPE_CHECKING:  # D-Bus accessibility exists on Linux only
@@ -26,6 +29,31 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1_200),
 ]
+
+
+_START_S = 60.0
+
+
+@contextmanager
+def serve_in_thread(script: Script) -> Iterator[ChatServer]:
+    """Serve a script until the block ends."""
+    started: SimpleQueue[tuple[ChatServer, asyncio.AbstractEventLoop, asyncio.Event]] = SimpleQueue()
+
+    async def serve() -> None:
+        async with ChatServer(script) as server:
+            over = asyncio.Event()
+            started.put((server, asyncio.get_running_loop(), over))
+            await over.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    server, loop, over = started.get(timeout=_START_S)
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(_START_S)
+
 
 FILES = part_files(7, 200)
 THREE_LINES = "line of part 2 with some words\n" * 3

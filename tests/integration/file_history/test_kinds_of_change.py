@@ -12,13 +12,17 @@ import pytest
 from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange, FileState
 from helix_desktop.domain.file_history.diff import apply_hunks, diff_contents
 from helix_desktop.domain.unicode_safety import escape_undecodable
-from tests.support.file_changes.cases import HUNK_LINES, Calls, ChangeCase
-from tests.support.file_changes.file_cases import FILE_CASES
+from tests.support.file_changes.cases import (
+    FILE_CASES,
+    HUNK_LINES,
+    TREE_CASES,
+    UNCOVERED_CASES,
+    Calls,
+    ChangeCase,
+)
 from tests.support.file_changes.rig import HistoryRig, open_rig, prepare_workspace
 from tests.support.file_changes.states import false_reasons, join_changes, wrong_changes
 from tests.support.file_changes.tree import File, Tree, differing, make_tree, outside_of
-from tests.support.file_changes.tree_cases import TREE_CASES
-from tests.support.file_changes.uncovered_cases import UNCOVERED_CASES
 from tests.support.memory_folder import memory_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")

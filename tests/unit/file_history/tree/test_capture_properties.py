@@ -13,10 +13,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.file_history.changes import CallMark
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.file_history.changes import CallMark, FileChange, FileState
 from helix_desktop.file_history.tree import folder as folders
 from tests.support.file_history_rig import changes_by_path, opened_history
-from tests.support.slow_walker import difference, walk
+
+States = dict[str, FileState]
+
+
+def walk(root: Path) -> States:
+    states: States = {}
+    for folder, below, files in os.walk(root):
+        for name in (*below, *files):
+            path = Path(folder, name)
+            mode = path.lstat().st_mode & 0o7777
+            if path.is_symlink():
+                state = FileState("link", target=os.readlink(path))
+            elif path.is_dir():
+                state = FileState("folder", mode=mode)
+            else:
+                data = path.read_bytes()
+                state = FileState("file", digest_of(data), len(data), mode)
+            states[path.relative_to(root).as_posix()] = state
+    return states
+
+
+def difference(before: States, after: States) -> dict[str, FileChange]:
+    """Return the changes that lead from one to the other, by path."""
+    return {
+        path: FileChange(path, before.get(path), after.get(path))
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path)
+    }
+
 
 NAMES = ("a", "b", "c.txt", "ä")
 paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
