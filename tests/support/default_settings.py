@@ -71,7 +71,7 @@ class _NothingRuns(TaskScope):
         return cast("asyncio.Task[T]", _EndedTask())
 
 
-class _NoWindow(QWidget):
+class NoWindow(QWidget):
     """A window that shows nothing of what its session says."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class NothingOnScreen(Session):
 
     def __init__(self, folder: Path = Path("/home/mara/.local/share/helix-desktop")) -> None:
         """`folder` is that of the data: by default one that can be shown, and isn't there."""
-        super().__init__(_NoWindow(), AppServices(DataDir(folder), {}), AsyncActions(_NothingRuns(), _fail))
+        super().__init__(NoWindow(), AppServices(DataDir(folder), {}), AsyncActions(_NothingRuns(), _fail))
 
 
 def settings_view(
