@@ -68,7 +68,7 @@ def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> I
             if change.path in row.reverted:
                 parts.append(tr("reverted"))
             elif statuses.get(change.path) == "accepted":
-                parts.append(tr("accepted"))
+                parts.append(tr("reviewed"))
             if not change.is_covered:
                 parts.append(tr("can't be undone"))
             yield f"    {' · '.join(parts)}"
@@ -401,9 +401,9 @@ async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
     if args.json:
         print_out(json.dumps({"session": session_id, "accepted": list(paths or sorted(changed))}, indent=1))
     elif paths:
-        print_out(tr.plural(len(paths), "%n file accepted", "%n files accepted"))
+        print_out(tr.plural(len(paths), "%n file marked as reviewed", "%n files marked as reviewed"))
     else:
-        print_out(tr("All changes accepted"))
+        print_out(tr("All changes marked as reviewed"))
     return 0
 
 

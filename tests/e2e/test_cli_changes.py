@@ -117,7 +117,7 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     merged = await changes(cli, "revert", "--file", "a.txt", "--step", step, "--on-conflict", "merged")
     assert merged.code == 0, merged
     assert (cli.project / "a.txt").read_text() == "one\n\n\nmine\n"
-    assert (await changes(cli, "accept")).out.decode() == "All changes accepted\n"
+    assert (await changes(cli, "accept")).out.decode() == "All changes marked as reviewed\n"
     accepted = (await changes(cli, "accept", "--json")).json["accepted"]
     assert accepted == sorted(accepted)
     assert {"a.txt", "b.txt"} <= set(accepted), "they are named even if none was given"

@@ -34,7 +34,7 @@ def add_changes_commands(add_command: AddCommand) -> None:
     _add_session(redo)
     _add_step(redo)
     _add_outcome(redo)
-    accept = add_command("accept", tr("mark changes as accepted"))
+    accept = add_command("accept", tr("mark changes as reviewed"))
     _add_session(accept)
     _add_files(accept)
 

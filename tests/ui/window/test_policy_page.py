@@ -13,7 +13,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.scripted_replays import ScriptedReplays
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -34,8 +34,11 @@ async def test_a_preview_is_replayed_and_a_policy_applied_to_one_session(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.settings.show("policy")
+        assert find_buttons(rig.settings.policy, "open_folder"), "each workspace has its own policy"
         await rig.open_folder("preview")
         await _check_a_preview(rig)
+        assert not find_buttons(rig.settings.policy, "open_folder")
         await rig.open_folder("session")
         await _check_a_policy_of_one_session(rig)
 

@@ -131,7 +131,8 @@ class PolicyPage(QWidget):
         self._of_workspace = pane(
             column(self._file_card, head, self.replay_card, self.form, file_row, gap=12)
         )
-        self._open_folder = PushButton(tr("Open folder…"), on_click=lambda: perform(self, OpenFolder()))
+        self._open_folder = PushButton(tr("Open folder…"), name="open_folder")
+        self._open_folder.clicked.connect(lambda: perform(self, OpenFolder()))
         body = column(self._of_workspace, FlowBox([self._open_folder]))
         page, self._lead = scrolling_page(tr("Context policy"), " ", body)
         self.setLayout(column(page, self.apply_bar, gap=0))

@@ -583,9 +583,10 @@ class _FigureTable(QWidget):
 
     def show_comparison(self, comparison: PolicyComparison) -> None:
         """Show other figures; one column where a policy is compared with itself."""
-        names: tuple[str, ...] = ("", comparison.names[comparison.policy])
+        names: tuple[str, ...] = ("", "")
         if not comparison.is_one:
-            names = (*names, comparison.names[comparison.reference], tr("Difference"))
+            both = (comparison.names[comparison.policy], comparison.names[comparison.reference])
+            names = ("", *both, tr("Difference"))
         for number in range(_COLUMNS + 1):
             self._set(0, number, names[number] if number < len(names) else "", "faint")
         for at, figure in enumerate(figure_rows(comparison)):
