@@ -31,7 +31,7 @@ from helix_desktop.permissions.rules import evaluate
 PROGRAMS = find_programs(DEFAULT_LINES)
 USUAL = [
     line.split("\t")
-    for line in (Path(__file__).parents[3] / "support" / "usual_commands.txt").read_text().splitlines()
+    for line in (Path(__file__).parents[2] / "support" / "usual_commands.txt").read_text().splitlines()
     if not line.startswith("#")
 ]
 
