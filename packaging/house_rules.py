@@ -19,7 +19,7 @@ from texts.extract import Entry, Problem, extract
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = "helix_desktop/"
-PURE = ("helix_desktop/context/", "helix_desktop/domain/")
+PURE = ("helix_desktop/context/", "helix_desktop/domain/", "helix_desktop/permissions/")
 OF_THE_INTERFACE = "tests/ui/"
 
 # Written in pieces, so that this file is not its own finding.

@@ -108,22 +108,32 @@ class AttachmentIntake:
         self._commit, self._counter, self._files, self._limits = commit, counter, files, limits
         self._intake = Intake(counter)
 
-    async def from_workspace(self, session_id: str, path: str, first_line: int, last_line: int) -> Attachment:
-        """Return a file of the workspace, or lines of it, attached. Raises InvalidInput."""
+    async def attach_file(
+        self, session_id: str, path: str, first_line: int = 0, last_line: int = 0
+    ) -> Attachment:
+        """Store a file of the workspace and return it, or its lines (from 1), as an attachment.
+
+        A `last_line` of 0 is the end. A large one enters the window as a preview. Raises InvalidInput for
+        what is no text or image of the workspace or too large.
+        """
         data, version = await self._reader(escape_hidden_name(path)).read(path, MAX_FILE_BYTES)
         attachment = _unread(escape_hidden_name(version.path), "file")
         attachment = replace(attachment, path=version.path, version=version)
         return await self._from_bytes(session_id, attachment, data, first_line, last_line)
 
-    async def from_elsewhere(
-        self, session_id: str, data: bytes, name: str, first_line: int, last_line: int
+    async def attach_data(
+        self, session_id: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
-        """Return a file from outside the workspace, or lines of it, attached. Raises InvalidInput."""
+        """Store a file from outside the workspace and return it, or its lines, as an attachment.
+
+        It is an image, the text of a PDF, or text. Raises InvalidInput for anything else and for what is too
+        large.
+        """
         attachment = _unread(escape_hidden_name(name), "file")
         return await self._from_bytes(session_id, attachment, data, first_line, last_line)
 
-    async def from_paste(self, session_id: str, text: str) -> Attachment:
-        """Return a pasted text attached. Raises InvalidInput if it is too large."""
+    async def attach_paste(self, session_id: str, text: str) -> Attachment:
+        """Store a pasted text and return it attached. Raises InvalidInput if it is too large."""
         name, data = _first_words(text), text.encode("utf-8", "replace")
         _require_size(name, len(data), MAX_TEXT_BYTES)
         return await self._from_text(session_id, _unread(name, "paste"), data.decode(), data)

@@ -38,8 +38,6 @@ from helix_desktop.domain.file_history.diff import (
 from helix_desktop.domain.files.content import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.permissions.data_loss import find_scripts
-from helix_desktop.domain.permissions.program import ANY_REMOVAL
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -49,6 +47,8 @@ from helix_desktop.domain.translatable_text import (
     verbatim,
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name, repair_surrogates, unescape_name
+from helix_desktop.permissions.data_loss import find_scripts
+from helix_desktop.permissions.program import ANY_REMOVAL
 
 log = logging.getLogger(__name__)
 

@@ -45,7 +45,7 @@ class VerifyResult(msgspec.Struct, frozen=True):
     text: str
 
 
-class ContentAccess:
+class ContentAccess(AttachmentIntake):
     def __init__(
         self,
         store: Store,
@@ -55,8 +55,8 @@ class ContentAccess:
         line_search: LineSearch | None = None,
     ) -> None:
         self._line_search = line_search
-        self.store, self._counter = store, counter
-        self._attachments = AttachmentIntake(store.commit, counter, files, limits)
+        super().__init__(store.commit, counter, files, limits)
+        self.store = store
         self._trial = AttachmentIntake(_store_nothing, counter, files, limits)
 
     async def resolve(self, prefix: str) -> str:
@@ -106,7 +106,7 @@ class ContentAccess:
         label = _name_of(entry)
         image = identify_image(data, digest, label) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
-            return await self._attachments.with_image("", Attachment("", label, "", 0, 0), image)
+            return await self.with_image("", Attachment("", label, "", 0, 0), image)
         first = number_of_first_line(entry.tool, data)
         text, lines = await asyncio.to_thread(_lines, data, first_line, last_line, first)
         tokens = await self._recalled_tokens(entry, text)
@@ -134,39 +134,15 @@ class ContentAccess:
         attachment = Attachment(digest, label, found.text, tokens, len(data))
         return RecalledMatches(attachment, found.count, found.is_complete)
 
-    async def attach_file(
-        self, session_id: str, path: str, first_line: int = 0, last_line: int = 0
-    ) -> Attachment:
-        """Store a file of the workspace and return it, or its lines (from 1), as an attachment.
-
-        A `last_line` of 0 is the end. A large one enters the window as a preview. Raises InvalidInput for
-        what is no text or image of the workspace or too large, StoreError.
-        """
-        return await self._attachments.from_workspace(session_id, path, first_line, last_line)
-
     async def try_attach_file(
         self, session_id: str, path: str, first_line: int = 0, last_line: int = 0
     ) -> Attachment:
         """Return what `attach_file` would, without storing anything. Raises InvalidInput."""
-        return await self._trial.from_workspace(session_id, path, first_line, last_line)
-
-    async def attach_data(
-        self, session_id: str, data: bytes, name: str, first_line: int = 0, last_line: int = 0
-    ) -> Attachment:
-        """Store a file from outside the workspace and return it, or its lines, as an attachment.
-
-        It is an image, the text of a PDF, or text. Raises InvalidInput for anything else and for what is too
-        large, StoreError.
-        """
-        return await self._attachments.from_elsewhere(session_id, data, name, first_line, last_line)
-
-    async def attach_paste(self, session_id: str, text: str) -> Attachment:
-        """Store a long text that was pasted and return it attached. Raises InvalidInput, StoreError."""
-        return await self._attachments.from_paste(session_id, text)
+        return await self._trial.attach_file(session_id, path, first_line, last_line)
 
     async def attach_in_full(self, attachment: Attachment) -> Attachment:
         """Return an attachment that is a preview in full, on the user's word. Raises StoreError."""
-        return await self._attachments.in_full(attachment, await self.store.get(attachment.digest))
+        return await self.in_full(attachment, await self.store.get(attachment.digest))
 
     async def _recalled_tokens(self, entry: CacheEntry, text: str) -> int:
         """Return the tokens of a content, or a part of it, as `content_tokens` does of a stored one.

@@ -16,7 +16,6 @@ from helix_desktop.agent.session import (
     ModelChoice,
     QuestionAsked,
     RequestChanged,
-    ResponseReset,
     Session,
     SpendRequestsChanged,
 )
@@ -40,7 +39,7 @@ from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import missed_questions
 from helix_desktop.context.policy import ContextPolicy, policy_fields
-from helix_desktop.domain.choices import PermissionMode, SentEffort
+from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import BackgroundWork, Spending, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnEnded
@@ -67,8 +66,8 @@ class Conversation:
     """One session with its turn engine. Everything runs in its own task scope and ends with `close`.
 
     `window` is what the next request holds; `handovers` and `observations` are what stands for older
-    messages, or will. `side_questions` asks beside the turns. `changes` records what its calls change of the
-    workspace's files.
+    messages, or will; `summary_wait` is the wait of a request for that. `response` is the running answer.
+    `side_questions` asks beside the turns. `changes` records what its calls change of the workspace's files.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class Conversation:
             session, self._spend_approvals, services.is_trusted, stays_open=not is_unattended
         )
         self.handovers, self.observations = manager.handovers, manager.observations
-        self.checkpoints = manager.checkpoints
+        self.checkpoints, self.summary_wait = manager.checkpoints, manager.summary_wait
         forms = OutputForms(session, services.store, manager.rewriter, extractor)
         self.window = SessionWindow(session, manager.rewriter, forms)
         self._instructions = SessionInstructions(session, services.instructions)
@@ -120,6 +119,7 @@ class Conversation:
             self._instructions,
             is_unattended=is_unattended,
         )
+        self.response = self._engine.response
         self.side_questions = SideQuestions(session, self.budget, manager.rewriter, services.is_trusted)
         if not is_unattended:
             SessionTitles(session, services.is_trusted, services.wants_titles)
@@ -169,15 +169,6 @@ class Conversation:
     def answer_spend_request(self, work: BackgroundWork, reply: SpendReply) -> None:
         (self.handovers if work == "handover" else self.observations).answer_request(reply)
 
-    @property
-    def is_summary_awaited(self) -> bool:
-        """True while the next request waits for the summary that makes room for it."""
-        return self._context_manager.summary_wait.is_active
-
-    def continue_without_model(self) -> None:
-        """End the wait for a summary: the next request is made to fit without a model."""
-        self._context_manager.summary_wait.continue_without_model()
-
     def catch_up(self) -> None:
         """Start what came due while the session was closed: the user looks at it now."""
         self._context_manager.catch_up()
@@ -193,16 +184,6 @@ class Conversation:
     def model_choice(self) -> ModelChoice:
         return self.session.model_choice
 
-    @property
-    def effort(self) -> SentEffort:
-        """The level of reasoning that requests ask for now; empty: none."""
-        return self.session.effort
-
-    @property
-    def partial(self) -> str:
-        """The text of the running answer so far."""
-        return self._engine.response.text
-
     async def plan_opening(self) -> None:
         """Count environment and instructions into the next request before a first message is sent with them.
 
@@ -214,19 +195,6 @@ class Conversation:
     async def close_interrupted(self) -> bool:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""
         return await self._engine.close_interrupted()
-
-    @property
-    def waiting_since_ms(self) -> int:
-        """When the model was called that is silent, or will be called again, in milliseconds; else 0."""
-        return self._engine.response.waiting_since_ms
-
-    @property
-    def retry_state(self) -> ResponseReset | None:
-        """The pending retry of the model call with the seconds left; None once the model answers."""
-        return self._engine.response.retry_state
-
-    def retry_now(self) -> None:
-        self._engine.response.retry_now()
 
     async def send(
         self,

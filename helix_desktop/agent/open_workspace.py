@@ -45,7 +45,14 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import OnProgress, TypedListeners, no_progress, types_of
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
-from helix_desktop.domain.store import Commit, ListPlace, SessionSummary, SessionVersions
+from helix_desktop.domain.store import (
+    Commit,
+    ListPlace,
+    MessageCounts,
+    SessionSummary,
+    SessionVersions,
+    WindowCount,
+)
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -159,14 +166,19 @@ class SessionUsage:
             if self.of(summary) is not None:
                 return True
         try:
-            events = await self._store.events(summary.id)
-            state = await asyncio.to_thread(Transcript, events)
-            info = await self._models.resolve_model(state.chosen_model)
+            # A long log is read, counted and freed in threads: each takes longer than a frame.
+            held = [await asyncio.to_thread(Transcript, await self._store.events(summary.id))]
+            info = await self._models.resolve_model(held[0].chosen_model)
             frame = replace(self._models.shared()[1], info=info)
-            policy = state.session_policy or self._policy()
-            count = count_window(state, policy, info.window)
+            policy = held[0].session_policy or self._policy()
+
+            def count_held() -> tuple[WindowCount, MessageCounts, int | None]:
+                state = held.pop()
+                count = count_window(state, policy, info.window)
+                return count, state.messages.counts(), state.spending.unpriced
+
+            count, counts, unpriced = await asyncio.to_thread(count_held)
             used = usage_from_count(count, policy, frame).used
-            counts = state.messages.counts()
             counted = replace(
                 summary,
                 count=count,
@@ -174,7 +186,7 @@ class SessionUsage:
                 window=info.window,
                 messages=counts.messages,
                 calls=counts.calls,
-                unpriced=state.spending.unpriced,
+                unpriced=unpriced,
             )
             if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
                 return False  # opened or changed meanwhile: that code counts it

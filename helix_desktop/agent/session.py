@@ -31,12 +31,13 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.foreign import ForeignRecords
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ToolCall, TurnOutcome
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
-from helix_desktop.domain.store import Commit, Content, PartialOutput, SessionSummary, is_no_use
+from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput, SessionSummary, is_no_use
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 from helix_desktop.system.clock import ClockMs, WaitSeconds
@@ -590,10 +591,13 @@ class Session:
         await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
+        is_imported = isinstance(self.log[-1].event, ForeignRecords)  # the records end there
         await self.close_calls("interrupted")
         later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
         began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
-        interruption: Literal["unsaved", "crash"] = "unsaved" if began_here else "crash"
+        interruption: Literal["", "unsaved", "crash"] = (
+            "unsaved" if began_here else "" if is_imported else "crash"
+        )
         ended = TurnEnded(
             "interrupted",
             interruption=interruption,
@@ -604,13 +608,9 @@ class Session:
         await self.end_turn(ended)
         return True
 
-    async def partial_answer(self) -> RecordedEvent | None:
-        """Return what was saved of an answer, if anything is, with the event it follows. Raise StoreError."""
-        return (await self._store.draft(self.id)).partial_answer
-
-    async def partial_outputs(self) -> tuple[PartialOutput, ...]:
-        """Return what was saved of the outputs of running calls. Raise StoreError."""
-        return (await self._store.draft(self.id)).partial_outputs
+    async def draft(self) -> Draft:
+        """Return what was saved for the session beside its log. Raise StoreError."""
+        return await self._store.draft(self.id)
 
     async def save_partial_outputs(self, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError."""

@@ -243,7 +243,7 @@ class ResponseStream:
         """Record what came of an answer before a crash, or before it could not be recorded."""
         self.text, session = "", self._session
         try:
-            saved = await session.partial_answer()
+            saved = (await session.draft()).partial_answer
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of an answer cannot be read: %s", error)
             return

@@ -187,7 +187,7 @@ async def _apply_effort(
     effort: Effort = args.effort
     if effort and effort != conversation.session.transcript.chosen_effort:
         await workspace.choose_effort(conversation.session.id, effort)
-    level, model = conversation.effort, conversation.model.label
+    level, model = conversation.session.effort, conversation.model.label
     if not effort or effort in ("default", level):
         return
     if not level:

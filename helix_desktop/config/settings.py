@@ -21,10 +21,10 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
-from helix_desktop.domain.permissions.home_folder import home_names
-from helix_desktop.domain.permissions.reading_programs import reading_lines
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.permissions.home_folder import home_names
+from helix_desktop.permissions.reading_programs import reading_lines
 
 text = TextContext("Settings")
 
@@ -189,7 +189,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
     `ui.window.key_bindings`. `home_shown` and `home_hidden` add to, and take from, what sandboxed commands
     see of the home folder. `reading_commands`: whether commands that only read run without asking;
-    `reading_added` and `reading_removed` change their list: see `domain.permissions.reading_programs`.
+    `reading_added` and `reading_removed` change their list: see `permissions.reading_programs`.
     """
 
     theme: Theme = "system"

@@ -194,11 +194,12 @@ def _check_cached(transcript: Transcript) -> DemoCheck:
         for seq in sweep.masked
         if (item := transcript.messages.item(seq)) is not None
     ]
-    steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
+    replies = [item.event for item in masked if isinstance(item.event, AssistantSpoke)]
+    calls = sum(len(reply.short) for reply in replies)
     parts = (
         tr.plural(len(sweeps), "%n time", "%n times"),
-        tr.plural(len(masked) - steps, "%n output", "%n outputs"),
-        tr.plural(steps, "arguments of %n step", "arguments of %n steps"),
+        tr.plural(len(masked) - len(replies), "%n output", "%n outputs"),
+        tr.plural(calls, "arguments of %n call", "arguments of %n calls"),
         _saved_text(sum(sweep.saved for sweep in sweeps)),
     )
     return DemoCheck(tr("cached"), bool(sweeps), " · ".join(parts))

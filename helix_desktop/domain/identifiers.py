@@ -19,6 +19,7 @@ MAX_LENGTH = 160  # characters; what is longer is data
 _LEAST_PART = 2  # characters of the longest part of a path: not of `/g`, which ends a pattern
 _MAX_ROW = 1_000  # characters of a row of a search without a space
 _RUN = re.compile(r"(?<![\w./@~+#:-])[\w./@~+#:-]{3,}+(?!…)")  # what an ellipsis cuts is the name of nothing
+_ASCII_RUN = re.compile(r"[\w./@~+#:-]{3,}+", re.ASCII)  # the same in ASCII, in half the time
 _SUFFIX = (
     r"\.(?:"
     r"bash|bat|c|cc|cfg|conf|cpp|cs|css|csv|env|gif|go|gradle|h|hpp|html|ini|ipynb|"
@@ -49,17 +50,22 @@ _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
 
 def identifiers_in(text: str) -> tuple[str, ...]:
     """Return the identifiers of a text, each once, in the order of their first occurrence."""
-    runs = dict.fromkeys(_RUN.findall(without_escapes(text)))
+    runs = dict.fromkeys(_runs(text))
     return tuple(dict.fromkeys(chain.from_iterable(map(_identifiers_of_run, runs))))
 
 
 def count_identifiers(text: str) -> Counter[str]:
     """Return how often each identifier occurs in a text, in the order of their first occurrence."""
     counts: Counter[str] = Counter()
-    for run, count in Counter(_RUN.findall(without_escapes(text))).items():
+    for run, count in Counter(_runs(text)).items():
         for identifier in _identifiers_of_run(run):
             counts[identifier] += count
     return counts
+
+
+def _runs(text: str) -> list[str]:
+    text = without_escapes(text)
+    return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
 
 
 def without_escapes(text: str) -> str:

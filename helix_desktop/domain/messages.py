@@ -56,7 +56,7 @@ TurnOutcome = Literal["done", "stopped", "failed", "interrupted"]
 """How a turn came to its end, and a subagent's work."""
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A tool call as the model wrote it; arguments are its JSON text, verbatim."""
 
     id: str

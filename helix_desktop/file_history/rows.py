@@ -531,11 +531,7 @@ class CaptureRows:
 
     def unrecorded(self, session_id: str) -> list[Capture]:
         """Return a session's captures that were not acknowledged, oldest first."""
-        rows = self._connection.query(
-            "SELECT capture FROM captures WHERE session = ? AND recorded = 0 ORDER BY created_ms, rowid",
-            (session_id,),
-        )
-        return [self._connection.decode(row[0], Capture) for row in rows]
+        return self._captures("WHERE session = ? AND recorded = 0 ORDER BY created_ms, rowid", session_id)
 
     def acknowledge(self, ids: Sequence[str]) -> None:
         self._connection.execute_many(
@@ -544,14 +540,14 @@ class CaptureRows:
 
     def all(self) -> list[Capture]:
         """Return every capture, oldest first."""
-        rows = self._connection.query("SELECT capture FROM captures ORDER BY created_ms, rowid")
-        return [self._connection.decode(row[0], Capture) for row in rows]
+        return self._captures("ORDER BY created_ms, rowid")
 
     def since(self, created_ms: int) -> list[Capture]:
         """Return the captures made from a time on, newest first."""
-        rows = self._connection.query(
-            "SELECT capture FROM captures WHERE created_ms >= ? ORDER BY created_ms DESC", (created_ms,)
-        )
+        return self._captures("WHERE created_ms >= ? ORDER BY created_ms DESC", created_ms)
+
+    def _captures(self, which: str, *values: object) -> list[Capture]:
+        rows = self._connection.query(f"SELECT capture FROM captures {which}", values)
         return [self._connection.decode(row[0], Capture) for row in rows]
 
     def lists(self) -> set[str]:

@@ -3,7 +3,8 @@
 Known: the blocks of Anthropic's interface that both write, with calls as blocks (Cline from 3.30, Roo Code
 from 3.36) or, before, as XML in the answer's text, with the output in the next user message; the second
 format of Roo Code, `{"version": 2, "messages": […]}`, with the parts of the AI SDK; and the sessions of
-Cline's SDK, `sessions/ID/ID.messages.json`.
+Cline's SDK, `sessions/ID/ID.messages.json`, with images in `blobs`. Messages that name no model have the one
+that `task_metadata.json` names for their time.
 """
 
 from __future__ import annotations
@@ -164,10 +165,14 @@ class ClineReader:
             output = block.get("content", block.get("output"))
             if isinstance(output, dict):
                 output = output.get("value", output)
-            text = "\n".join(_texts(output))
-            found = [_picture(part) for part in blocks_of(output)]
+            text, parts = "\n".join(_texts(output)), blocks_of(output)
+            found = [_picture(part) for part in parts]
             if output and not text and not any(found):
-                text = encode(output).decode()  # a value of JSON
+                text, parts = encode(output).decode(), []  # a value of JSON
+            for part, image in zip(parts, found, strict=False):
+                if image is None and not _texts([part]) and part.get("type") != "text":
+                    kind = kind_name("output", part.get("type"))
+                    yield DataRecord(at_ms=at_ms, kind=kind, data=encode(part))
             is_failed = block.get("type") == "tool-result" and text.lstrip().startswith(_FAILED)
             yield Output(
                 at_ms=at_ms,

@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
@@ -25,6 +26,8 @@ import msgspec
 import zstandard
 
 from helix_desktop.domain.choices import ForeignAgent
+from helix_desktop.domain.digest import is_digest
+from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.foreign.chat_messages import ChatMessagesReader
 from helix_desktop.foreign.claude_code import ClaudeCodeReader
 from helix_desktop.foreign.cline import ClineReader, history_messages
@@ -32,6 +35,7 @@ from helix_desktop.foreign.codex import CodexReader
 from helix_desktop.foreign.items import (
     Reader,
     Record,
+    as_count,
     as_dict,
     as_list,
     as_text,
@@ -167,12 +171,43 @@ def read_document(path: Path) -> bytes:
 
 
 def _history(path: Path) -> Iterator[bytes]:
-    """Yield the messages of a task of Cline or Roo Code; Cline's older ones have the times of its screen."""
+    """Yield the messages of a task of Cline or Roo Code, with what Cline keeps beside them.
+
+    Its older ones have the times of its screen and the models of its list; large images are files.
+    """
     messages = _entries(read_document(path))
     times = _screen_times(path.parent / "ui_messages.json", len(messages))
+    models = as_list(_read_object(path.parent / "task_metadata.json").get("model_usage"))
     for message, ts in zip(messages, times, strict=True):
-        is_dated = not isinstance(message, dict) or "ts" in message or not ts
-        yield encode(message if is_dated else {**message, "ts": ts})
+        more = dict[str, Any]()
+        fields = as_dict(message)
+        if fields and ts and "ts" not in fields:
+            more["ts"] = ts
+        if models and fields.get("role") == "assistant" and "modelInfo" not in fields:
+            at = as_count(fields.get("ts", ts))
+            before = [model for model in map(as_dict, models) if as_count(model.get("ts")) <= at]
+            model = before[-1] if before else as_dict(models[0])
+            names = {"providerId": model.get("model_provider_id"), "modelId": model.get("model_id")}
+            more["modelInfo"] = names
+        raw = encode({**fields, **more} if more else message)
+        if b'"image_ref"' in raw:
+            with suppress(RecursionError):
+                raw = encode(_with_images(fields | more, path.parent / "blobs"))
+        yield raw
+
+
+def _with_images(value: Any, folder: Path) -> Any:
+    """Return decoded JSON with the images themselves where it names their files."""
+    if isinstance(value, list):
+        return [_with_images(item, folder) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "image_ref" and is_digest(digest := as_text(value.get("blobId"))):
+        for file in folder.glob(f"{digest}.*"):
+            with suppress(OSError):
+                if file.is_file() and file.stat().st_size <= MAX_IMAGE_BYTES:
+                    return {"type": "image", "data": b64encode(file.read_bytes()).decode()}
+    return {key: _with_images(item, folder) for key, item in value.items()}
 
 
 def _screen_times(path: Path, count: int) -> list[object]:

@@ -7,7 +7,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import msgspec
 
@@ -141,7 +142,8 @@ class ForeignSessions:
     async def _import(self, store: AnyStore, found: FoundSession, on_progress: OnProgress) -> ForeignImport:
         main_id, *_ = ids = ids_of(found)
         marks = {session_id: await _marks(store, session_id) for session_id in ids}
-        with TemporaryDirectory(prefix="helix-import-") as folder:
+        folder = await asyncio.to_thread(mkdtemp, prefix="helix-import-")
+        try:
             session = ForeignSession(found, marks, self._vocabulary, self._clock(), Path(folder))
             done = await convert_session(session, lambda done, size: on_progress(2 * done, 3 * size))
             if done.archive is None:
@@ -152,6 +154,8 @@ class ForeignSessions:
             )
             missing = [digest for digest in totals.missing if not await store.find(digest)]
             result = msgspec.structs.replace(result, missing=tuple(missing))
+        finally:
+            await asyncio.to_thread(rmtree, folder, ignore_errors=True)
         return ForeignImport(result, (main_id,), done.by_kind, done.damaged)
 
 

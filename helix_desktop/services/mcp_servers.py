@@ -36,11 +36,11 @@ from helix_desktop.domain.mcp_server import (
     validate_server,
 )
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.domain.permissions.rules import mcp_change
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
 from helix_desktop.mcp.client.servers import ConsentEnded, Hub, ServerActor, ServerContext, start_timeout_s
 from helix_desktop.mcp.client.start_files import FolderState, StartFiles, find_start_files, read_folders
+from helix_desktop.permissions.rules import mcp_change
 from helix_desktop.services.file_history import FileHistories
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.system.clock import wall_clock_ms

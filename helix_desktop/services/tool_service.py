@@ -13,11 +13,11 @@ from helix_desktop.agent.ports import AutoRunStore, FileReader, FileVersionCheck
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.file_history.diff import PatchFile
-from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.tools import AutoRunChange, CountTokens
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.providers.http import fetch_page
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.services.instructions import INSTRUCTIONS_FILE

@@ -43,7 +43,7 @@ def replace_file(
     source: Path,
     target: Path,
     windows: bool = os.name == "nt",
-    move: MoveFile = Path.replace,
+    move: MoveFile = lambda source, target: source.replace(target),
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
     """Replace a file by another. Raises OSError.

@@ -12,11 +12,11 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.question import ASK_USER, MAX_OPTIONS, NO_USER, Question, QuestionOption
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent, ShowOutput
 from helix_desktop.tools.cache.search import ListCachedContent, SearchCachedContent
@@ -161,7 +161,7 @@ class ToolSetup(msgspec.Struct, frozen=True):
     `protected` paths are neither read nor written (the program's own data). `environ` (the process's own by
     default) is what commands inherit, cleaned of secrets. Without `web` there is no fetch tool. `guard` is
     the workspace's (a new one by default). `reading_lines` returns the list of reading programs (see
-    `domain.permissions.reading_programs`).
+    `permissions.reading_programs`).
     """
 
     descriptions: Path

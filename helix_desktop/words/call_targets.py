@@ -15,6 +15,7 @@ tr = Translator("Words")
 CallTense: TypeAlias = Literal["to_do", "running", "done"]
 
 _WORKSPACE_FOLDER = "."
+_OF_FOLDERS = ("find_files", "list_directory", "search_text")
 _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
@@ -29,7 +30,7 @@ def call_verb(tool: str, tense: CallTense) -> str:
 
 def call_title(tool: str, target: str, verb: str = "") -> str:
     """Return what a call did, with what it was about: `Read src/app.py`; `verb` in place of the tool's."""
-    verb, target = verb or call_verb(tool, "done"), recall_target(tool, target_title(target))
+    verb, target = verb or call_verb(tool, "done"), shown_target(tool, target)
     return verb if target in ("", tool) else f"{verb} {target}"
 
 
@@ -41,13 +42,17 @@ def failed_tests_text(output: str) -> str:
     return tr.plural(count, "%n failed", "%n failed") if count else tr("Tests failed")
 
 
-def recall_target(tool: str, target: str) -> str:
+def shown_target(tool: str, target: str) -> str:
     """Return a call's target; of a recall what it is of and how much, without the pattern and what was found.
 
-    What a recall of compacted messages is of is in words in place of their numbers.
+    What a recall of compacted messages is of is in words in place of their numbers, and so is the workspace,
+    which is meant where no folder is named.
     """
+    if tool in _OF_FOLDERS:
+        pattern, within, folder = (target or _WORKSPACE_FOLDER).rpartition(" in ")
+        return pattern + within + target_title(folder)
     if tool != "recall_cached_content":
-        return target
+        return target_title(target)
     found = _COMPACTED.match(target)
     if found is None:
         name, _, rest = target.partition(" ")
@@ -58,4 +63,4 @@ def recall_target(tool: str, target: str) -> str:
 
 def target_title(target: str) -> str:
     """Return a target as it can stand alone: the dot of the workspace folder says nothing."""
-    return tr("Workspace folder") if target == _WORKSPACE_FOLDER else target
+    return tr("the workspace") if target == _WORKSPACE_FOLDER else target

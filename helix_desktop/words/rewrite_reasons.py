@@ -116,8 +116,6 @@ def divider_reason_text(
             return tr("older steps compacted")
         case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
             return _reached_text(share)
-        case ObservationsPlaced(threshold=share) if share:
-            return _reached_text(share)
     return tr("older messages compacted")
 
 

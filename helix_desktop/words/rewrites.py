@@ -66,15 +66,15 @@ def effort_text(effort: Effort) -> str:
     return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
 
 
-def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
-    """Return what was cached: outputs, the arguments of some steps, the images of some messages."""
-    if not (steps or image_messages):
+def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
+    """Return what was cached: outputs, the arguments of some calls, the images of some messages."""
+    if not (calls or image_messages):
         return tr.plural(outputs, "%n output cached", "%n outputs cached")
     contents = []
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
-    if steps:
-        contents.append(tr.plural(steps, "arguments of %n step", "arguments of %n steps"))
+    if calls:
+        contents.append(tr.plural(calls, "arguments of %n call", "arguments of %n calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached: {contents}", contents=tuple(contents))

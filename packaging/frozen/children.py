@@ -74,13 +74,17 @@ def _run(program: Path, folder: Path, *words: str) -> None:
 
 
 def _add_server(folder: Path, project: Path) -> None:
-    """Write an MCP server into the workspace's record, as agreed to: it writes down what it sees."""
+    """Write an MCP server into the workspace's record, as agreed to: it writes down what it sees.
+
+    Its script is no file of the workspace: those would need a consent of their own.
+    """
     (record,) = folder.rglob("workspace.toml")
-    script = f"env > '{project}/seen-by-server'"
-    decisive = ["sh", ["-c", script], [], [], "", "", [], []]
+    script = folder / "server.sh"
+    script.write_text(f"env > '{project}/seen-by-server'\n", encoding="utf-8")
+    decisive = ["sh", [str(script)], [], [], "", "", [], []]
     agreed = hashlib.sha256(json.dumps(decisive, separators=(",", ":")).encode()).hexdigest()
     entry = (
-        f'[[servers]]\nname = "seeing"\ncommand = "sh"\nargs = ["-c", {json.dumps(script)}]\n'
+        f'[[servers]]\nname = "seeing"\ncommand = "sh"\nargs = [{json.dumps(str(script))}]\n'
         f'approved = "{agreed}"\n'
     )
     text = record.read_text(encoding="utf-8").replace("servers = []\n", "")

@@ -135,10 +135,10 @@ def compact(user: DesktopUser) -> None:
     send(user, "Fine", messages=12)
     send(user, "Now the report", messages=14)
     user.keys("ctrl+shift+k")
-    user.click("push button", "Write draft", inside="Handover")
+    user.click("push button", "Draft the compaction", inside="Compact conversation")
     assert "Words about Technical Details. [e4]" in user.text_of("text", "Technical Details")
     assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
-    user.click("push button", "Compact", inside="Handover")
+    user.click("push button", "Compact", inside="Compact conversation")
     user.see_no("dialog")
 
 

@@ -19,8 +19,6 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
-from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.question import ASK_USER, Question
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import (
@@ -32,6 +30,8 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.permissions.rule_offers import suggest_command_rules
+from helix_desktop.permissions.rules import suggest_edit_rules
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import AskUser

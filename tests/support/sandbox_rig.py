@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.domain.tools import AllowedCall, ApprovalRequest, ToolResult
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider

@@ -12,13 +12,15 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, SessionFacts
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from tests.support.galleries.policy_gallery import sample_replay
 
 
-class ScriptedReplays:
+class ScriptedReplays(PolicyReplayWorker):
     """Replays of a made-up session, in which more protected steps send more; `go` lets the exact one end."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
         self.policies: list[ContextPolicy] = []
         self.is_ready = False

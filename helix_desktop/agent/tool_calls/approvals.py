@@ -15,9 +15,6 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import FileChange, FileCoverage, is_folder
-from helix_desktop.domain.permissions.auto_run import auto_run_kind
-from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
 from helix_desktop.domain.question import CORRECTED, DENIED, Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import (
     ANY,
@@ -31,6 +28,9 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.permissions.auto_run import auto_run_kind
+from helix_desktop.permissions.data_loss import find_effects
+from helix_desktop.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
 from helix_desktop.system.task_scope import TaskScope
 
 _RULE_SAYS = " A saved rule says: "

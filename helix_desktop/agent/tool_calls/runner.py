@@ -201,7 +201,7 @@ class PartialOutputs:
     async def read_unanswered(self) -> list[PartialOutput]:
         """Return what was saved of the outputs of calls that never had an answer."""
         try:
-            saved = await self._session.partial_outputs()
+            saved = (await self._session.draft()).partial_outputs
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of outputs cannot be read: %s", error)
             return []

@@ -19,7 +19,10 @@ _NOT_ENDED: OptionalText = ""
 
 
 class BackgroundJob:
-    """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first."""
+    """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first.
+
+    A base of what does it.
+    """
 
     def __init__(
         self, session: Session, work: BackgroundWork, approvals: SpendApprovals | None = None
@@ -52,16 +55,16 @@ class BackgroundJob:
         if self._approvals is not None:
             self._approvals.confirm(self._work, estimate)
 
-    def answer_request(self, allowed: bool) -> bool:
+    def _answer(self, allowed: bool) -> bool:
         return self._approvals is not None and self._approvals.answer(self._work, allowed)
 
     def withdraw_request(self) -> None:
         if self._approvals is not None:
             self._approvals.withdraw(self._work)
 
-    def start(self, work: Callable[[], Awaitable[bool]]) -> None:
+    def _start_job(self, work: Callable[[], Awaitable[bool]]) -> None:
         """Run the work, unless some runs; an error is published, because no caller awaits it."""
-        if not self.is_running:
+        if self._task is None or self._task.done():
             name = f"{self._work} {self._session.id}"
             self._task = self._session.scope.start(self._run(work), name)
 

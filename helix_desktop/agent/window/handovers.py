@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from helix_desktop.agent.budget import SpendApprovals
 from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.handover_writer import (
@@ -110,16 +111,21 @@ class HandoverRevisions:
         return (msgspec.structs.replace(event, before=before, after=after),)
 
 
-class Handovers:
+class Handovers(BackgroundJob):
     """One session's handovers, at most one at a time.
 
     `writer` writes those that the user asks for, too; `revisions` are those that the user edits.
     """
 
     def __init__(
-        self, session: Session, rewriter: WindowRewriter, writer: HandoverWriter, job: BackgroundJob
+        self,
+        session: Session,
+        rewriter: WindowRewriter,
+        writer: HandoverWriter,
+        approvals: SpendApprovals | None,
     ) -> None:
-        self._session, self._rewriter, self.writer, self._job = session, rewriter, writer, job
+        super().__init__(session, "handover", approvals)
+        self._rewriter, self.writer = rewriter, writer
         self.revisions = HandoverRevisions(session, writer)
         self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
         self._saved_draft = _newest_draft(session.log)
@@ -135,17 +141,12 @@ class Handovers:
                 gauge, policy = self._rewriter.gauge(), self._session.policy
                 if gauge.trigger.distance >= planner.least_gain(policy, gauge) or not policy.enabled:
                     self._is_due = False
-                    self._job.cancel()
-
-    @property
-    def is_running(self) -> bool:
-        """True while one is written to be recorded."""
-        return self._job.is_running
+                    self.cancel()
 
     @property
     def is_busy(self) -> bool:
         """True while one is written, to be recorded or as a draft."""
-        return self._job.is_running or self.writer.is_drafting
+        return self.is_running or self.writer.is_drafting
 
     def start_due(self, refresh: bool = False) -> None:
         """Start the due handover, if there is one and none is written.
@@ -156,13 +157,11 @@ class Handovers:
             return
         policy, transcript = self._session.policy, self._session.transcript
         gauge = self._rewriter.gauge()
-        if self._job.is_asking and (
-            not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None
-        ):
-            self._job.withdraw_request()
+        if self.is_asking and (not gauge.is_due or planner.handover_now(transcript, policy, gauge) is None):
+            self.withdraw_request()
         cut = planner.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
-        if cut is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
+        if cut is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
             self._start_due(cut)
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
@@ -172,9 +171,9 @@ class Handovers:
         one is started, whatever the time since the last: the request can't be sent without it.
         """
         before = self._session.transcript.last_seq
-        if not self._job.is_running and (reason := self._start_for_room()) is not None:
+        if not self.is_running and (reason := self._start_for_room()) is not None:
             return reason
-        return await wait.wait_for(self._job) or self._why_none_since(before)
+        return await wait.wait_for(self) or self._why_none_since(before)
 
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
@@ -185,7 +184,7 @@ class Handovers:
         if planner.is_breaker_open(transcript):
             return self._why_none_since(0)
         current = transcript.window.handover
-        if self._job.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
+        if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return _text("Its cost wasn't approved, or exceeds the budget.")
         self._start_due(cut, trigger=FULL_WINDOW)
         return None
@@ -204,7 +203,7 @@ class Handovers:
         self, cut: CutPoint, ask_model: bool = True, trigger: CompactionTrigger | None = None
     ) -> None:
         """Start a handover; without a `trigger` for what the policy says."""
-        self._job.start(lambda: self._run_due(cut, ask_model, trigger))
+        self._start_job(lambda: self._run_due(cut, ask_model, trigger))
 
     async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: CompactionTrigger | None) -> bool:
         """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
@@ -217,13 +216,13 @@ class Handovers:
         while True:
             self._is_due = trigger.kind.is_by_policy
             try:
-                is_made = await self.writer.run(trigger, cut, "", ask_model, self._job.require_approval)
+                is_made = await self.writer.run(trigger, cut, "", ask_model, self.require_approval)
             finally:
                 self._is_due = False
             if is_made:
                 return True
             current = planner.handover_now(transcript, policy, self._rewriter.gauge())
-            if transcript.turn_open or not self._job.is_asking or current in (None, cut):
+            if transcript.turn_open or not self.is_asking or current in (None, cut):
                 return False
             cut = current
 
@@ -232,7 +231,7 @@ class Handovers:
 
         If refused, the window stays as it is until it is full; then room is made without a model.
         """
-        if not self._job.answer_request(reply == "allow") or reply == "refuse":
+        if not self._answer(reply == "allow") or reply == "refuse":
             return
         cut = planner.handover_now(self._session.transcript, self._session.policy, self._rewriter.gauge())
         if cut is not None:
@@ -246,7 +245,7 @@ class Handovers:
         self._session.model_choice.require()
         transcript, policy = self._session.transcript, self._session.policy
         cut = handover_source.cut_on_request(transcript, policy, self._rewriter.gauge())
-        self._job.start(lambda: self.writer.run(ON_REQUEST, cut, focus))
+        self._start_job(lambda: self.writer.run(ON_REQUEST, cut, focus))
 
     async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
         """Save a draft that the user leaves, until the context that it covers changes. Raises StoreError.
@@ -283,12 +282,6 @@ class Handovers:
         excluded = sorted(seq for seq in transcript.rewrites.excluded if seq <= event.upto)
         reverts = sorted(transcript.reverted_files.by_path.items())
         return digest_of(msgspec.json.encode(([item.seq for item in items], excluded, reverts)))
-
-    def cancel(self) -> None:
-        self._job.cancel()
-
-    async def wait(self) -> None:
-        await self._job.wait()
 
 
 def _newest_draft(log: Sequence[RecordedEvent]) -> SavedHandoverDraft | None:

@@ -13,7 +13,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.handover_writer import HandoverWriter
 from helix_desktop.agent.window.handovers import Handovers
-from helix_desktop.agent.window.observations import Observations, Observer
+from helix_desktop.agent.window.observations import Observations
 from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 IDLE_S = 600  # after which an open session counts as idle
 
 
-class Checkpoints:
+class Checkpoints(BackgroundJob):
     """One session's checkpoints, written one at a time.
 
     One is begun after a turn, between two steps of a long one or two results of a step, and in an open
@@ -54,11 +54,12 @@ class Checkpoints:
         self,
         session: Session,
         rewriter: WindowRewriter,
-        job: BackgroundJob,
+        approvals: SpendApprovals | None,
         may_start: Callable[[], bool],
         stays_open: bool,
     ) -> None:
-        self._session, self._job, self._may_start, self._stays_open = session, job, may_start, stays_open
+        super().__init__(session, "checkpoint", approvals)
+        self._may_start, self._stays_open = may_start, stays_open
         self._writer = HandoverWriter(session, rewriter, is_published=False)
         self._idle_timer: asyncio.TimerHandle | None = None
         self._failures = 0
@@ -70,7 +71,7 @@ class Checkpoints:
 
     @property
     def is_running(self) -> bool:
-        return self._job.is_running and not self._is_ending
+        return super().is_running and not self._is_ending
 
     def _begin_between_results(self) -> None:
         """Begin one between two results of a step; behind the last one it is the next request's to do."""
@@ -91,10 +92,10 @@ class Checkpoints:
             upto
             and self._failures < planner.BREAKER_FAILURES
             and self._may_start()
-            and not self._job.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
+            and not self.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
         ):
             self._is_ending = False
-            self._job.start(lambda: self._write(upto))
+            self._start_job(lambda: self._write(upto))
 
     def after_turn(self) -> None:
         """Begin what is due after a turn, or at the opening, and wait for the session to be idle."""
@@ -146,13 +147,7 @@ class Checkpoints:
         limit = self._session.policy.ask_above
         if limit and estimate.tokens > limit and not estimate.demo:
             raise SpendNotApproved
-        self._job.require_approval(estimate)
-
-    def cancel(self) -> None:
-        self._job.cancel()
-
-    async def wait(self) -> None:
-        await self._job.wait()
+        self.require_approval(estimate)
 
 
 def _event(spent: Spending, prepared: HandoverPrepared | None) -> HandoverDiscarded:
@@ -248,15 +243,12 @@ class ContextManager:
         self._session = session
         self.rewriter = WindowRewriter(session)
         self.early_rewrites = EarlyRewrites(session, self.rewriter)
-        writer, observer = HandoverWriter(session, self.rewriter), Observer(session, self.rewriter)
-        handover_job = BackgroundJob(session, "handover", approvals)
-        observation_job = BackgroundJob(session, "observations", approvals)
-        self.handovers = Handovers(session, self.rewriter, writer, handover_job)
-        self.observations = Observations(session, self.rewriter, observer, observation_job)
+        writer = HandoverWriter(session, self.rewriter)
+        self.handovers = Handovers(session, self.rewriter, writer, approvals)
+        self.observations = Observations(session, self.rewriter, approvals)
         self.summary_wait = SummaryWait(session)
-        checkpoint_job = BackgroundJob(session, "checkpoint", approvals)
         self.checkpoints = Checkpoints(
-            session, self.rewriter, checkpoint_job, lambda: may_start() and self._is_calm(), stays_open
+            session, self.rewriter, approvals, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
         self.handovers.wait_for_checkpoint = self.checkpoints.wait

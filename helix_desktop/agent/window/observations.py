@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
+from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, SpendNotApproved, approve_any
 from helix_desktop.agent.session import ObservationProgress, Phase, Session
 from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.window.rewriter import WindowRewriter
@@ -322,19 +322,18 @@ def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) 
 text = TextContext("Agent")
 
 
-class Observations:
-    def __init__(
-        self, session: Session, rewriter: WindowRewriter, observer: Observer, job: BackgroundJob
-    ) -> None:
-        self._session, self._rewriter, self._observer, self._job = session, rewriter, observer, job
+class Observations(BackgroundJob):
+    def __init__(self, session: Session, rewriter: WindowRewriter, approvals: SpendApprovals | None) -> None:
+        super().__init__(session, "observations", approvals)
+        self._rewriter, self._observer = rewriter, Observer(session, rewriter)
         self._is_manual = False  # True if the user asked for those that run, or wait for an approval
 
     def start_due(self) -> None:
         event_range = self._observer.find_due()
-        if event_range is not None and not self._job.is_blocked(
+        if event_range is not None and not self.is_blocked(
             (event_range.after, event_range.replaces), event_range.tokens, refresh=True
         ):
-            self._start(event_range, False, self._job.require_approval)
+            self._start(event_range, False, self.require_approval)
 
     def start_in_place_of_handover(self) -> bool:
         """Start the observations that make a due handover unnecessary. Return True if some are written.
@@ -344,22 +343,18 @@ class Observations:
         gauge = self._rewriter.gauge()
         if gauge.is_full or not gauge.is_due:
             return False
-        if not self._job.is_running:
+        if not self.is_running:
             transcript, policy = self._session.transcript, self._session.policy
             event_range = planner.observation_relief(transcript, policy, gauge, self._session.clock())
-            if event_range is not None and not self._job.is_blocked(
+            if event_range is not None and not self.is_blocked(
                 (event_range.after, event_range.replaces), event_range.tokens, refresh=False
             ):
-                self._start(event_range, False, self._job.require_approval)
-        return self._job.is_running
+                self._start(event_range, False, self.require_approval)
+        return self.is_running
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Wait for those that run in place of a handover. Return why they were given up, if they were."""
-        return await wait.wait_for(self._job) if self._job.is_running else ""
-
-    @property
-    def is_running(self) -> bool:
-        return self._job.is_running
+        return await wait.wait_for(self) if self.is_running else ""
 
     @property
     def are_pending(self) -> bool:
@@ -375,7 +370,7 @@ class Observations:
         CompactionRefused if there is nothing to observe or observations are running, ModelNotChosen.
         """
         self._session.model_choice.require()
-        if self._job.is_running:
+        if self.is_running:
             raise CompactionRefused(
                 text("Already running."), text("Facts are being written."), text("Wait, or cancel.")
             )
@@ -387,25 +382,19 @@ class Observations:
                 text("Only the newest complete turn is left, which always stays."),
                 text("Send another message first."),
             )
-        self._start(event_range, True, self._job.require_confirmation if is_price_shown else approve_any)
+        self._start(event_range, True, self.require_confirmation if is_price_shown else approve_any)
 
     def _start(self, event_range: EventRange | None, is_manual: bool, approve: ApproveSpending) -> None:
-        if not self._job.is_running:
+        if not self.is_running:
             self._is_manual = is_manual
-            self._job.start(lambda: self._observer.run(event_range, is_manual, approve))
+            self._start_job(lambda: self._observer.run(event_range, is_manual, approve))
 
     def answer_request(self, reply: SpendReply) -> None:
-        if not self._job.answer_request(reply == "allow") or reply == "refuse":
+        if not self._answer(reply == "allow") or reply == "refuse":
             return
         if self._is_manual:
-            event_range, approve = self._observer.find_possible(), self._job.require_confirmation
+            event_range, approve = self._observer.find_possible(), self.require_confirmation
         else:
-            event_range, approve = self._observer.find_due(), self._job.require_approval
+            event_range, approve = self._observer.find_due(), self.require_approval
         if event_range is not None:
             self._start(event_range, self._is_manual, approve)
-
-    def cancel(self) -> None:
-        self._job.cancel()
-
-    async def wait(self) -> None:
-        await self._job.wait()

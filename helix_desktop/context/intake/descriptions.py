@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -229,10 +230,11 @@ _NOT_INFORMATIVE = re.compile(
 _BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
-    r"|Shell cwd was reset to "
+    r"|Shell cwd was reset to |(?:\d+[:\t→-] ?)?(?:if|elif|raise|assert|def|class) [\w(]"
 )
 """Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import, and
-the command that a runner of tasks prints before it runs it."""
+the command that a runner of tasks prints before it runs it; and of source, one that raises an error or asks
+for it."""
 _INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
     r"|files?)\b"
@@ -356,6 +358,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
             return _json_keys(text) or _names(text) or _columns(text) or _first_informative_line(text)
 
 
+@lru_cache(maxsize=1)  # the next question is about the same text
 def _head_lines(text: str) -> list[str]:
     return _LINE_NUMBER.sub("", text[:_READ_CHARS]).split("\n")[:_MAX_LINES]
 

@@ -16,7 +16,7 @@ from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import AddedInstructions, RewriteEvent, RewriteState
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
-from helix_desktop.domain.choices import Effort, PermissionMode, SentEffort
+from helix_desktop.domain.choices import AGENT_NAMES, Effort, PermissionMode, SentEffort
 from helix_desktop.domain.cost import Budget, Spending, delegated_spending, spending_of
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -124,7 +124,7 @@ class Transcript:
         self.warned_budget: Budget | None = None
         self.staleness = Staleness()
         self.last_model, self.last_answer_at_ms = "", 0
-        self.foreign_model = ""  # that answered last in another agent
+        self.foreign_model = ""  # that answered last in another agent; its agent where records name none
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
         self.changed_from = 0  # the first event that is new or changed since the newest request
         self._changes: list[tuple[int, int]] = []  # the rewrites since, each with the first event it changed
@@ -313,7 +313,7 @@ class Transcript:
                 self.changed_from = min([recorded.seq, *(first for _, first in self._changes)])
                 self.last_answer_at_ms = recorded.at
                 if event.agent:
-                    self.foreign_model = model
+                    self.foreign_model = model or AGENT_NAMES[event.agent]
                 else:
                     self.last_model = model
                     self.accepted_model = model if model == self.accepted_model else ""

@@ -262,8 +262,8 @@ RewriteEvent = Undoable | Pinned | Unpinned | Undone | Redone
 T = TypeVar("T")
 
 
-class ExcludedCover(NamedTuple):
-    """What an excluded summary stands for: events behind `after` up to `upto`, but `left_out` (0: none)."""
+class CoverRange(NamedTuple):
+    """What a summary stands for: the events behind `after` up to `upto`, but `left_out` (0: none)."""
 
     after: int
     upto: int
@@ -362,8 +362,8 @@ class RewriteState:
         for rewrite in self.undone_by_user:
             if isinstance(rewrite, SweepMade):
                 released.update(rewrite.masked)
-            elif isinstance(rewrite, FoldMade):  # brought back, its outputs stay: not to be cached instead
-                released.update(range(rewrite.after + 1, rewrite.upto + 1))
+        for cover in self.undone_covers:  # its outputs came back to stay, not to be cached instead
+            released.update(range(cover.after + 1, cover.upto + 1))
         self.masked = masked - self.pinned
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
@@ -375,18 +375,23 @@ class RewriteState:
         return [self.by_seq[seq] for seq in self.undone if seq not in self._put_back]
 
     @property
-    def excluded_covers(self) -> tuple[ExcludedCover, ...]:
-        return tuple(filter(None, map(self._cover_of, self.excluded)))
+    def excluded_covers(self) -> tuple[CoverRange, ...]:
+        active = (self.by_seq.get(seq) for seq in self.excluded if self.is_active(seq))
+        return tuple(filter(None, map(self._cover_of, active)))
 
-    def _cover_of(self, seq: int) -> ExcludedCover | None:
-        rewrite = self.by_seq.get(seq) if self.is_active(seq) else None
+    @property
+    def undone_covers(self) -> tuple[CoverRange, ...]:
+        """Return what the user brought back by an undo: it is neither folded nor cached instead."""
+        return tuple(filter(None, map(self._cover_of, self.undone_by_user)))
+
+    def _cover_of(self, rewrite: Undoable | None) -> CoverRange | None:
         match rewrite:
             case HandoverMade(upto=upto, kept=kept):
-                return ExcludedCover(0, upto, kept)
+                return CoverRange(0, upto, kept)
             case FoldMade(after=after, upto=upto):
-                return ExcludedCover(after, upto)
+                return CoverRange(after, upto)
             case ObservationsPlaced(made=made) if made in self.observations:
-                return ExcludedCover(self.observations[made].after, self.observations[made].upto)
+                return CoverRange(self.observations[made].after, self.observations[made].upto)
         return None
 
     def first_changed(self, rewrite: RewriteEvent) -> int:

@@ -19,6 +19,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
+    CoverRange,
     LogItem,
     PinnedCopy,
     SummaryBlock,
@@ -152,7 +153,7 @@ def _foldable_runs(
     transcript: Transcript, policy: ContextPolicy, tail: tuple[int, int], edges: Sequence[int]
 ) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
-    newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
+    newest, stay = _newest_user_seq(transcript), transcript.rewrites.undone_covers
     spared = _places_in_work(transcript, policy)
     edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
@@ -232,10 +233,6 @@ def _newest_user_seq(transcript: Transcript) -> int:
     return transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
 
 
-def _undone_folds(transcript: Transcript) -> list[FoldMade]:
-    return [fold for fold in transcript.rewrites.undone_by_user if isinstance(fold, FoldMade)]
-
-
 def _item_gain(transcript: Transcript, item: LogItem) -> int:
     if isinstance(item.event, UserSpoke):
         return FRAMING_TOKENS
@@ -280,7 +277,7 @@ def due_condensation(
     while count and kept_tokens + tokens[count - 1] <= policy.condense_keep * cap:
         count -= 1
         kept_tokens += tokens[count]
-    stay = [fold for fold in _undone_folds(transcript) if fold.how == "condense"]
+    stay = transcript.rewrites.undone_covers
     old = {
         note.seq
         for note in notes[:count]
@@ -324,7 +321,7 @@ def _segments(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, old: set[int], edges: Sequence[int]
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
-    newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
+    newest, stay = _newest_user_seq(transcript), transcript.rewrites.undone_covers
     spared, first_kept = _places_in_work(transcript, policy), whole_from(transcript, policy, gauge)
     turn = transcript.complete_turn
     turn_first, turn_end = transcript.messages.first_seq(turn), transcript.messages.first_seq(turn + 1)
@@ -355,8 +352,8 @@ def _segments(
     return [segment for segment in segments if segment]
 
 
-def _is_inside(seq: int, folds: Sequence[FoldMade]) -> bool:
-    return bool(folds) and any(fold.after < seq <= fold.upto for fold in folds)
+def _is_inside(seq: int, ranges: Sequence[CoverRange]) -> bool:
+    return any(covered.after < seq <= covered.upto for covered in ranges)
 
 
 def _condensation(

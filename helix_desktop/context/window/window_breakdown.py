@@ -37,7 +37,7 @@ from helix_desktop.domain.translatable_text import ByteSize, TextContext, Transl
 
 
 def covers_around(transcript: Transcript) -> Mapping[int, int]:
-    """Return the rewrites that hold inside a wider one, each with the seq of that one."""
+    """Return the rewrites that stand, or would stand if redone, inside a wider one, each with its seq."""
     rewrites, active = transcript.rewrites, transcript.window.covers
     in_window = {cover.seq for cover in active}
     covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)
@@ -48,7 +48,7 @@ def covers_around(transcript: Transcript) -> Mapping[int, int]:
         if (around := next((c.seq for c in active if c.after < cover.upto and cover.after < c.upto), 0))
     }
     small = {seq: _cover_of_targets(rewrite, active) for seq, rewrite in rewrites.by_seq.items()}
-    return wide | {seq: around for seq, around in small.items() if around and rewrites.is_active(seq)}
+    return wide | {seq: around for seq, around in small.items() if around}
 
 
 def _cover_of_targets(rewrite: object, covers: Sequence[Cover]) -> int:
@@ -180,7 +180,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
     be); `excluded` is the event by which the user excluded it. `tool` is what an output is of, `is_denied`
-    says that it didn't run. An answer that only calls tools has no words.
+    says that it didn't run. An answer that only calls tools has no words. `question` is the event of the
+    message with which the user began its turn (0: it is of none, or of several), `question_name` its words.
     """
 
     seq: int
@@ -199,6 +200,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     tool: str = ""
     is_denied: bool = False
     has_words: bool = True
+    question: int = 0
+    question_name: str = ""
 
 
 def break_down_window(
@@ -218,11 +221,24 @@ def break_down_window(
     rows += [
         _opening_item(standing, part, transcript) for part, standing in enumerate(transcript.opening or (), 1)
     ]
-    rows += [
-        _with_actions(_entry_item(entry, tokens, transcript), entry, transcript)
-        for entry, tokens in zip(window.entries, window.entry_tokens, strict=True)
-    ]
+    questions = {turn: _question(turn, transcript) for turn in {*map(_turn_of, window.entries)}}
+    for entry, tokens in zip(window.entries, window.entry_tokens, strict=True):
+        row = _with_actions(_entry_item(entry, tokens, transcript), entry, transcript)
+        seq, name = questions[_turn_of(entry)]
+        rows.append(msgspec.structs.replace(row, question=seq, question_name=name))
     return tuple(rows)
+
+
+def _turn_of(entry: WindowEntry) -> int:
+    message = entry.item if isinstance(entry, PinnedCopy) else entry
+    return message.turn if isinstance(message, LogItem) else 0
+
+
+def _question(turn: int, transcript: Transcript) -> tuple[int, str]:
+    first = transcript.messages.item(transcript.messages.first_seq(turn)) if turn else None
+    if first is None or not isinstance(first.event, UserSpoke):
+        return 0, ""
+    return first.seq, _plain(first.event.text) or text("Images")
 
 
 def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:

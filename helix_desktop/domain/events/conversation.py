@@ -102,7 +102,7 @@ class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     prompt: PromptSource | None = None
 
 
-class MaskedCall(msgspec.Struct, frozen=True):
+class MaskedCall(msgspec.Struct, frozen=True, gc=False):
     """A call whose large argument values can be markers: its arguments then, and what they stand for."""
 
     call_id: str

@@ -111,7 +111,7 @@ Event = (
 )
 
 
-class RecordedEvent(msgspec.Struct, frozen=True):
+class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event in its place: `seq` counts from 1 without gaps, `at` is milliseconds since 1970."""
 
     seq: int

@@ -14,8 +14,8 @@ from helix_desktop.domain.file_history.changes import ChangeSource, RevertScope
 from helix_desktop.domain.files.content import ChangedFile
 
 
-class EventBase(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True):
-    """The root of all events."""
+class EventBase(msgspec.Struct, frozen=True, tag_field="kind", omit_defaults=True, gc=False):
+    """The root of all events. They are trees, so that the garbage collector need not look at them."""
 
 
 NEW_TITLE = "New session"

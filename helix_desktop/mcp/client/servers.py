@@ -26,7 +26,6 @@ from helix_desktop.domain.mcp_server import (
     SignIn,
 )
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.question import AskUser, ServerQuestion, ServerReply, server_reply_note
 from helix_desktop.domain.tools import (
     AllowedCall,
@@ -57,6 +56,7 @@ from helix_desktop.mcp.client.process import (
     error_reason,
     no_answer,
 )
+from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.system.task_scope import raise_if_canceled
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.mcp_server import McpServerConfig
-from helix_desktop.domain.permissions.program import INTERPRETERS
-from helix_desktop.domain.permissions.shell_tokens import SHELLS
 from helix_desktop.mcp.client.process import build_environment
+from helix_desktop.permissions.program import INTERPRETERS
+from helix_desktop.permissions.shell_tokens import SHELLS
 from helix_desktop.system.files import open_regular
 
 MAX_ENTRIES = 400_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -60,60 +60,49 @@ _MISSING_SESSION = (
 _REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
-class _UnpackedStream(httpx2.AsyncByteStream):
-    """The bytes of a compressed response, unpacked in pieces of bounded size. Raises BodyUndecodable."""
+class _ReadStream(httpx2.AsyncByteStream):
+    """The bytes of a response as `pieces` yields them."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, decoder: BodyDecoder) -> None:
-        self._stream, self._decoder = stream, decoder
+    def __init__(self, stream: httpx2.AsyncByteStream, pieces: AsyncIterator[bytes]) -> None:
+        self._stream, self._pieces = stream, pieces
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            for piece in self._decoder.feed(chunk):
-                yield piece
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._pieces
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-class _BoundedStream(httpx2.AsyncByteStream):
-    """The bytes of a response, up to a limit; event streams have their own limit per event."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            if size > MAX_MESSAGE_BYTES:
-                raise answer_too_large()
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+async def _unpacked(decoder: BodyDecoder, stream: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield a compressed response, unpacked in pieces of bounded size. Raises BodyUndecodable."""
+    async for chunk in stream:
+        for piece in decoder.feed(chunk):
+            yield piece
 
 
-class _RepairedEvents(httpx2.AsyncByteStream):
-    """The lines of an event stream; each message that is whole in a line as the protocol has it."""
+async def _bounded(stream: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield a response up to a limit; event streams have their own limit per event."""
+    size = 0
+    async for chunk in stream:
+        size += len(chunk)
+        if size > MAX_MESSAGE_BYTES:
+            raise answer_too_large()
+        yield chunk
 
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        line = bytearray()
-        async for chunk in self._stream:
-            *ends, rest = chunk.split(b"\n")
-            for end in ends:
-                yield _repaired_line(bytes(line + end)) + b"\n"
-                line.clear()
-            line += rest
-            if len(line) > MAX_MESSAGE_BYTES:
-                raise answer_too_large()
-        if line:
-            yield _repaired_line(bytes(line))
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+async def repaired_events(stream: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of an event stream; each message that is whole in a line as the protocol has it."""
+    line = bytearray()
+    async for chunk in stream:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            yield _repaired_line(bytes(line + end)) + b"\n"
+            line.clear()
+        line += rest
+        if len(line) > MAX_MESSAGE_BYTES:
+            raise answer_too_large()
+    if line:
+        yield _repaired_line(bytes(line))
 
 
 def _repaired_line(line: bytes) -> bytes:
@@ -231,10 +220,12 @@ async def bound_response(response: httpx2.Response) -> None:
     """Have a response read in pieces of bounded size, up to a limit."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)  # the client is asynchronous
     # Taken out: the library would unpack without bounds.
+    pieces: AsyncIterable[bytes] = response.stream
     if encoding := response.headers.pop("content-encoding", ""):
-        response.stream = _UnpackedStream(response.stream, BodyDecoder(encoding))
+        pieces = _unpacked(BodyDecoder(encoding), pieces)
     is_events = response.headers.get("content-type", "").startswith(_EVENTS)
-    response.stream = (_RepairedEvents if is_events else _BoundedStream)(response.stream)
+    pieces = repaired_events(pieces) if is_events else _bounded(pieces)
+    response.stream = _ReadStream(response.stream, pieces)
 
 
 @asynccontextmanager

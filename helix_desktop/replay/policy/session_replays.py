@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 from zlib import crc32
 
 import msgspec
@@ -24,6 +23,7 @@ from helix_desktop.replay.policy.policy_replay import (
     facts_of,
     replayed_part,
 )
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.system.files import replace_file
 
 FOLDER = "replays"
@@ -114,38 +114,6 @@ STORED_FROM = 500
 _MAX_REPLAYS = 32  # of one session, kept to be shown again at once
 
 
-class ReplayWorker(Protocol):
-    """Replays one session under any policy, beside the window's own process."""
-
-    async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
-        """Take a session as it is now. Raises HelixError."""
-        ...
-
-    async def first_picture(
-        self, log: Sequence[RecordedEvent], facts: SessionFacts, policy: ContextPolicy
-    ) -> PolicyReplay:
-        """Return an approximate picture of a session that it was not given yet."""
-        ...
-
-    def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
-        """Yield a first, approximate picture, then the exact one; a later call ends it. Raises HelixError."""
-        ...
-
-    async def replay_in_background(self, policy: ContextPolicy) -> PolicyReplay:
-        """Return the exact replay of a policy; all other requests go before it. Raises HelixError."""
-        ...
-
-    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
-        """Return what a field changes against its profile's value. Raises HelixError."""
-        ...
-
-    async def stay_ready(self, *, is_on: bool) -> None:
-        """Start what replays, and let it run until this is turned off again. Raises HelixError."""
-        ...
-
-    async def close(self) -> None: ...
-
-
 class _ReplayedSession(msgspec.Struct, frozen=True):
     """A session as it is replayed: its log and facts at one moment, and where its replays are stored."""
 
@@ -158,10 +126,10 @@ class _ReplayedSession(msgspec.Struct, frozen=True):
 class SessionReplays:
     """The pictures of one session's policies, the newest of each; exact ones are stored for long sessions."""
 
-    def __init__(self, create_worker: Callable[[], ReplayWorker]) -> None:
+    def __init__(self, create_worker: Callable[[], PolicyReplayWorker]) -> None:
         self.create_worker = create_worker
-        self._worker: ReplayWorker | None = None
-        self._closing = set[ReplayWorker]()  # those that may not have ended yet
+        self._worker: PolicyReplayWorker | None = None
+        self._closing = set[PolicyReplayWorker]()  # those that may not have ended yet
         self._session: _ReplayedSession | None = None
         self._worker_session: _ReplayedSession | None = None  # what the worker has
         self._stored_policies: frozenset[ContextPolicy] = frozenset()
@@ -276,7 +244,7 @@ class SessionReplays:
             raise ValueError("no session is open")
         return self._session
 
-    def _ensure_worker(self) -> ReplayWorker:
+    def _ensure_worker(self) -> PolicyReplayWorker:
         if self._worker is None:
             self._worker = self.create_worker()
         return self._worker

@@ -12,6 +12,7 @@ from helix_desktop.domain.errors import (
     DigestUnknown,
     HelixError,
     StoreClosed,
+    StoreUnreadable,
 )
 from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import utc_day
@@ -106,4 +107,12 @@ def content_damaged(digest: str, why: TranslatableText, quarantined_as: str = ""
             why, text("The damaged data is kept as {file}.", file=quarantined_as) if quarantined_as else ""
         ),
         text("Run the tool again: storing the same output repairs the entry."),
+    )
+
+
+def other_workspace(actual: str, expected: str) -> StoreUnreadable:
+    return StoreUnreadable(
+        text("The data found here belongs to another workspace."),
+        text("It is from workspace {actual}, not {expected}.", actual=actual, expected=expected),
+        text("Nothing was changed. Move each data folder back to where it was."),
     )

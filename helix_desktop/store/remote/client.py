@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.domain.errors import StoreClosed, StoreLocked, StoreUnreadable
+from helix_desktop.domain.errors import StoreClosed, StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
@@ -440,15 +440,7 @@ async def connect(folder: Path, workspace_id: str, reopen: Reopen | None = None)
         check_owner(endpoint.secret, challenge, proof, answer)
         connection.mark_authenticated()
         if answer.workspace_id != workspace_id:
-            raise StoreUnreadable(
-                text("The data found here belongs to another workspace."),
-                text(
-                    "It is from workspace {actual}, not {expected}.",
-                    actual=answer.workspace_id,
-                    expected=workspace_id,
-                ),
-                text("Nothing was changed. Move each data folder back to where it was."),
-            )
+            raise store_errors.other_workspace(answer.workspace_id, workspace_id)
     except BaseException:
         await connection.close()
         raise

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from helix_desktop.domain.errors import HelixError, StoreError, StoreLocked
 from helix_desktop.domain.listeners import OnProgress, no_progress
@@ -133,23 +133,11 @@ _MAX_CONCURRENT_REQUESTS = (
 )
 
 
-class RequestHandler(Protocol):
-    async def handle_request(
-        self, client: object, method: RpcMethod[..., Any], args: tuple[Any, ...], on_progress: OnProgress
-    ) -> Any:
-        """Run a method; `on_progress` is called on any thread. Raise HelixError, ValueError."""
-        ...
-
-    def client_disconnected(self, client: object) -> None:
-        """Release what belongs to a client that has disconnected."""
-        ...
-
-
 class ClientConnection:
     """A connection whose other end has proved to be the same user."""
 
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: RequestHandler
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: SharedStore
     ) -> None:
         self._reader, self._writer, self._handler = reader, writer, handler
         self._backpressure = Backpressure()
@@ -264,7 +252,7 @@ _ACCEPT_LOOP_TURNS = 6  # turns of the loop until the last accepted client is kn
 class StoreServer:
     """Serve one store to other processes of the same user, from `start` to `close`."""
 
-    def __init__(self, folder: Path, workspace_id: str, handler: RequestHandler) -> None:
+    def __init__(self, folder: Path, workspace_id: str, handler: SharedStore) -> None:
         self._folder, self._workspace_id, self._handler = folder, workspace_id, handler
         self._secret = new_secret()
         self._client_tasks: set[asyncio.Task[None]] = set()
@@ -460,4 +448,5 @@ class SharedStore(LevelDbStore):
         return await super().commit(commit)
 
     def client_disconnected(self, client: object) -> None:
+        """Release what belongs to a client that has disconnected."""
         self._leases.release_all(client)

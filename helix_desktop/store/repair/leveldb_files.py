@@ -11,7 +11,7 @@ blocks are found by scanning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -309,59 +309,28 @@ def _read_manifest(data: bytes) -> LevelDbManifest:
     return manifest
 
 
+_EDITS = {1: "s", 2: "n", 3: "n", 4: "n", 5: "ns", 6: "nn", 7: "nnnss", 9: "n"}
+"""The numbers (n) and strings (s) of each kind of change: comparator, log, next file, last sequence, place of
+the next compaction, dropped table, new table, previous log.
+"""
+
+
 def _apply_edit(manifest: LevelDbManifest, reader: ByteReader) -> None:
     """Apply one change of the manifest. Raise Malformed."""
     while not reader.is_done:
-        step = _EDIT_READERS.get(reader.read_varint())
-        if step is None:
+        kind = reader.read_varint()
+        if kind not in _EDITS:
             raise Malformed("an unknown kind of change")
-        step(manifest, reader)
-
-
-def _set_log(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    manifest.log_number = reader.read_varint()
-
-
-def _set_last_sequence(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    manifest.last_sequence = reader.read_varint()
-
-
-def _drop_table(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-    manifest.tables.pop(reader.read_varint(), None)
-
-
-def _add_table(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-    number = reader.read_varint()
-    manifest.tables[number] = reader.read_varint()
-    reader.read_prefixed()
-    reader.read_prefixed()
-
-
-def _skip_number(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-
-
-def _skip_text(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_prefixed()
-
-
-def _skip_pointer(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    reader.read_varint()
-    reader.read_prefixed()
-
-
-_EDIT_READERS: dict[int, Callable[[LevelDbManifest, ByteReader], None]] = {
-    1: _skip_text,  # name of the key comparator
-    2: _set_log,
-    3: _skip_number,  # next file
-    4: _set_last_sequence,
-    5: _skip_pointer,  # where compaction continues
-    6: _drop_table,
-    7: _add_table,
-    9: _skip_number,  # previous log
-}
+        values = [reader.read_varint() if form == "n" else reader.read_prefixed() for form in _EDITS[kind]]
+        match kind, values:
+            case 2, [int(number)]:
+                manifest.log_number = number
+            case 4, [int(number)]:
+                manifest.last_sequence = number
+            case 6, [_, int(number)]:
+                manifest.tables.pop(number, None)
+            case 7, [_, int(number), int(size), *_]:
+                manifest.tables[number] = size
 
 
 def _any_exists(db: Path, *names: str) -> bool:

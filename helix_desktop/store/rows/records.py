@@ -25,7 +25,7 @@ from helix_desktop.domain.store import (
     StoreTotals,
 )
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import (
     PendingDeletion,
     RowSink,
@@ -285,15 +285,7 @@ def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> No
             text("Nothing was changed. Open it with the newest version."),
         )
     if actual_format.workspace_id != expected_format.workspace_id:
-        raise StoreUnreadable(
-            text("The data found here belongs to another workspace."),
-            text(
-                "It is from workspace {actual}, not {expected}.",
-                actual=actual_format.workspace_id,
-                expected=expected_format.workspace_id,
-            ),
-            text("Nothing was changed. Move each data folder back to where it was."),
-        )
+        raise store_errors.other_workspace(actual_format.workspace_id, expected_format.workspace_id)
 
 
 def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:

@@ -21,11 +21,11 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.diff import SIGNS, FileDiff, diff_contents
 from helix_desktop.domain.files.content import FileVersion, text_encoding, utf16_encoding
 from helix_desktop.domain.files.names import is_secret_path
-from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.permissions.rules import suggest_edit_rules
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.tool import Arguments, Tool

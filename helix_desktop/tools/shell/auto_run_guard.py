@@ -28,10 +28,10 @@ from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import PatchFile, diff_states
 from helix_desktop.domain.files.names import is_secret_file
-from helix_desktop.domain.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.domain.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
+from helix_desktop.permissions.auto_run import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.folder_tree import FolderTree
 from helix_desktop.tools.shell.git_config import (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
 
-from helix_desktop.domain.permissions.home_folder import RELOCATED, relocated_names
+from helix_desktop.permissions.home_folder import RELOCATED, relocated_names
 from helix_desktop.system.files import open_regular
 
 _Result = TypeVar("_Result")

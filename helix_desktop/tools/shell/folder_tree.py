@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from helix_desktop.domain.permissions.auto_run import WAITING_NAMES
+from helix_desktop.permissions.auto_run import WAITING_NAMES
 from helix_desktop.tools.shell.file_lookups import is_inside
 from helix_desktop.tools.shell.scratch import temporary_base
 

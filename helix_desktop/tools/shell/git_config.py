@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from helix_desktop.domain.permissions.auto_run import runs_program
+from helix_desktop.permissions.auto_run import runs_program
 
 _BOM = "\ufeff".encode().decode("latin-1")
 _HEADER = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]')

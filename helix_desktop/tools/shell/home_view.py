@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.files.names import is_secret_file, is_secret_folder
-from helix_desktop.domain.permissions.home_folder import (
+from helix_desktop.permissions.home_folder import (
     FILTERED_HOME_FILES,
     RELOCATED,
     is_mixed,

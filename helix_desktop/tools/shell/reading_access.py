@@ -11,8 +11,8 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import SECRET_GLOBS, holds_secrets, is_secret_path
-from helix_desktop.domain.permissions.reading_commands import ReadingUse, ReadPath, reading_use
-from helix_desktop.domain.permissions.reading_programs import find_programs
+from helix_desktop.permissions.reading_commands import ReadingUse, ReadPath, reading_use
+from helix_desktop.permissions.reading_programs import find_programs
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, normalize_path
 from helix_desktop.tools.shell.file_lookups import read_text

@@ -17,14 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.data_loss import find_effects
-from helix_desktop.domain.permissions.reading_commands import asked_part, split_command
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES, find_programs
-from helix_desktop.domain.permissions.rule_offers import (
-    lasting_refusal,
-    runs_project_code,
-    suggest_command_rules,
-)
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
@@ -34,6 +26,14 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+from helix_desktop.permissions.data_loss import find_effects
+from helix_desktop.permissions.reading_commands import asked_part, split_command
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
+from helix_desktop.permissions.rule_offers import (
+    lasting_refusal,
+    runs_project_code,
+    suggest_command_rules,
+)
 from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.file_lookups import (
     FileLookups,

@@ -209,7 +209,7 @@ class ComposerController(QObject):
         if refusal is not None and refusal.window not in (0, conversation.model.window):
             self._withdraw_refusal()  # it said what does not fit the former model
         model, change = conversation.model, conversation.model_choice.pending
-        own, effort = session.transcript.chosen_model, conversation.effort
+        own, effort = session.transcript.chosen_model, conversation.session.effort
         if change:
             name, effort = model_name(change.label, demo=False), ""
         else:

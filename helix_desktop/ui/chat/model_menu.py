@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TypeVar
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from helix_desktop.config.settings import model_labels
 from helix_desktop.domain.choices import Effort, EffortLevel
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
@@ -17,7 +17,15 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
 from helix_desktop.ui.design.menus import popup_above
-from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, ChooseEffort, OpenSettings, handles
+from helix_desktop.ui.kit.intents import (
+    WORKSPACE_DEFAULT,
+    AddProvider,
+    ApplyRemedy,
+    ChooseEffort,
+    ChooseModel,
+    OpenSettings,
+    handles,
+)
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.words.efforts import effort_name
@@ -28,76 +36,10 @@ from helix_desktop.workspaces.registry import MAIN
 tr = Translator("Session")
 _text = TextContext("Session")
 
-ADD_PROVIDER = "add_provider"
-"""What the menu asks for instead of a page: the form of a new provider."""
 _Value = TypeVar("_Value", bound=str)
 _DEFAULT: Effort = "default"
 _MAX_PROPOSED = 5  # models that an error names
 _MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
-
-
-def model_menu(
-    parent: QWidget,
-    labels: Sequence[str],
-    session_model: str,
-    default_model: str,
-    use_model: Callable[[str], object],
-    show_page: Callable[[str], object],
-    effort_menu: Callable[[QWidget], QMenu],
-    roles_menu: Callable[[QWidget], QMenu],
-) -> QMenu:
-    """Make a menu of models with the session's one marked.
-
-    `session_model` is empty where the session follows the workspace's `default_model`. `use_model` takes a
-    label, empty for the default; `show_page` a page of the settings, or ADD_PROVIDER. `effort_menu` makes the
-    menu of efforts, `roles_menu` that of the workspace's roles.
-    """
-    menu = QMenu(parent)
-    menu.setAccessibleName(translate(SESSION_MODEL))
-    menu.addAction(translate(SESSION_MODEL)).setEnabled(False)
-    listed = list(labels[:_MAX_MODELS])
-    if session_model not in ("", DEMO_LABEL, *listed):
-        listed.insert(0, session_model)
-    texts = {"": tr("Workspace default ({model})", model=_display_label(default_model))}
-    texts |= {label: _display_label(label) for label in (*listed, DEMO_LABEL)}
-    _add_choices(menu, "model", texts, session_model, use_model)
-    menu.addSeparator()
-    menu.addMenu(effort_menu(menu))
-    roles = roles_menu(menu)
-    roles.addSeparator()
-    menu.addMenu(roles)
-    menu.addSeparator()
-    for text, page, place in (
-        (tr("In all workspaces…"), "roles", roles),
-        (tr("Add provider…"), ADD_PROVIDER, menu),
-    ):
-        action = place.addAction(text)
-        action.setObjectName(f"page:{page}")
-        action.triggered.connect(lambda _=False, page=page: show_page(page))
-    return menu
-
-
-def workspace_roles_menu(
-    parent: QWidget,
-    labels: Sequence[str],
-    chosen: Mapping[Role, str],
-    defaults: Mapping[Role, str],
-    use_model: Callable[[Role, str], object],
-) -> QMenu:
-    """Make a menu of the roles in a workspace, each with its models: the `chosen` ones are marked.
-
-    An empty label is the model of `defaults`, MAIN the workspace's main model.
-    """
-    menu = QMenu(tr("Model roles"), parent)
-    for role, name, _ in ROLES:
-        part = menu.addMenu(translate(name))
-        part.setObjectName(f"role:{role}")
-        nobody, own = (demo_model_name(), DEMO_LABEL) if role == "model" else (tr("Main model"), MAIN)
-        listed = dict.fromkeys((*labels[:_MAX_MODELS], chosen[role]))
-        texts = {"": tr("Default ({model})", model=defaults[role] or nobody), own: nobody}
-        texts |= {label: label for label in listed if label not in texts}
-        _add_choices(part, f"role:{role}", texts, chosen[role], partial(use_model, role))
-    return menu
 
 
 def find_model(query: str, labels: Sequence[str]) -> str:
@@ -148,19 +90,105 @@ def _display_label(label: str) -> str:
     return model_name(label, demo=True) if label == DEMO_LABEL else label
 
 
-class EffortController(QObject):
+class ModelMenu(QObject):
+    """Lets the user choose which model answers in the session on screen, with which effort."""
+
     def __init__(self, composer: Composer, session: Session) -> None:
         super().__init__(composer)
         self._session, self._services, self._composer = session, session.app, composer
+        composer.model_clicked.connect(self._offer_models)
         session.handle(self)
 
-    def menu(self, parent: QWidget) -> QMenu:
+    @handles(ChooseModel)
+    async def choose_model(self, name: str) -> None:
+        """Let the model that is meant answer in the session on screen; nothing typed: offer the models.
+
+        Raises InvalidInput.
+        """
+        if name:
+            await self._use_model(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
+        else:
+            self._offer_models()
+
+    @handles(ApplyRemedy)
+    def apply_remedy(self, remedy: str) -> None:
+        """Offer the models, where that helps against an error."""
+        if remedy == "choose_model":
+            self._offer_models()
+
+    async def _use_model(self, label: str) -> None:
+        """Let a model answer in the session on screen; empty: the workspace's default."""
+        workspace, conversation = self._session.workspace, self._session.conversation
+        await workspace.choose_model(conversation.session.id, label)
+        if self._session.shows(conversation):
+            await self._session.show_model()
+
+    async def _use_in_workspace(self, role: Role, label: str) -> None:
+        """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
+        await self._services.use_model(self._session.workspace_id, label, role)
+        await self._session.show_model()
+
+    def _pop_up(self, menu: QMenu) -> None:
+        menu.aboutToHide.connect(menu.deleteLater)
+        popup_above(menu, self._composer.model_button)
+
+    def _offer_models(self) -> None:
+        session, start = self._session, self._session.start
+        if not session.has_conversation:
+            session.perform(OpenSettings("providers"))
+            return
+        chosen, default = session.transcript.chosen_model, session.workspace.model.info.label
+        menu = QMenu(self._composer)
+        menu.setAccessibleName(translate(SESSION_MODEL))
+        menu.addAction(translate(SESSION_MODEL)).setEnabled(False)
+        listed = list(model_labels(self._services.settings)[:_MAX_MODELS])
+        if chosen not in ("", DEMO_LABEL, *listed):
+            listed.insert(0, chosen)
+        texts = {"": tr("Workspace default ({model})", model=_display_label(default))}
+        texts |= {label: _display_label(label) for label in (*listed, DEMO_LABEL)}
+        _add_choices(menu, "model", texts, chosen, lambda label: start(self._use_model(label), "use model"))
+        menu.addSeparator()
+        menu.addMenu(self._effort_menu(menu))
+        roles = self._roles_menu(menu)
+        roles.addSeparator()
+        menu.addMenu(roles)
+        menu.addSeparator()
+        for place, text, name, intent in (
+            (roles, tr("In all workspaces…"), "roles", OpenSettings("roles")),
+            (menu, tr("Add provider…"), "add_provider", AddProvider()),
+        ):
+            action = place.addAction(text)
+            action.triggered.connect(lambda _=False, intent=intent: session.perform(intent))
+            action.setObjectName(f"page:{name}")
+        self._pop_up(menu)
+
+    def _roles_menu(self, parent: QWidget) -> QMenu:
+        """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
+        settings, start = self._services.settings, self._session.start
+        record = self._services.registry.get(self._session.workspace_id)
+        menu = QMenu(tr("Model roles"), parent)
+        for role, name, _ in ROLES:
+            part = menu.addMenu(translate(name))
+            part.setObjectName(f"role:{role}")
+            chosen, default = str(getattr(record, role)), str(getattr(settings, role))
+            nobody, own = (demo_model_name(), DEMO_LABEL) if role == "model" else (tr("Main model"), MAIN)
+            texts = {"": tr("Default ({model})", model=default or nobody), own: nobody}
+            listed = dict.fromkeys((*model_labels(settings)[:_MAX_MODELS], chosen))
+            texts |= {label: label for label in listed if label not in texts}
+
+            def use(label: str, role: Role = role) -> None:
+                start(self._use_in_workspace(role, label), "role here")
+
+            _add_choices(part, f"role:{role}", texts, chosen, use)
+        return menu
+
+    def _effort_menu(self, parent: QWidget) -> QMenu:
         """Make a menu of levels with the session's one marked, and one for the workspace in it.
 
         Without levels the model can't think.
         """
         conversation, start = self._session.conversation, self._session.start
-        info, sent = conversation.model, effort_name(conversation.effort)
+        info, sent = conversation.model, effort_name(conversation.session.effort)
         menu = QMenu(
             tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort"), parent
         )
@@ -192,8 +220,9 @@ class EffortController(QObject):
             )
         else:
             menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
-        show_models = partial(self._session.perform, OpenSettings("providers"))
-        menu.addAction(tr("Effort of each model…"), show_models).setObjectName("page:providers")
+        models = menu.addAction(tr("Effort of each model…"))
+        models.triggered.connect(lambda: self._session.perform(OpenSettings("providers")))
+        models.setObjectName("page:providers")
         return menu
 
     async def _set_for_session(self, effort: Effort) -> None:
@@ -210,9 +239,7 @@ class EffortController(QObject):
         Raises InvalidInput.
         """
         if not level:
-            menu = self.menu(self._composer)
-            menu.aboutToHide.connect(menu.deleteLater)
-            popup_above(menu, self._composer.model_button)
+            self._pop_up(self._effort_menu(self._composer))
             return
         levels = self._session.conversation.model.offered_efforts
         efforts: tuple[Effort, ...] = (_DEFAULT, *levels)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.session import ModelChange, SpendRequestsChanged, SummaryAwaited, TurnChanged
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.rewrites import planner
+from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
@@ -63,7 +64,7 @@ def _show_wait(session: Session) -> None:
     """Say that the next step waits for the summary that makes room for it."""
     session.notices.end(_WAIT)
     conversation = session.conversation
-    if conversation.is_summary_awaited:
+    if conversation.summary_wait.is_active:
         session.notices.notify_here(
             Notice(
                 _WAIT,
@@ -71,7 +72,11 @@ def _show_wait(session: Session) -> None:
                 tr("The next step starts when older messages are compacted, in five minutes at the latest."),
                 tr("Without a model, the handover is a list of files, commands and quotes."),
                 (
-                    Answer(tr("Continue without a model"), conversation.continue_without_model, "continue"),
+                    Answer(
+                        tr("Continue without a model"),
+                        conversation.summary_wait.continue_without_model,
+                        "continue",
+                    ),
                     Answer(tr("Stop"), lambda: session.start(conversation.stop(), "stop"), "stop"),
                 ),
                 can_dismiss=False,
@@ -187,6 +192,8 @@ def _model_notice(change: ModelChange, session: Session) -> Notice:
         first = Answer(_continue_label(model_name(last, demo=False)), use(last), "back")
     elif change.is_chosen:
         what = tr("{model} is chosen for this session, but isn't set up.", model=last)
+    elif last in AGENT_NAMES.values():
+        what = tr("The records of this session name no model.")
     else:
         what = tr("{model} answered in this session, but isn't set up.", model=last)
     why = tr(

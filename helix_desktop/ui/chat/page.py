@@ -33,7 +33,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.ui.kit.intents import ImportSessions, LookAtStep, perform
+from helix_desktop.ui.kit.intents import AddProvider, ImportSessions, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
@@ -341,9 +341,6 @@ def _place_text(place: SamplePlace) -> str:
 
 
 class ChatPage(Themed, QWidget):
-    model_requested = Signal()
-    """The user wants to connect a model."""
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._offers_model = False  # in place of a first message
@@ -444,7 +441,7 @@ class ChatPage(Themed, QWidget):
 
     def _on_empty_action(self) -> None:
         if self._offers_model:
-            self.model_requested.emit()
+            perform(self, AddProvider())
         else:
             self.composer.editor.setFocus()
 

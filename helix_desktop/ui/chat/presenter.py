@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QImage
@@ -40,19 +39,17 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, patch_files
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
-    MAX_REASON_PLACES,
     ApprovalRow,
     AskRow,
     AssistantRow,
@@ -72,13 +69,10 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
-from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.models import model_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
-_PATTERN_CHARS = 40  # of the words of a button
-_REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is
 _FEW_CHARS = 80  # of a command or the files of an edit
 
 
@@ -103,7 +97,7 @@ class AskRows:
         if isinstance(ask, Question):
             row: AskRow = QuestionRow(_ask_key(ask.call_id), ask, is_late=is_late)
         else:
-            row = _approval_row(ask)
+            row = ApprovalRow(_ask_key(ask.call_id), ask)
         is_new = row.key not in self._rows
         if not self._rows and row.key not in self._numbers:
             self._numbers.clear()  # those of cards that were answered while another session was shown
@@ -146,67 +140,25 @@ class AskRows:
         """Return what a call that waits does: the files that it edits, or its command."""
         row = self._rows[_ask_key(call_id)]
         assert isinstance(row, ApprovalRow)
-        files = [file.name for file in patch_files(row.detail)] if row.kind == "edit" else []
-        words = f"{display_name(row.tool)} {', '.join(files)}" if files else row.summary
-        words = row.detail if row.kind == "command" else words
+        request = row.request
+        files = [file.name for file in patch_files(row.detail)] if request.kind == "edit" else []
+        words = f"{display_name(request.tool)} {', '.join(files)}" if files else row.summary
+        words = row.detail if request.kind == "command" else words
         return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
     def _allowed_together(self) -> tuple[str, ...]:
         """Return the calls of the agent's answer that wait if one click may allow them."""
-        own = [row.key for row in self._rows.values() if isinstance(row, ApprovalRow) and not row.requester]
+        own = [
+            row.key
+            for row in self._rows.values()
+            if isinstance(row, ApprovalRow) and not row.request.subagent_title
+        ]
         is_offered = len(own) > 1 and not self._unsafe.intersection(own)
         return tuple(key.call_id for key in own) if is_offered else ()
 
 
 def _ask_key(call_id: str) -> RowKey:
     return RowKey(0, call_id, "approval")
-
-
-def _approval_row(request: ApprovalRequest) -> ApprovalRow:
-    rules = request.suggested_rules or (request.rule,)
-    coverage, lost = request.coverage, request.data_loss
-    number, always = _always_offer(rules) if request.kind == "command" else (0, "")
-    if lost:  # the card's reason names the first of them
-        coverage = FileCoverage(places=lost, uncovered=len(lost), is_complete=True)
-    return ApprovalRow(
-        _ask_key(request.call_id),
-        request.tool,
-        translate(request.summary),
-        translate(request.detail),
-        tuple(msgspec.structs.replace(rule, confined=False).text for rule in rules),
-        request.kind,
-        request.confined or request.is_sandboxed,
-        request.asking_rule,
-        requester=request.subagent_title,
-        uncovered=uncovered_line(coverage) if coverage and not 0 < len(lost) <= MAX_REASON_PLACES else "",
-        uncovered_places=uncovered_details(coverage) if coverage else (),
-        data_loss=tuple(place.path for place in lost),
-        auto_executed=request.auto_executed,
-        is_too_long=request.is_too_long,
-        secrets=request.secrets,
-        has_network=request.has_network,
-        is_rule_confined=any(rule.confined for rule in rules),
-        server=request.server,
-        description=request.description,
-        mcp_change=request.mcp_change,
-        offers_demo_calls=request.offers_demo_calls,
-        effect=translate(request.effect),
-        always="" if request.lasting_refusal else always,
-        always_offer=number,
-        lasting_refusal=request.lasting_refusal,
-        variables=request.variables,
-        uncovering_rule=request.uncovering_rule,
-    )
-
-
-def _always_offer(rules: Sequence[PermissionRule]) -> tuple[int, str]:
-    """Return the number of the rule that covers what is repeated, and how a button names what it allows."""
-    for number, rule in enumerate(rules):
-        if rule.kind == "pattern":
-            command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
-            return number, tr("“{command}”", command=command)
-    is_readable = rules and len(rules[0].subject) <= _REPEATED_CHARS and "\n" not in rules[0].subject
-    return 0, tr("this command") if is_readable else ""
 
 
 tr = Translator("Chat")
@@ -577,10 +529,10 @@ class ChatPresenter:
             self._show_ask(ask)
         self._show_missed_questions()
         self._on_side_question(conversation.side_questions.progress)
-        if conversation.partial:
-            self._arriving.add_text(conversation.partial, self._model_name())
-        if conversation.retry_state:
-            self._arriving.show_retry(conversation.retry_state, self._show_waiting)
+        if conversation.response.text:
+            self._arriving.add_text(conversation.response.text, self._model_name())
+        if conversation.response.retry_state:
+            self._arriving.show_retry(conversation.response.retry_state, self._show_waiting)
         else:
             self._show_waiting()
 
@@ -674,7 +626,7 @@ class ChatPresenter:
         if self._is_past:
             return
         conversation = self._session.conversation
-        since_ms, retry = conversation.waiting_since_ms, conversation.retry_state
+        since_ms, retry = conversation.response.waiting_since_ms, conversation.response.retry_state
         if since_ms and (retry is None or not retry.wait_s):  # until the countdown ends nothing is asked
             self._arriving.show_waiting(since_ms, self._model_name())
 

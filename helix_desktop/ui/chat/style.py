@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QPixmap, QTextCharFormat
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QTextCharFormat
 
-from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 
 MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
 MIN_MARGIN = 28  # minimum space on each side of the column, pixels
-BODY, UI, SMALL, TINY, CODE = 15, 13, 12, 11, 13  # text sizes, pixels at zoom 1
+BODY, UI, SMALL, CODE = 15, 13, 12, 13  # text sizes, pixels at zoom 1
 BOTTOM_GAP = 18.0  # room below the last row, pixels
 INDENT = 24  # one level of a list, pixels
 MARKER_GAP = 7  # between a number of a list and its text, pixels
@@ -76,9 +75,6 @@ class ChatStyle:
             palette.setColor(QPalette.ColorRole.Text, self.color(text))
             self._palettes[text] = palette
         return palette
-
-    def icon(self, name: str, color: str, size: int = 15) -> QPixmap:
-        return pixmap(name, color, round(size * self.zoom), self.ratio)
 
     def format(self, size: float, weight: QFont.Weight = REGULAR, mono: bool = False) -> QTextCharFormat:
         result = QTextCharFormat()

@@ -126,7 +126,7 @@ class TurnController(QObject):
     def control(self, how: str) -> None:
         """Continue, retry or stop the turn, or make its announced retry now."""
         if how == "try_now":
-            self._session.conversation.retry_now()
+            self._session.conversation.response.retry_now()
         else:
             self._session.start(_ACTIONS[how](self._session.conversation), how)
 

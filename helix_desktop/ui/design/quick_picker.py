@@ -78,9 +78,10 @@ class LineDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
         mirror(painter, box)
-        if option.state & QStyle.StateFlag.State_Selected:
+        theme, is_selected = current_theme(), option.state & QStyle.StateFlag.State_Selected
+        if is_selected or option.state & QStyle.StateFlag.State_MouseOver:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(current_theme().selection))
+            painter.setBrush(QColor(theme.selection if is_selected else theme.hover))
             painter.drawRoundedRect(box, 9, 9)
         if index.data(_HEADING_ROLE):
             self.paint_heading(painter, box, index)
@@ -97,6 +98,50 @@ class LineDelegate(QStyledItemDelegate):
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         raise NotImplementedError
+
+
+class PickerList(QListView):
+    """The lines of a picker; the keyboard stays where words are typed, and moves the choice from there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items = QStandardItemModel(self)
+        self.setModel(self.items)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+
+    @property
+    def row(self) -> int:
+        """The chosen line; -1 for none."""
+        return self.currentIndex().row()
+
+    def choose(self, row: int) -> None:
+        self.setCurrentIndex(self.items.index(row, 0))
+
+    def move_choice(self, step: int) -> None:
+        """Choose the next line (1) or the one before (-1); behind the last one comes the first."""
+        count, place = self.items.rowCount(), self.row
+        for _ in range(count):
+            place = (place + step) % count
+            if self.items.item(place).isSelectable():
+                break
+        else:
+            return
+        self.choose(place)
+        if place and not self.items.item(place - 1).isSelectable():
+            self.scrollTo(self.items.index(place - 1, 0))  # its heading
+
+
+def cast_shadow(popup: QWidget, blur: int, below: int, opacity: int) -> None:
+    """Let a popup stand above the window; pixels, and an opacity up to 255."""
+    shadow = QGraphicsDropShadowEffect(popup)
+    shadow.setBlurRadius(blur)
+    shadow.setOffset(0, below)
+    shadow.setColor(QColor(0, 0, 0, opacity))  # a shadow is black in both themes
+    popup.setGraphicsEffect(shadow)
 
 
 class QuickPicker(QFrame):
@@ -128,14 +173,9 @@ class QuickPicker(QFrame):
         self.setAccessibleName(name)
         self.search = SearchField(placeholder)
         self.search.textChanged.connect(self._fill)
-        self.items = QStandardItemModel(self)
-        self.list_view = QListView()
-        self.list_view.setModel(self.items)
+        self.list_view = PickerList()
+        self.items = self.list_view.items
         self.list_view.setAccessibleName(name)
-        self.list_view.setFrameShape(QFrame.Shape.NoFrame)
-        self.list_view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
-        self.list_view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list_view.clicked.connect(self.accept_item)
         self._empty = label(empty_text, "muted", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -156,11 +196,7 @@ class QuickPicker(QFrame):
             gap=_GAP_PX,
         )
         self.setLayout(self._boxes)
-        shadow = QGraphicsDropShadowEffect(self)
-        shadow.setBlurRadius(36)
-        shadow.setOffset(0, 10)
-        shadow.setColor(QColor(0, 0, 0, 70))  # a shadow is black in both themes
-        self.setGraphicsEffect(shadow)
+        cast_shadow(self, 36, 10, 70)
         self.hide()
         window.installEventFilter(self)
         self.search.installEventFilter(self)
@@ -251,7 +287,7 @@ class QuickPicker(QFrame):
         if key == Qt.Key.Key_Escape:
             self.dismiss()
         elif key in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
-            self._move(1 if key == Qt.Key.Key_Down else -1)
+            self.list_view.move_choice(1 if key == Qt.Key.Key_Down else -1)
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.list_view.currentIndex().isValid():
             self.accept_item(self.list_view.currentIndex())
 
@@ -292,7 +328,7 @@ class QuickPicker(QFrame):
         self.items.clear()
         self.append_items(self.find_items(needle))
         if self.items.rowCount():
-            self.list_view.setCurrentIndex(self.items.index(self.initial_row(needle), 0))
+            self.list_view.choose(self.initial_row(needle))
             self.list_view.scrollToTop()
 
     def append_items(self, items: Iterable[QStandardItem]) -> None:
@@ -304,15 +340,3 @@ class QuickPicker(QFrame):
         self._empty.setVisible(not some)
         if self.isVisible():
             self._position(self.height())
-
-    def _move(self, step: int) -> None:
-        count, place = self.items.rowCount(), self.list_view.currentIndex().row()
-        for _ in range(count):
-            place = (place + step) % count
-            if self.items.item(place).isSelectable():
-                break
-        else:
-            return
-        self.list_view.setCurrentIndex(self.items.index(place, 0))
-        if place and not self.items.item(place - 1).isSelectable():
-            self.list_view.scrollTo(self.items.index(place - 1, 0))  # its heading

@@ -119,10 +119,12 @@ class WindowParts(SizedDialog):
         foot.setLayout(
             column(self._gain, self._problem, self._write_row, buttons, margins=(24, 12, 18, 12), gap=10)
         )
+        heading = label(self.windowTitle(), "title", wrap=True)
+        self.windowTitleChanged.connect(heading.setText)
         self._side = QFrame()
         self._side.setObjectName("page_list")
         self._side.setLayout(
-            column(row(12, label(tr("Handover"), "title")), self.versions, margins=(8, 18, 8, 8), gap=12)
+            column(row(12, heading, stretch=1), self.versions, margins=(8, 18, 8, 8), gap=12)
         )
         upper = row(pane(column(head, self._pages, gap=0, stretch=1)), self.comparison, gap=0, stretch=0)
         right = column(upper, foot, gap=0, stretch=0)

@@ -101,7 +101,12 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why a handover cannot be edited; None if it can: the active one, the newest checkpoint."""
     active = transcript.window.handover
     if seq == NOW:
-        return EditRefusal(tr("Made from the log, without a model. Write a draft to edit and use it."))
+        return EditRefusal(
+            tr(
+                "A handover is these sections, which replace older messages. This one is made from the log, "
+                "without a model; write a draft to edit it and to compact with it."
+            )
+        )
     if seq in transcript.checkpoints:
         return _checkpoint_refusal(transcript, seq)
     if transcript.rewrites.handovers[seq].origin:

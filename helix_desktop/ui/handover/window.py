@@ -102,7 +102,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
 
-"""Starts a session with a handover and shows it."""
 Place: TypeAlias = Literal["text", "changes"]
 
 _SENT_CHARS = 60_000  # of what the model gets that are shown
@@ -150,7 +149,7 @@ class HandoverWindow(WindowParts):
         self._range_scope: int | None = None  # whose ranges are offered
         self._writing: asyncio.Task[None] | None = None
         self._undone_seq = self._checks = 0
-        self._is_open = self._is_busy = False
+        self._is_open = self._is_busy = self._is_compaction = False
         self._is_valid = True
         self._built: tuple[int, bool, Mapping[str, str]] | None = None  # what the fields show
         self.fields: list[SectionField] = []
@@ -194,7 +193,9 @@ class HandoverWindow(WindowParts):
         """
         scope, writer = rerun_seq(self._transcript, seq), self._conversation.handovers.writer
         self.focus_input.setText(focus)
-        self.seq, self._is_open = seq, True
+        self.seq, self._is_open, self._is_compaction = seq, True, is_compaction and seq == NOW
+        if self._is_compaction:
+            self.setWindowTitle(tr("Compact conversation"))
         session, ends = self._conversation.session, list[Callable[[], None]]()
         try:
             if is_compaction:
@@ -844,7 +845,8 @@ class HandoverWindow(WindowParts):
         self.stop_button.setVisible(writing)
         self.write_button.setVisible(can_write and not writing)
         self.write_button.setEnabled(not (self.is_writing or self._is_busy or self._upto is None))
-        self.write_button.setText(tr("Write draft") if self.seq == NOW else tr("Write again"))
+        draft_text = tr("Draft the compaction") if self._is_compaction else tr("Write draft")
+        self.write_button.setText(draft_text if self.seq == NOW else tr("Write again"))
         self.estimate_label.setVisible(can_write and not writing)
         self._gain.setVisible(bool(self._gain.text()) and self.seq == NOW)
         self.redo_button.setVisible(can_redo)
@@ -859,7 +861,7 @@ class HandoverWindow(WindowParts):
         )
         if draft is not None:
             self.use_button.setText(use_text(draft.scope))
-        self.session_button.setVisible(self.seq == NOW or is_recorded)
+        self.session_button.setVisible(is_recorded or (self.seq == NOW and not self._is_compaction))
         primary = self._primary()
         for button in (*self._used_first, self.write_button, self.session_button):
             restyle(button, "kind", "primary" if button is primary else "")

@@ -135,6 +135,8 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
                 tool=row.tool,
                 is_denied=row.is_denied,
                 has_words=row.has_words,
+                question=row.question,
+                question_name=translate(row.question_name),
             )
         )
     return tuple(rows)
@@ -312,12 +314,11 @@ def provider_cache_state(
     lifetime_s: int = 0,
     is_demo: bool = False,
 ) -> ProviderCacheState | None:
-    """Return the bill as reported and the newest requests; None while no tokens were reported."""
+    """Return the bill as reported and the newest requests; None while no discount was reported."""
     uses = newest_cache_uses(log, _NEWEST, policy.cache_ttl_s)
-    if not uses:
+    if not any(map(_is_reported, uses)):
         return None
     total = spent.cached + spent.cache_writes + spent.fresh
-    unreported = () if any(map(_is_reported, uses)) else (MissCause("unreported"),)
     return ProviderCacheState(
         share=format_whole_percent(spent.cached / total) if total else "",
         has_hits=spent.cached > 0,
@@ -325,9 +326,8 @@ def provider_cache_state(
         cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
         fresh=format_tokens(spent.fresh) if total else "",
         cost=CostState(spent, is_demo=is_demo).cost_text,
-        lifetime=lifetime_text(lifetime_s) if lifetime_s and not unreported else "",
-        note=" ".join(map(miss_text, unreported)),
-        rows=tuple(_row(use, unreported) for use in uses),
+        lifetime=lifetime_text(lifetime_s) if lifetime_s else "",
+        rows=tuple(map(_row, uses)),
     )
 
 
@@ -341,11 +341,9 @@ def _paragraph(use: RequestCacheUse) -> str:
     return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
 
 
-def _row(use: RequestCacheUse, noted: Sequence[MissCause]) -> ProviderCacheRow:
-    causes = [cause for cause in use.causes if cause not in noted]
-    return ProviderCacheRow(
-        use.seq, dotted((format_moment(use.at_ms), _tokens_text(use))), _reason_text(causes)
-    )
+def _row(use: RequestCacheUse) -> ProviderCacheRow:
+    words = dotted((format_moment(use.at_ms), _tokens_text(use)))
+    return ProviderCacheRow(use.seq, words, _reason_text(use.causes))
 
 
 def _is_reported(use: RequestCacheUse) -> bool:

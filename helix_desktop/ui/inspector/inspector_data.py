@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -50,7 +49,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
     tokens are by Helix's count. `excluded` is the event that excluded it.
     `tool` is what an output is of, `is_denied` says that it didn't run. An answer that only calls tools has
-    no words.
+    no words. `question` is the user's message that began its turn, as of the item. A heading is no part of
+    the request: it stands for what is always sent, or for a question that isn't in the context.
     """
 
     seq: int
@@ -69,6 +69,9 @@ class WindowRow(msgspec.Struct, frozen=True):
     tool: str = ""
     is_denied: bool = False
     has_words: bool = True
+    question: int = 0
+    question_name: str = ""
+    is_heading: bool = False
 
     @property
     def label(self) -> str:
@@ -140,13 +143,13 @@ class WindowRow(msgspec.Struct, frozen=True):
 
 
 class RequestGroup(msgspec.Struct, frozen=True):
-    """Rows that are one while closed: what is always sent, or a message of the user with all after it."""
+    """Rows that are one while closed: what is always sent, or a turn, with its question or heading first."""
 
     rows: tuple[WindowRow, ...]
 
     @property
     def label(self) -> str:
-        return self.rows[0].label if self.rows[0].seq else tr("Always sent")
+        return self.rows[0].label
 
     @property
     def tokens_text(self) -> str:
@@ -160,19 +163,41 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def shown_state(self) -> str:
-        return next(iter(self.states), "")
+        return self.rows[0].unusual_state or next(iter(self.states), "")
 
     @property
     def tooltip(self) -> str:
         return "\n".join((self.label, *self.states))
 
 
-def request_groups(rows: Sequence[WindowRow]) -> dict[int, RequestGroup]:
-    """Return the groups of a request, each by the place of its first row; one of a single row is none."""
-    opening = next((at for at, row in enumerate(rows) if row.seq), len(rows))
-    messages = (at for at, row in enumerate(rows) if row.kind == "user")
-    places = [(0, opening), *pairwise([*messages, len(rows)])]
-    return {start: RequestGroup(tuple(rows[start:end])) for start, end in places if end - start > 1}
+def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
+    """Return all rows in groups: one of a single row is a row of its own.
+
+    What is of no turn is in a group if rows of its turn stand on both sides.
+    """
+    groups: list[list[WindowRow]] = []
+    between: list[WindowRow] = []
+    for row in rows:
+        if row.seq and not row.question:
+            between.append(row)
+        elif groups and groups[-1][0].question == row.question:
+            groups[-1] += [*between, row]
+            between = []
+        else:
+            groups += [[each] for each in between] + [[row]]
+            between = []
+    groups += [[each] for each in between]
+    return [RequestGroup((*_heading(group), *group)) for group in groups]
+
+
+def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
+    first = rows[0]
+    if not first.seq and len(rows) > 1:
+        return (WindowRow(0, "system", tr("Always sent"), 0, "fixed", is_heading=True),)
+    if first.question == first.seq or not first.question:
+        return ()
+    name, seq = first.question_name, first.question
+    return (WindowRow(seq, "user", name, 0, "noted", question=seq, is_heading=True),)
 
 
 def _state_text(state: WindowItemState) -> str:
@@ -232,7 +257,6 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
     """The session's bill as providers reported it, in words (empty: unknown), and its newest requests.
 
     `lifetime` says for how long the provider was asked to store what requests begin with; empty: its usual.
-    `note` holds for all the rows.
     """
 
     share: str = ""
@@ -242,7 +266,6 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
     cost: str = ""
     lifetime: str = ""
     rows: tuple[ProviderCacheRow, ...] = ()
-    note: str = ""
     has_hits: bool = False
 
 
@@ -265,7 +288,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     `compaction_text` says when the conversation is compacted, or why it isn't.
     `own_count` says what the rows add up to where the total is another, `pending_text` what is prepared, not
     yet in place, `facts_text` when facts are written next. `cost_text` says what the request costs.
-    `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
+    `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
     """

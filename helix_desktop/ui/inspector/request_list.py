@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from PySide6.QtCore import (
@@ -169,27 +170,29 @@ class RequestModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[WindowRow, ...] = ()
-        self.groups: dict[int, RequestGroup] = {}  # by the first row
+        self.rows: tuple[WindowRow, ...] = ()  # with headings
+        self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one
         self.open_groups = set[int]()  # by the event of the first row
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows; a common beginning stays as it is, and so do selection and place."""
-        new, old = tuple(rows), self._rows
-        self.groups = request_groups(new)
+        groups, old = request_groups(rows), self.rows
+        new = tuple(row for group in groups for row in group.rows)
+        starts = accumulate((len(group.rows) for group in groups), initial=0)
+        self.groups = {at: group for at, group in zip(starts, groups, strict=False) if len(group.rows) > 1}
         same = 0
         while same < min(len(new), len(old)) and new[same] == old[same]:
             same += 1
         shared = min(len(new), len(old))
         if len(old) > shared:
             self.beginRemoveRows(QModelIndex(), shared, len(old) - 1)
-            self._rows = old[:shared]
+            self.rows = old[:shared]
             self.endRemoveRows()
         if len(new) > shared:
             self.beginInsertRows(QModelIndex(), shared, len(new) - 1)
-            self._rows = new
+            self.rows = new
             self.endInsertRows()
-        self._rows = new
+        self.rows = new
         if same < shared:
             self.dataChanged.emit(self.index(same), self.index(shared - 1))
 
@@ -200,27 +203,27 @@ class RequestModel(QAbstractListModel):
 
     def closed_group(self, at: int) -> RequestGroup | None:
         """Return the group that a row stands for while its other rows are hidden."""
-        return self.groups.get(at) if self._rows[at].seq not in self.open_groups else None
+        return self.groups.get(at) if self.rows[at].seq not in self.open_groups else None
 
     def hidden_rows(self) -> set[int]:
         closed = {start: group for start in self.groups if (group := self.closed_group(start))}
         return {at for start, group in closed.items() for at in range(start + 1, start + len(group.rows))}
 
-    def row(self, at: int) -> WindowRow:
-        return self._rows[at]
-
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        return 0 if parent.isValid() else len(self._rows)
+        return 0 if parent.isValid() else len(self.rows)
 
     def data(self, index: Index, role: int = 0) -> Any:
-        row = self._rows[index.row()]
+        row = self.rows[index.row()]
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             words = [row.name, row.exact_tokens_text, row.state_text, row.reason_text]
             if closed := self.closed_group(index.row()):
-                parts = tr.plural(len(closed.rows), "%n part, Right opens it", "%n parts, Right opens them")
+                count = len(closed.rows) - row.is_heading
+                parts = tr.plural(count, "%n part, Right opens it", "%n parts, Right opens them")
                 words = [closed.label, parts, closed.tokens_text, *closed.states]
+            elif row.is_heading:
+                words = [row.name, self.groups[index.row()].tokens_text]
             return " · ".join(filter(None, words))
         if role == Qt.ItemDataRole.ToolTipRole:
             return (self.closed_group(index.row()) or row).tooltip
@@ -247,11 +250,11 @@ class RequestDelegate(QStyledItemDelegate):
         mirror(painter, option.rect)
         self._paint_background(painter, option.rect, option.state)
         elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
-        closed = self._entries.closed_group(index.row())
-        name = Text((closed or row).label, elide=elide, grow=True, shrink=True)
+        color = "muted" if row.is_heading and row.seq else "text"
+        name = Text(row.label, color=color, elide=elide, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if index.row() == self.covered_row else []
         start = self._entries.start_of(index.row())
-        indent = [Space(_INDENT_PX)] if start < index.row() and self._entries.row(start).seq else []
+        indent = [Space(_INDENT_PX)] if start < index.row() else []
         content = Row([*indent, kind_dot(row.kind), name, *button, *self._end(index.row())], 8)
         paint_box(painter, QRectF(option.rect).adjusted(_OUT_PX, 0, -_OUT_PX, 0), current_theme(), content)
         painter.restore()
@@ -276,13 +279,14 @@ class RequestDelegate(QStyledItemDelegate):
         return _OUT_PX + 8 + Row(self._end(at), 8).width()
 
     def _end(self, at: int) -> list[Box]:
-        """Return state, if it is unusual, and tokens: of a closed group those of all in it, and its mark."""
-        row, closed = self._entries.row(at), self._entries.closed_group(at)
+        """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
+        row, group = self._entries.rows[at], self._entries.groups.get(at)
+        closed = self._entries.closed_group(at)
         shown = closed or row
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
         state = [Pill(shown.shown_state, tone, px=10, high=16)] if shown.shown_state else []
-        mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)]
-        return [*state, *(mark if at in self._entries.groups else []), Text(shown.tokens_text, 12, "muted")]
+        mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
+        return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
 
 
 def kind_dot(kind: RowKind) -> Box:
@@ -343,8 +347,8 @@ class RequestList(Themed, QListView):
         current = self.currentIndex().data(ROW_ROLE)
         self.entries.show_rows(rows)
         if current is not None:
-            places = (at for at, row in enumerate(rows) if _identity(row) == _identity(current))
-            at = next(places, -1)
+            same = [_identity(row) == _identity(current) for row in self.entries.rows]
+            at = same.index(True) if True in same else -1
             if at >= 0 or not self.hasFocus():
                 self.setCurrentIndex(self.entries.index(at) if at >= 0 else QModelIndex())
         self._hide_rows()
@@ -359,7 +363,7 @@ class RequestList(Themed, QListView):
         current = self.currentIndex()
         if not is_open and current.isValid() and self.entries.start_of(current.row()) == start:
             self.setCurrentIndex(self.entries.index(start))
-        seq, opened = self.entries.row(start).seq, self.entries.open_groups
+        seq, opened = self.entries.rows[start].seq, self.entries.open_groups
         (opened.add if is_open else opened.discard)(seq)
         self._hide_rows()
 
@@ -402,10 +406,10 @@ class RequestList(Themed, QListView):
             self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
         elif pressed_key(event) == "Return":
             self._trigger(("show",), row) if row.seq else self._click(self.currentIndex())
-        elif command == "context_text":
+        elif command == "context_text" and not row.is_heading:
             perform(self, ShowRowText(row))
         elif command:
-            self._trigger(COMMAND_ACTIONS[command], row)
+            self._trigger(COMMAND_ACTIONS.get(command, ()), row)
         else:
             super().keyPressEvent(event)
 
@@ -464,7 +468,8 @@ class RequestList(Themed, QListView):
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:
         menu = EntryMenu(self)
         key = self._keys.shown_key("context_text")
-        menu.add("row_text", tr("Show sent text"), ShowRowText(row), key)
+        if not row.is_heading:
+            menu.add("row_text", tr("Show sent text"), ShowRowText(row), key)
         for action in self._actions_of(row):
             key = action_key(action, self._keys)
             menu.add(f"row_{action}", action_text(action, row), ActOnRow(action, row), key)

@@ -145,9 +145,6 @@ class ProviderCacheCard(Card):
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
             self.body.addWidget(figure)
-        self.note = SelectableText("", 12, "muted")
-        """What holds for all requests."""
-        self.body.addWidget(self.note)
         self.body.addWidget(line())
         self._rows = column(gap=7)
         self.body.addLayout(self._rows)
@@ -171,7 +168,6 @@ class ProviderCacheCard(Card):
         for figure, (name, value) in zip(self._figures, figures, strict=True):
             figure.set_value(name, value)
             figure.setVisible(bool(value))
-        show_text(self.note, state.note)
         for request, shown in _fill(self._rows, self._lines, _RequestLine, state.rows):
             request.show_row(shown)
 

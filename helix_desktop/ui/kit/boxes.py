@@ -229,12 +229,15 @@ class Text(Box):
     cut: Callable[[QFontMetricsF, str, float], str] | None = None
     marks: Sequence[tuple[int, int]] = ()
     _shown: str = ""
+    _wide: float = -1.0
 
     def face(self) -> tuple[QFont, QFontMetricsF]:
         return face(self.px, self.weight, self.is_code)
 
     def width(self) -> float:
-        return self.face()[1].horizontalAdvance(self.words[:_MEASURED]) + 1
+        if self._wide < 0:
+            self._wide = self.face()[1].horizontalAdvance(self.words[:_MEASURED]) + 1
+        return self._wide
 
     def height(self, width: float) -> float:
         return self.face()[1].height()
@@ -605,17 +608,22 @@ class Button(Box):
     lit: Box | None = None  # what it shows under the pointer, or with the keyboard
     high: int = 0  # if it has a height of its own
     copied: Box | None = None  # what it shows while what it copies has just been copied
+    _wide: float = -1.0
 
     def width(self) -> float:
-        widest = max(self.content.width(), self.copied.width() if self.copied else 0)
-        return widest + 2 * scaled(_PADS[self.look][0])
+        if self._wide < 0:
+            widest = max(self.content.width(), self.copied.width() if self.copied else 0)
+            self._wide = widest + 2 * scaled(_PADS[self.look][0])
+        return self._wide
 
     def height(self, width: float) -> float:
-        return scaled(self.high) or self.content.height(width) + 2 * scaled(_PADS[self.look][1])
+        if self.high:
+            return scaled(self.high)
+        return self.content.height(width) + 2 * scaled(_PADS[self.look][1])
 
     def place(self, rect: QRectF) -> None:
         self.rect = rect
-        x, y = map(scaled, _PADS[self.look])
+        x, y = (scaled(pad) if pad else 0 for pad in _PADS[self.look])
         y = 0 if self.high else y
         for content in filter(None, (self.content, self.lit, self.copied)):
             content.place(rect.adjusted(x, y, -x, -y))
@@ -624,13 +632,8 @@ class Button(Box):
     def areas(self) -> Sequence[HitArea]:
         if self.rect.isEmpty():  # there is no room for it
             return ()
-        radius = (
-            self.rect.height() / 2
-            if self.look == "chip"
-            else 8
-            if self.look in ("push", "primary", "ghost")
-            else 6
-        )
+        radii = {"chip": self.rect.height() / 2, "push": 8.0, "primary": 8.0, "ghost": 8.0}
+        radius = radii.get(self.look, 6.0)
         return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip),)
 
     def paint(self, pen: Pen) -> None:
@@ -672,12 +675,18 @@ class Row(Box):
     children: Sequence[Box] = ()
     gap: int = 6
     is_at_top: bool = False
+    _own: list[float] | None = None  # widths where there is room
 
     def width(self) -> float:
-        return sum(child.width() for child in self.children) + self.gap * max(0, len(self.children) - 1)
+        return sum(self._own_widths()) + self.gap * max(0, len(self.children) - 1)
+
+    def _own_widths(self) -> list[float]:
+        if self._own is None:
+            self._own = [child.width() for child in self.children]
+        return self._own
 
     def _widths(self, room: float) -> list[float]:
-        own = [child.width() for child in self.children]
+        own = [*self._own_widths()]
         spare = room - sum(own) - self.gap * max(0, len(own) - 1)
         takers = [n for n, child in enumerate(self.children) if (child.grow if spare > 0 else child.shrink)]
         for count, n in zip(range(len(takers), 0, -1), sorted(takers, key=own.__getitem__), strict=True):
@@ -712,17 +721,22 @@ class Column(Row):
     """Boxes one below the other."""
 
     gap: int = 3
+    _tall: tuple[float, list[float]] = (-1.0, [])  # a width, and the heights then
 
     def width(self) -> float:
-        return max((child.width() for child in self.children), default=0.0)
+        return max(self._own_widths(), default=0.0)
+
+    def _heights(self, width: float) -> list[float]:
+        if self._tall[0] != width:
+            self._tall = width, [child.height(width) for child in self.children]
+        return self._tall[1]
 
     def height(self, width: float) -> float:
-        return sum(child.height(width) for child in self.children) + self.gap * max(0, len(self.children) - 1)
+        return sum(self._heights(width)) + self.gap * max(0, len(self.children) - 1)
 
     def place(self, rect: QRectF) -> None:
         self.rect, y = rect, rect.y()
-        for child in self.children:
-            tall = child.height(rect.width())
+        for child, tall in zip(self.children, self._heights(rect.width()), strict=True):
             child.place(QRectF(rect.x(), y, rect.width(), tall))
             y += tall + self.gap
 
@@ -765,8 +779,8 @@ class Flow(Row):
     def _lines(self, width: float) -> list[list[tuple[Box, float]]]:
         lines: list[list[tuple[Box, float]]] = [[]]
         x = 0.0
-        for child in self.children:
-            wide = min(child.width(), width)
+        for child, own in zip(self.children, self._own_widths(), strict=True):
+            wide = min(own, width)
             if lines[-1] and x + wide > width:
                 x, lines = 0.0, [*lines, []]
             lines[-1].append((child, wide))
@@ -850,7 +864,8 @@ class Frame(Box):
 
     def height(self, width: float) -> float:
         begin, top, end, bottom = self.pad
-        return max(self.content.height(width - begin - end), scaled(self.least)) + top + bottom
+        tall = self.content.height(width - begin - end)
+        return (max(tall, scaled(self.least)) if self.least else tall) + top + bottom
 
     def place(self, rect: QRectF) -> None:
         self.rect, (begin, top, end, bottom) = rect, self.pad

@@ -17,6 +17,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.async_actions import AsyncActions
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from helix_desktop.domain.choices import Remedy
     from helix_desktop.domain.events.rewrite import Form
     from helix_desktop.domain.events.summary import HandoverMade
@@ -154,9 +156,12 @@ def perform(source: QObject | None, intent: Intent) -> None:
 # What commands and rows of several pages want; what rows of one page want stands with that page.
 # fmt: off
 
-class OpenFolder(Intent, frozen=True): ...
+class OpenFolder(Intent, frozen=True):  # as a workspace; none named: ask for it
+    path: str = ""
+class OpenSample(Intent, frozen=True): ...
 class ShowWorkspace(Intent, frozen=True):
     workspace_id: str
+    read_only: bool = False
 class ShowFolder(Intent, frozen=True):  # of a workspace
     workspace_id: str
 class RenameWorkspace(Intent, frozen=True):
@@ -191,6 +196,8 @@ class Export(Intent, frozen=True):  # a workspace or a session by its id; none: 
     session_id: str = ""
 class ImportFile(Intent, frozen=True):  # into a workspace by its id; none: the one on screen
     workspace_id: str = ""
+class ImportArchive(Intent, frozen=True):  # an exported workspace, after a question
+    path: Path
 class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
@@ -234,6 +241,8 @@ WORKSPACE_DEFAULT = "default"
 """What is typed for the model of the workspace."""
 class ChooseModel(Intent, frozen=True):  # nothing typed: offer the models
     name: str = ""
+class AddProvider(Intent, frozen=True):  # in the settings; its key may be known already
+    key: str = ""
 class EnterKey(Intent, frozen=True):  # of a provider, in the settings
     provider: str
 class SetBudget(Intent, frozen=True):  # as it was typed; nothing typed: ask

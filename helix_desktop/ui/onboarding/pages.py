@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,7 +35,17 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.themed import restyle
-from helix_desktop.ui.kit.intents import ImportSessions, NewSession, OpenFolder, perform
+from helix_desktop.ui.kit.intents import (
+    AddProvider,
+    ImportSessions,
+    LocateWorkspace,
+    NewSession,
+    OpenFolder,
+    OpenSample,
+    RemoveWorkspace,
+    ShowWorkspace,
+    perform,
+)
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -218,10 +229,7 @@ class _Card(NamedTuple):
 
 
 class WelcomePage(QWidget):
-    sample_requested = Signal()
-    provider_requested = Signal()
     scan_requested = Signal()
-    key_entered = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -243,9 +251,9 @@ class WelcomePage(QWidget):
         for suggestion, parts in zip((self._sample, self._folder, self._model), _SUGGESTIONS, strict=True):
             suggestion.button.setObjectName(f"suggestion:{parts[0]}")
             self._cards.addWidget(suggestion.frame, 1)
-        self._sample.button.clicked.connect(self.sample_requested)
+        self._sample.button.clicked.connect(lambda: perform(self, OpenSample()))
         self._folder.button.clicked.connect(lambda: perform(self, OpenFolder()))
-        self._model.button.clicked.connect(self.provider_requested)
+        self._model.button.clicked.connect(lambda: perform(self, AddProvider()))
         self._scan_button.clicked.connect(self.scan_requested)
         self.found_servers.next_step_changed.connect(self._mark_next_step)
         lead = label(
@@ -316,7 +324,7 @@ class WelcomePage(QWidget):
         key = self._key.text().strip()
         self._key.clear()
         if key:
-            self.key_entered.emit(key)
+            perform(self, AddProvider(key))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -366,10 +374,9 @@ class NoSessionPage(QWidget):
 
 
 class ClosedWorkspacePage(QWidget):
-    retry_requested = Signal()
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._id = ""
         self._title = label("", "heading", wrap=True)
         words = label(
             tr("What is saved there stays as it is. Try again to see why."),
@@ -377,22 +384,20 @@ class ClosedWorkspacePage(QWidget):
             wrap=True,
         )
         button = PushButton(tr("Try again"), "primary", "refresh-cw", name="retry")
-        button.clicked.connect(self.retry_requested)
+        button.clicked.connect(lambda: perform(self, ShowWorkspace(self._id)))
         tile = IconTile("triangle-alert", color_token="warn", background_token="warn_soft")
         body = column(row(tile, None), 6, self._title, words, 8, row(button, None), gap=6)
         _centered(self, body, _NARROW_PX)
 
-    def show_workspace(self, name: str) -> None:
+    def show_workspace(self, workspace_id: str, name: str) -> None:
+        self._id = workspace_id
         self._title.setText(tr("{workspace} can't be opened", workspace=name))
 
 
 class MissingFolderPage(QWidget):
-    locate_requested = Signal()
-    read_only_requested = Signal()
-    remove_requested = Signal()
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._id = ""
         self._title = label("", "heading", wrap=True)
         self._path = label("", "mono", wrap=True)
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -405,20 +410,21 @@ class MissingFolderPage(QWidget):
             wrap=True,
         )
         parts: list[QWidget] = []
-        for name, title, kind, icon_name, signal in (
-            ("locate", tr("Locate…"), "primary", "folder-search", self.locate_requested),
-            ("open_read_only", tr("Open read-only"), "", "eye", self.read_only_requested),
-            ("remove_from_list", tr("Remove from list"), "danger", "", self.remove_requested),
+        for name, title, kind, icon_name, intent in (
+            ("locate", tr("Locate…"), "primary", "folder-search", LocateWorkspace),
+            ("open_read_only", tr("Open read-only"), "", "eye", partial(ShowWorkspace, read_only=True)),
+            ("remove_from_list", tr("Remove from list"), "danger", "", RemoveWorkspace),
         ):
             button = PushButton(title, kind, icon_name, name=name)
-            button.clicked.connect(signal)
+            button.clicked.connect(lambda _=False, intent=intent: perform(self, intent(self._id)))
             parts.append(button)
         note = label(tr("Removing only hides it here. Its data is kept."), "faint", wrap=True)
         tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")
         body = column(row(tile, None), 6, self._title, self._path, safe, 8, FlowBox(parts), 4, note, gap=7)
         _centered(self, body, _NARROW_PX + 40)
 
-    def show_workspace(self, name: str, path: str) -> None:
+    def show_workspace(self, workspace_id: str, name: str, path: str) -> None:
+        self._id = workspace_id
         self._title.setText(tr("The folder for {workspace} is missing", workspace=name))
         # Zero-width spaces let a long path break at its separators.
         self._path.setText(path.replace("/", "/\u200b").replace("\\", "\\\u200b"))

@@ -9,9 +9,9 @@ import msgspec
 
 from helix_desktop.config.settings import NOTIFICATIONS, Settings, model_labels, with_user_role
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.permissions.home_folder import home_changes
-from helix_desktop.domain.permissions.reading_programs import reading_changes, reading_lines
 from helix_desktop.domain.retention import DAY_MS
+from helix_desktop.permissions.home_folder import home_changes
+from helix_desktop.permissions.reading_programs import reading_changes, reading_lines
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.kit.session import Session

@@ -13,11 +13,11 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.permissions.home_folder import DEFAULT_HOME_NAMES
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.permissions.rules import parse_rule, rule_names
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row

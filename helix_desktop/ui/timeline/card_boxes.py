@@ -146,9 +146,8 @@ def undone_pill(name: str = "") -> Pill:
 
 def state_pills(is_undone: bool, inside: str, undone_with: str = "") -> list[Pill]:
     """Return what says that a rewrite was undone, or stands inside a later one."""
-    if is_undone:
-        return [undone_pill(undone_with)]
-    return [inside_pill(inside)] if inside else []
+    undone = [undone_pill(undone_with)] if is_undone else []
+    return undone + ([inside_pill(inside)] if inside else [])
 
 
 def icon_line(icon: Icon, content: Box, end: Sequence[Box], corner: Sequence[Box] = ()) -> Beside:

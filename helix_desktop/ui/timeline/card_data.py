@@ -65,7 +65,7 @@ class SweepCard(msgspec.Struct, frozen=True):
 
     `contents` are their digests, with what each is called.
 
-    `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did;
+    `calls` counts tool calls whose arguments became markers too, `image_messages` messages whose images did;
     `inside` is what covers all of them now, `undone_with` the rewrite whose undo undid it too.
     """
 
@@ -77,7 +77,7 @@ class SweepCard(msgspec.Struct, frozen=True):
     reason: SweepReason = SweepReason.BATCH
     contents: tuple[tuple[str, str], ...] = ()
     is_undone: bool = False
-    steps: int = 0
+    calls: int = 0
     image_messages: int = 0
     inside: str = ""
     undone_with: str = ""
@@ -323,7 +323,7 @@ def card_title(card: TimelineCard) -> str:
         case PlacedCard():
             title = tr("{messages} compacted", messages=card.messages or tr("Older messages"))
         case SweepCard():
-            title = masked_contents_text(card.outputs, card.steps, card.image_messages)
+            title = masked_contents_text(card.outputs, card.calls, card.image_messages)
         case UndoCard():
             title = _undo_title(card)
         case ManualActionCard():
@@ -388,14 +388,16 @@ def _observations_title(card: ObservationsCard) -> str:
 def fold_card_text(card: FoldCard) -> str:
     match card.event.how:
         case "condense":
-            return tr.plural(card.event.steps, "%n step compacted further", "%n steps compacted further")
+            return tr("Older notes shortened")
         case "truncate":
             return tr("Context full: {messages} compacted", messages=card.messages)
-    return tr.plural(card.event.steps, "%n step compacted", "%n steps compacted")
+    return tr("Older steps compacted")
 
 
 def running_text(what: Attempt) -> str:
-    return tr("Compacting") if what == "handover" else tr("Writing down facts")
+    if what == "handover":
+        return tr("Compacting older messages")
+    return tr("Writing facts about older messages, so that they can be compacted later")
 
 
 def phase_text(phase: Phase) -> str:

@@ -388,7 +388,7 @@ class _CardReducer:
             sweep.reason,
             (*outputs, *arguments, *images),
             self._undone(recorded.seq),
-            len(replies),
+            sum(len(reply.short) for reply in replies),
             len(messages),
             undone_with=self._undone_with(recorded.seq),
         )

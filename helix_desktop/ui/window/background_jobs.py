@@ -23,7 +23,6 @@ from helix_desktop.agent.tool_calls.runner import RunningCall
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.changes.texts import copied_share
@@ -31,8 +30,9 @@ from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.timeline.card_data import Attempt, RunningCard, phase_text, running_text
+from helix_desktop.ui.timeline.card_data import Attempt, RunningCard, running_text
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_elapsed
@@ -146,7 +146,8 @@ class BackgroundJobs:
 class SessionJobs(QObject):
     """Lists what runs in the session on screen, and the first copy of its workspace's files.
 
-    A call has a line once it takes long. Until the first copy is done, not every change can be undone.
+    A call has a line once it takes long, in sight of the chat only if its share is known: it is a card there.
+    Until the first copy is done, not every change can be undone.
     """
 
     def __init__(
@@ -154,7 +155,8 @@ class SessionJobs(QObject):
     ) -> None:
         """`background` is what a window that was open before knows to run in the background."""
         super().__init__(window)
-        self._jobs, self._session, self._lazy_timeline = window.jobs, session, window.pages.timeline
+        self._window, self._session = window, session
+        self._jobs, self._lazy_timeline = window.jobs, window.pages.timeline
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed
@@ -196,7 +198,9 @@ class SessionJobs(QObject):
         rows = [
             _call_row(conversation, call, now_ms)
             for call in running
-            if call.call.name != DELEGATE and now_ms - call.started_at_ms >= _LONG_MS
+            if call.call.name != DELEGATE
+            and now_ms - call.started_at_ms >= _LONG_MS
+            and (call.share is not None or self._window.page() != "chat")
         ]
         self._jobs.show_jobs(rows, _CALLS)
 
@@ -230,12 +234,13 @@ def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobActio
 
 
 def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:
-    phase = phase_text(progress.phase) if progress.phase != "idle" else ""
-    return " · ".join(filter(None, (running_text(what), phase, _estimate_of(progress))))
+    return " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
 
 
 def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
-    return estimate_text(progress.estimate) if progress.estimate is not None else ""
+    """Return what it takes; nothing where its price isn't known."""
+    estimate = progress.estimate
+    return estimate_text(estimate) if estimate is not None and estimate.cost is not None else ""
 
 
 def _subagent_text(progress: SubagentProgress) -> str:
@@ -251,12 +256,9 @@ def _subagent_text(progress: SubagentProgress) -> str:
 
 def _call_row(conversation: Conversation, running: RunningCall, now_ms: int) -> JobRow:
     call = running.call
-    parts = (
-        tr("Running {tool}", tool=display_name(call.name)),
-        ellipsize(" ".join(call_target(call.arguments).split()), _MAX_CHARS),
-        format_elapsed((now_ms - running.started_at_ms) // 1_000),
-    )
-    words = " · ".join(filter(None, parts))
+    target = ellipsize(" ".join(call_target(call.arguments).split()), _MAX_CHARS)
+    title = call_title(call.name, target, call_verb(call.name, "running"))
+    words = f"{title} · {format_elapsed((now_ms - running.started_at_ms) // 1_000)}"
     effect = tr("Stop this command only. Its output so far is kept.")
     return JobRow(CALL_JOB + call.id, words, running.share, stop_call(conversation, call.id, effect))
 

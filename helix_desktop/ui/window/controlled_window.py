@@ -34,7 +34,7 @@ from helix_desktop.ui.window.import_export import ImportExportController
 from helix_desktop.ui.window.inspector import InspectorPresenter
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
-from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate
+from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
 from helix_desktop.ui.window.open_external import ExternalOpenController
 from helix_desktop.ui.window.past import PastController
 from helix_desktop.ui.window.quit import QuitController
@@ -44,7 +44,6 @@ from helix_desktop.ui.window.running_search import search_sessions
 from helix_desktop.ui.window.session_list_actions import SessionListController
 from helix_desktop.ui.window.session_lists import SidebarPresenter, unused_sessions
 from helix_desktop.ui.window.settings_controller import SettingsController
-from helix_desktop.ui.window.tray import Tray
 from helix_desktop.ui.window.trust import TrustController
 from helix_desktop.ui.window.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.window.workspace_controller import WorkspaceController

@@ -170,7 +170,7 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
         conversation.session.id,
         session_title(transcript.title),
         conversation.is_running,
-        name if conversation.model_choice.pending else with_effort(name, conversation.effort),
+        name if conversation.model_choice.pending else with_effort(name, conversation.session.effort),
         demo,
         transcript.messages.counts().messages,
         bool(conversation.asks),

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
@@ -29,6 +29,7 @@ from helix_desktop.ui.kit.intents import (
     Export,
     ExportHandover,
     GoToSession,
+    ImportArchive,
     ImportFile,
     ImportSessions,
     ShareSession,
@@ -62,9 +63,6 @@ _ZIP = ".zip"
 
 
 class ImportExportController(QObject):
-    file_chosen = Signal(object)
-    """The Path of a file that is to be imported; no workspace is open that it could be meant for."""
-
     def __init__(
         self,
         window: MainWindow,
@@ -114,7 +112,7 @@ class ImportExportController(QObject):
         if workspace_id or self._session.opened is not None:
             await self.import_file(workspace_id or self._session.workspace_id)
         elif path := await dialogs.pick_file(self._window, tr("Import"), _name_filter()):
-            self.file_chosen.emit(path)
+            self._session.perform(ImportArchive(path))
 
     @handles(ExportEntries)
     async def _export_entries(self, digests: Sequence[str]) -> None:

@@ -42,8 +42,10 @@ from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import (
     ClosePage,
     FocusPane,
+    ImportArchive,
     Intent,
     IntentHandlers,
+    OpenFolder,
     OpenSwitcher,
     PressKey,
     RenameSession,
@@ -57,6 +59,7 @@ from helix_desktop.ui.kit.intents import (
     WidenPanel,
     Zoom,
     handles,
+    perform,
 )
 from helix_desktop.ui.kit.notices import NoticeArea
 from helix_desktop.ui.kit.window_commands import (
@@ -145,9 +148,6 @@ class OpeningPage(QWidget):
 class WindowDrops(QObject):
     """Takes what no part of the window takes itself."""
 
-    folder_dropped = Signal(str)
-    archive_dropped = Signal(str)
-
     def __init__(self, window: QWidget, covered: QWidget) -> None:
         """`covered` is the part of the window that says what a drop does."""
         super().__init__(window)
@@ -167,9 +167,9 @@ class WindowDrops(QObject):
             dragged = read_drag(event.mimeData())
             answer_drag(event, is_accepted=_is_taken(dragged))
             if dragged.folders:
-                self.folder_dropped.emit(str(dragged.folders[0]))
+                perform(self, OpenFolder(str(dragged.folders[0])))
             elif dragged.archive is not None:
-                self.archive_dropped.emit(str(dragged.archive))
+                perform(self, ImportArchive(dragged.archive))
         elif event.type() is QEvent.Type.DragLeave:
             self.hint.hide()
         else:

@@ -1,14 +1,18 @@
-"""Notifies a user who looks elsewhere: the agent waits, something long has ended, a turn failed."""
+"""Notifies a user who looks elsewhere, and stands in the system's tray while the window is hidden."""
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon
 
+from helix_desktop import APP_NAME
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -21,9 +25,11 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.system.notification_service import NotificationService
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.kit.intents import Quit, perform
 from helix_desktop.ui.timeline.card_data import Attempt, running_text
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.tray import Tray
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Workspaces")
@@ -37,6 +43,114 @@ _MAX_TEXT_CHARS = 140  # characters of a line
 NotifiedUpdate = (
     TurnChanged | ApprovalRequested | QuestionAsked | TurnEnded | CompactionProgress | ObservationProgress
 )
+
+
+_MESSAGE_MS = 15_000
+_WATCH_MS, _MAX_ABSENCES = 3_000, 2  # between looks at the tray, and looks without one: a panel may restart
+log = logging.getLogger(__name__)
+
+
+class Tray(QObject):
+    """Shows messages by the desktop's notification service, else by an icon, if the system has a tray."""
+
+    clicked = Signal(str, str)
+    """The user wants to see the window, and what a message is about: workspace and session, or none."""
+
+    def __init__(self, window: MainWindow, start: StartCoroutine | None = None) -> None:
+        """`start` runs what talks to the notification service; without it only the icon shows messages."""
+        super().__init__(window)
+        self._window = window
+        self._icon: QSystemTrayIcon | None = None
+        self._last = ("", "", ("", ""))  # title, text and place of the newest message
+        # GNOME has a service and no tray; the other systems' messages belong to the icon.
+        self._start = start if sys.platform == "linux" else None
+        self._service = NotificationService[tuple[str, str]](
+            APP_NAME, QGuiApplication.desktopFileName(), lambda place: self.clicked.emit(*place)
+        )
+        self._is_serving = False
+        self._absences = 0
+        self._watch_timer = QTimer(self, interval=_WATCH_MS)
+        self._watch_timer.timeout.connect(self._watch_tray)
+
+    def is_available(self) -> bool:
+        return QSystemTrayIcon.isSystemTrayAvailable()
+
+    def show(self, title: str, text: str, place: tuple[str, str]) -> None:
+        """Show a message about a workspace's session; a click on it leads there."""
+        self._last = title, text, place
+        if self._start is None:
+            self._show_by_icon()
+            return
+        self._service.show(title, text, place)
+        if not self._is_serving:
+            self._is_serving = True
+            self._start(self._serve(), "notify")
+
+    async def _serve(self) -> None:
+        try:
+            await self._service.run()
+        except OSError as error:
+            log.info("Notifications are shown by the tray's icon: %s", error)
+            self._show_by_icon()
+        finally:
+            self._is_serving = False
+
+    def _show_by_icon(self) -> None:
+        title, text, _ = self._last
+        if not (title and self.is_available() and QSystemTrayIcon.supportsMessages()):
+            return
+        icon = self._visible_icon()
+        icon.setToolTip(tr("Helix Desktop: {title}", title=title))
+        icon.showMessage(title, text, self._window.windowIcon(), _MESSAGE_MS)
+
+    def hide_window(self) -> None:
+        """Hide the window; the icon brings it back, and so does the end of the tray."""
+        self._visible_icon().setToolTip(APP_NAME)
+        self._window.hide()
+        self._absences = 0
+        self._watch_timer.start()
+
+    def _watch_tray(self) -> None:
+        if self._window.isVisible():
+            self._watch_timer.stop()
+            return
+        self._absences = 0 if self.is_available() else self._absences + 1
+        if self._absences >= _MAX_ABSENCES:
+            self._watch_timer.stop()
+            self._window.show()
+
+    def clear_message(self) -> None:
+        """Take the messages back, and hide the icon unless it is the only way to the window."""
+        self._last = "", "", ("", "")
+        if self._is_serving:
+            self._service.withdraw()
+        if self._icon is not None and self._window.isVisible():
+            self._icon.hide()
+
+    def withdraw(self) -> None:
+        """Take the messages back and hide the icon: the window is closed while others are open."""
+        self.clear_message()
+        if self._icon is not None:
+            self._icon.hide()
+
+    def _visible_icon(self) -> QSystemTrayIcon:
+        if self._icon is None:
+            self._icon = QSystemTrayIcon(self._window.windowIcon(), self)
+            self._icon.messageClicked.connect(self._open)
+            self._icon.activated.connect(self._activated)
+            menu = QMenu(self._window)
+            menu.addAction(tr("Open Helix Desktop"), self._open)
+            menu.addAction(tr("Quit"), lambda: perform(self, Quit()))
+            self._icon.setContextMenu(menu)
+        self._icon.show()
+        return self._icon
+
+    def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason != QSystemTrayIcon.ActivationReason.Context:
+            self._open()
+
+    def _open(self) -> None:
+        self.clicked.emit(*self._last[2])
 
 
 class NotificationController(QObject):

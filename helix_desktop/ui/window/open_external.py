@@ -20,7 +20,7 @@ from helix_desktop.services.links import Link, parse_link
 from helix_desktop.ui.cache.entry_actions import CopyEntryLinks
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.kit.intents import CopyLink, OpenCacheEntry, handles
+from helix_desktop.ui.kit.intents import CopyLink, ImportArchive, OpenCacheEntry, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.import_export import ImportExportController
 from helix_desktop.ui.window.main_window import MainWindow
@@ -52,9 +52,6 @@ class ExternalOpenController:
         self._session, self._workspace_controller = session, workspace_controller
         self._import_export = import_export
         self._is_asking, self._windows = False, windows
-        start = session.start
-        import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
-        self._window.drops.archive_dropped.connect(lambda path: start(self.import_file(Path(path)), "import"))
         window.intents.add(self)
 
     @handles(CopyLink)
@@ -143,6 +140,7 @@ class ExternalOpenController:
             )
         self._session.perform(OpenCacheEntry(link.digest))
 
+    @handles(ImportArchive)
     async def import_file(self, path: Path) -> None:
         """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
         inside = await self._services.backup.inspect(path)

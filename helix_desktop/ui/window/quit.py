@@ -16,7 +16,7 @@ from helix_desktop.ui.kit.intents import Export, Quit, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.tray import Tray
+from helix_desktop.ui.window.notifications import Tray
 from helix_desktop.ui.window.window_group import WindowGroup
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate

@@ -314,9 +314,12 @@ class RewriteController(QObject):
 
 
 def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int]) -> str:
-    """Return what falls or returns with the first of these rewrites, by its titles; empty for nothing."""
+    """Return what falls or returns with the first of these rewrites, by its titles; empty for nothing.
+
+    What stands inside a later rewrite changes nothing.
+    """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
-    others = sorted({*seqs, *attached} - {0, seqs[0]})
+    others = sorted({*seqs, *attached} - {0, seqs[0]} - covers_around(transcript).keys())
     names = {card.seq: card_title(card) for card in cards}
     titles = tuple(names[seq] for seq in others if seq in names)
     return tr("Together with it: {changes}.", changes=titles) if titles else ""

@@ -56,27 +56,21 @@ _ICONS = {"user": "user", "agent": "bot", "output": "archive", "handover": "book
 
 
 class ResultRow(msgspec.Struct, frozen=True):
-    """A place that was found: what Enter opens, the line that shows the words, and where it is.
-
-    `marks` are where the words stand in the line: start and end of each.
-    """
+    """A place that was found, its line with the places of the words in it, and where and when it is."""
 
     workspace_id: str
     session_id: str
-    kind: SearchKind
-    seq: int
-    digest: str
-    is_own: bool  # of the user
-    excerpt: str
+    hit: SearchHit
+    line: str
     detail: str
-    marks: tuple[tuple[int, int], ...] = ()
+    marks: tuple[tuple[int, int], ...]
 
     @property
     def kind_text(self) -> str:
         """Return what it is, as a screen reader says it."""
-        match self.kind:
+        match self.hit.kind:
             case "message":
-                return tr("You") if self.is_own else tr("Agent")
+                return tr("You") if self.hit.speaker == "user" else tr("Agent")
             case "output":
                 return tr("Output")
             case "handover":
@@ -284,17 +278,9 @@ class SearchPanel(QuickPicker):
     ) -> ResultRow:
         source = f"{hit.tool} {hit.target}".strip() if hit.kind == "output" else ""
         size = format_size(hit.size) if hit.kind == "output" else ""
-        return ResultRow(
-            workspace_id,
-            session_id,
-            hit.kind,
-            hit.seq,
-            hit.digest,
-            hit.speaker == "user",
-            hit.excerpt or source,
-            dotted((source, size, format_short_time(hit.at, now))),
-            word_spans(hit.excerpt, terms),
-        )
+        detail = dotted((source, size, format_short_time(hit.at, now)))
+        marks = word_spans(hit.excerpt, terms)
+        return ResultRow(workspace_id, session_id, hit, hit.excerpt or source, detail, marks)
 
     def _name_of(self, workspace_id: str) -> str:
         return self._session.app.registry.get(workspace_id).name
@@ -315,8 +301,8 @@ class SearchPanel(QuickPicker):
         row, request = index.data(_ROW_ROLE), self._search.findings.request
         if isinstance(row, ResultRow):
             self.hide()
-            mark = self._search.mark if row.kind == "message" else ""
-            perform(self, GoToSession(row.workspace_id, row.session_id, row.seq, mark, row.digest))
+            hit, mark = row.hit, self._search.mark if row.hit.kind == "message" else ""
+            perform(self, GoToSession(row.workspace_id, row.session_id, hit.seq, mark, hit.digest))
         elif isinstance(row, MoreRow) and row.session_id:
             self._start(replace(request, workspaces=(row.workspace_id,), session=row.session_id))
         elif isinstance(row, MoreRow):
@@ -357,11 +343,12 @@ class _ResultDelegate(LineDelegate):
         if isinstance(row, MoreRow):
             paint_box(painter, line, current_theme(), Text(row.text, color="accent_text"))
             return
-        name = _ICONS["user" if row.is_own else "agent"] if row.kind == "message" else _ICONS[row.kind]
+        kind = row.hit.kind
+        name = _ICONS["user" if row.hit.speaker == "user" else "agent"] if kind == "message" else _ICONS[kind]
         sign = QRectF(box.x(), box.y(), 44, box.height())
         paint_box(painter, sign, current_theme(), Icon(name, "muted", _ICON_PX))
-        elide = Qt.TextElideMode.ElideLeft if row.kind == "file" else Qt.TextElideMode.ElideRight
-        words = Text(row.excerpt, elide=elide, marks=row.marks, grow=True, shrink=True)
+        elide = Qt.TextElideMode.ElideLeft if kind == "file" else Qt.TextElideMode.ElideRight
+        words = Text(row.line, elide=elide, marks=row.marks, grow=True, shrink=True)
         content = Row([words, _detail(row.detail, line.width() * _DETAIL_SHARE)], 16)
         paint_box(painter, line, current_theme(), content)
 
@@ -384,9 +371,9 @@ def _item(row: ResultRow | MoreRow, group: ResultGroup) -> QStandardItem:
         item = QStandardItem(row.text)
         words = [row.text, group.title]
     else:
-        item = QStandardItem(row.excerpt)
-        item.setToolTip(plain_tooltip(f"{row.excerpt}\n{row.detail}".strip()))
-        words = [row.kind_text, row.excerpt, row.detail, group.title]
+        item = QStandardItem(row.line)
+        item.setToolTip(plain_tooltip(f"{row.line}\n{row.detail}".strip()))
+        words = [row.kind_text, row.line, row.detail, group.title]
     item.setData(row, _ROW_ROLE)
     item.setData(", ".join(filter(None, words)), Qt.ItemDataRole.AccessibleTextRole)
     return item

@@ -1,4 +1,4 @@
-"""Opens the settings, does what they change in their window, and lets the user choose models."""
+"""Opens the settings, and does what they change in their window."""
 
 from __future__ import annotations
 
@@ -8,27 +8,17 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.config.settings import model_labels
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.services.provider_changes import DEMO_LABEL
-from helix_desktop.ui.chat.model_menu import (
-    ADD_PROVIDER,
-    EffortController,
-    find_model,
-    model_menu,
-    workspace_roles_menu,
-)
+from helix_desktop.ui.chat.model_menu import ModelMenu
 from helix_desktop.ui.chat.notices import MissingKeys, follow_model_change
-from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.intents import (
+    AddProvider,
     ApplyRemedy,
-    ChooseModel,
     EnterKey,
     Find,
     OpenSettings,
@@ -42,7 +32,6 @@ from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from helix_desktop.ui.settings.roles_page import ROLES, Role
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
@@ -73,7 +62,7 @@ class SettingsController(QObject):
         self._policy_files = PolicyFiles(session)
         self.replays = SessionReplays(PolicyReplayWorker)
         self.preparation = ReplayPreparation(session, self.replays)
-        self._effort = EffortController(window.pages.chat.composer, session)
+        ModelMenu(window.pages.chat.composer, session)
         follow_model_change(session)
         MissingKeys(window.pages.chat.key_strip, session)
         composer = window.pages.chat.composer
@@ -83,9 +72,7 @@ class SettingsController(QObject):
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
-        composer.model_clicked.connect(self._choose_model)
         window.intents.add(self)
-        window.pages.chat.model_requested.connect(self._add_provider)
         window.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
@@ -95,10 +82,6 @@ class SettingsController(QObject):
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._session.start, welcome.found_servers
         self._settings.follow("model", welcome.show_model)
-        welcome.provider_requested.connect(self._add_provider)
-        welcome.key_entered.connect(
-            lambda key: start(self._run_on_providers_page(lambda page: page.add_key(key)), "add a key")
-        )
         welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
         )
@@ -106,8 +89,9 @@ class SettingsController(QObject):
             lambda server: start(self._add_found_server(server), "add a local server")
         )
 
-    def _add_provider(self) -> None:
-        self._session.start(self._run_on_providers_page(ProvidersPage.add), "add a provider")
+    @handles(AddProvider)
+    async def add_provider(self, key: str) -> None:
+        await self._run_on_providers_page(lambda page: page.add_key(key) if key else page.add())
 
     def _offer_pages(self) -> None:
         """Offer each page in the command palette."""
@@ -174,65 +158,6 @@ class SettingsController(QObject):
         if self._view is not None:
             self._view.refresh()
 
-    def _choose_model(self) -> None:
-        if not self._session.has_conversation:
-            self._open("providers")
-            return
-        workspace, conversation = self._session.workspace, self._session.conversation
-        composer = self._window.pages.chat.composer
-        menu = model_menu(
-            composer,
-            model_labels(self._services.settings),
-            conversation.session.transcript.chosen_model,
-            workspace.model.info.label,
-            lambda label: self._session.start(self._use_in_session(label), "use model"),
-            self._open_from_menu,
-            self._effort.menu,
-            self._roles_menu,
-        )
-        menu.aboutToHide.connect(menu.deleteLater)
-        popup_above(menu, composer.model_button)
-
-    def _roles_menu(self, parent: QWidget) -> QMenu:
-        settings = self._services.settings
-        record = self._services.registry.get(self._session.workspace_id)
-        return workspace_roles_menu(
-            parent,
-            model_labels(settings),
-            {role: str(getattr(record, role)) for role, _, _ in ROLES},
-            {role: str(getattr(settings, role)) for role, _, _ in ROLES},
-            lambda role, label: self._session.start(self._use_in_workspace(role, label), "role here"),
-        )
-
-    async def _use_in_workspace(self, role: Role, label: str) -> None:
-        """Give a role of the workspace on screen another model; empty: the one of all workspaces."""
-        await self._services.use_model(self._session.workspace_id, label, role)
-        await self._session.show_model()
-
-    def _open_from_menu(self, page: str) -> None:
-        if page == ADD_PROVIDER:
-            self._session.start(self._run_on_providers_page(ProvidersPage.add), "settings")
-        else:
-            self._open("roles" if page == "roles" else "providers")
-
-    async def _use_in_session(self, label: str) -> None:
-        """Let a model answer in the session on screen; empty: the workspace's default."""
-        workspace, conversation = self._session.workspace, self._session.conversation
-        await workspace.choose_model(conversation.session.id, label)
-        if self._session.shows(conversation):
-            await self._session.show_model()
-
-    @handles(ChooseModel)
-    async def choose_model(self, name: str) -> None:
-        """Let the model that is meant answer in the session on screen; nothing typed: offer the models.
-
-        Raises InvalidInput.
-        """
-        if not name:
-            self._choose_model()
-            return
-        await self._use_in_session(find_model(name, (*model_labels(self._services.settings), DEMO_LABEL)))
-
     @handles(ApplyRemedy)
     def apply_remedy(self, remedy: str) -> None:
         """Do what helps against an error, if it is done here."""
@@ -246,8 +171,6 @@ class SettingsController(QObject):
                 self._session.start(self.enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
                 self._open("policy")
-            case "choose_model":
-                self._choose_model()
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
             case _:

@@ -17,7 +17,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_search import ExcerptSize, word_spans
-from helix_desktop.services.search import SearchFindings, SearchRequest
+from helix_desktop.services.search import SearchFindings, SearchHit, SearchRequest
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.git_label import fit_git_text
@@ -71,19 +71,13 @@ class SessionRow(msgspec.Struct, frozen=True):
 
 
 class MessageRow(msgspec.Struct, frozen=True):
-    """A message that a search found: a line of it, who wrote it, in which session, when.
-
-    `marks` are where the words stand in the line that were searched for: first character and end of each.
-    """
+    """A message that a search found: whose, in which session, when; where the words are in its line."""
 
     workspace_id: str
-    session_id: str
-    seq: int
-    excerpt: str
+    hit: SearchHit
     detail: str
     when: str
-    is_own: bool  # of the user
-    marks: tuple[tuple[int, int], ...] = ()
+    marks: tuple[tuple[int, int], ...]
 
 
 tr = Translator("Window")
@@ -122,8 +116,8 @@ class SwitcherDelegate(LineDelegate):
                 top = [_name(row.title), *_end(words, row.badge)]
                 lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
             case MessageRow():
-                sign = Icon("user" if row.is_own else "bot", "muted", _KIND_PX)
-                excerpt = Text(row.excerpt, color="text" if row.marks else "muted", marks=row.marks)
+                sign = Icon("user" if row.hit.speaker == "user" else "bot", "muted", _KIND_PX)
+                excerpt = Text(row.hit.excerpt, color="text" if row.marks else "muted", marks=row.marks)
                 detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
                 lines = Column([excerpt, Row([detail, *_end(row.when)])])
             case _:
@@ -374,20 +368,11 @@ class Switcher(QuickPicker):
         for found in findings.sessions():
             title = "" if found.summary is None else session_title(found.summary.title)
             for hit in found.hits:
-                is_own = hit.speaker == "user"
-                parts = (tr("You") if is_own else tr("Agent"), self._name_of(found.workspace_id), title)
-                rows.append(
-                    MessageRow(
-                        found.workspace_id,
-                        hit.session,
-                        hit.seq,
-                        hit.excerpt,
-                        dotted(parts),
-                        format_short_time(hit.at, now),
-                        is_own,
-                        word_spans(hit.excerpt, findings.request.terms),
-                    )
-                )
+                speaker = tr("You") if hit.speaker == "user" else tr("Agent")
+                detail = dotted((speaker, self._name_of(found.workspace_id), title))
+                marks = word_spans(hit.excerpt, findings.request.terms)
+                when = format_short_time(hit.at, now)
+                rows.append(MessageRow(found.workspace_id, hit, detail, when, marks))
         if findings.request.query == self._message_query():
             self._messages, self._searched_words = rows[:_MAX_MESSAGES], findings.request.query
             self.refresh()
@@ -450,8 +435,8 @@ class Switcher(QuickPicker):
                 perform(self, ShowWorkspace(workspace_id))
             case SessionRow(workspace_id=workspace_id, id=session_id):
                 perform(self, GoToSession(workspace_id, session_id))
-            case MessageRow(workspace_id=workspace_id, session_id=session_id, seq=seq):
-                perform(self, GoToSession(workspace_id, session_id, seq, self._found.mark))
+            case MessageRow(workspace_id=workspace_id, hit=hit):
+                perform(self, GoToSession(workspace_id, hit.session, hit.seq, self._found.mark))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
@@ -526,8 +511,8 @@ def _session_item(session: SessionRow) -> QStandardItem:
 
 
 def _message_item(message: MessageRow) -> QStandardItem:
-    details = (message.excerpt, message.detail, message.when)
-    return _item(message, message.excerpt, details, (tr("Message"), *details))
+    details = (message.hit.excerpt, message.detail, message.when)
+    return _item(message, message.hit.excerpt, details, (tr("Message"), *details))
 
 
 def _item(row: object, query: str, tip: Sequence[str], description: Sequence[str]) -> QStandardItem:

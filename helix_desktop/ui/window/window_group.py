@@ -30,44 +30,22 @@ NO_SESSION = ShownSession()
 
 
 class AppWindow(Protocol):
-    @property
-    def window(self) -> MainWindow:
-        """The window itself."""
+    """A window of the app, as the others know it: see `ControlledWindow`."""
 
     @property
-    def shown_session(self) -> ShownSession:
-        """The workspace and the session on screen."""
-
+    def window(self) -> MainWindow: ...
     @property
-    def background_jobs(self) -> Mapping[str, BackgroundJobs]:
-        """What runs in the background, by session, in all open workspaces."""
-
-    async def show_session(self, workspace_id: str, session_id: str | None) -> None:
-        """Show a session of a workspace: a new one for None, the last one if the id is empty.
-
-        Without a workspace, show the welcome page. An error is shown in the window.
-        """
-
-    async def hide_session(self) -> None:
-        """Take the session off the screen and store its draft; the workspace stays."""
-
-    async def leave_workspace(self) -> None:
-        """Take the workspace off the screen until it is open again, and store the draft."""
-
-    async def clear(self) -> None:
-        """Take session and workspace off the screen and store the draft; what runs goes on."""
-
-    async def save_drafts(self) -> list[UnsavedDraft]:
-        """Store what the user wrote; return what can't be stored."""
-
-    def unsaved_settings(self) -> list[str]:
-        """Return the titles of the settings where something was typed and not saved."""
-
-    def show_error(self, error: HelixError) -> None:
-        """Show an error in the window."""
-
-    async def end_tasks(self) -> None:
-        """End what the window's actions started, and start nothing more."""
+    def shown_session(self) -> ShownSession: ...
+    @property
+    def background_jobs(self) -> Mapping[str, BackgroundJobs]: ...
+    async def show_session(self, workspace_id: str, session_id: str | None) -> None: ...
+    async def hide_session(self) -> None: ...
+    async def leave_workspace(self) -> None: ...
+    async def clear(self) -> None: ...
+    async def save_drafts(self) -> list[UnsavedDraft]: ...
+    def unsaved_settings(self) -> list[str]: ...
+    def show_error(self, error: HelixError) -> None: ...
+    async def end_tasks(self) -> None: ...
 
 
 class WindowGroup(QObject):

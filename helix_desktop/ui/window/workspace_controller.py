@@ -41,6 +41,7 @@ from helix_desktop.ui.kit.intents import (
     OpenFolder,
     OpenInNewWindow,
     OpenListedSession,
+    OpenSample,
     OpenSession,
     OpenSwitcher,
     RemoveWorkspace,
@@ -56,7 +57,6 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.onboarding.pages import MissingFolderPage
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import (
@@ -108,28 +108,10 @@ class WorkspaceController(QObject):
         windows.workspace_opened.connect(self._listen)
         for workspace in self._services.open_workspaces.values():
             self._listen(workspace)
-        start, git = session.start, session.app.git
+        git = session.app.git
         git.listen(lambda _: sidebar.show_workspaces())
         window.activated.connect(lambda: [*map(git.refresh, self._services.open_workspaces)])
         window.intents.add(self)
-        window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
-        window.missing_folder.when_built(self._follow_missing_folder)
-        window.closed_workspace.when_built(
-            lambda page: page.retry_requested.connect(
-                lambda: start(self.open_workspace(session.workspace_id), "open again")
-            )
-        )
-        window.welcome.when_built(
-            lambda page: page.sample_requested.connect(lambda: start(self.open_sample(), "sample"))
-        )
-
-    def _follow_missing_folder(self, page: MissingFolderPage) -> None:
-        session, start = self.session, self.session.start
-        page.locate_requested.connect(lambda: start(self._locate(session.workspace_id), "locate"))
-        page.remove_requested.connect(lambda: start(self._remove(session.workspace_id), "remove"))
-        page.read_only_requested.connect(
-            lambda: start(self.open_workspace(session.workspace_id, read_only=True), "open read-only")
-        )
 
     async def restore_last(
         self, path: Path | None = None, sample: bool = False, place: ShownSession = NO_SESSION
@@ -170,6 +152,7 @@ class WorkspaceController(QObject):
         self._window.show_center_page("welcome")
         self._window.welcome.get().setFocus(Qt.FocusReason.OtherFocusReason)
 
+    @handles(OpenSample)
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""
         record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
@@ -177,17 +160,16 @@ class WorkspaceController(QObject):
         await self._ensure_session(record.id)
 
     @handles(ShowWorkspace)
-    async def _switch(self, workspace_id: str) -> None:
+    async def _switch(self, workspace_id: str, read_only: bool) -> None:
         self._window.leave_settings()
-        await self.open_workspace(workspace_id)
+        await self.open_workspace(workspace_id, read_only)
 
     @handles(OpenFolder)
-    async def pick_folder(self) -> None:
-        path = await dialogs.pick_folder(
-            self._window, tr("Open folder"), start_folder(self._services, self.session.workspace_id)
-        )
-        if path is not None:
-            await self.open_folder(path)
+    async def pick_folder(self, path: str = "") -> None:
+        start = start_folder(self._services, self.session.workspace_id)
+        folder = Path(path) if path else await dialogs.pick_folder(self._window, tr("Open folder"), start)
+        if folder is not None:
+            await self.open_folder(folder)
 
     async def open_folder(self, path: Path) -> None:
         """Open a folder as a workspace, in its last session or a new one; ask whether to trust a new folder.
@@ -371,10 +353,10 @@ class WorkspaceController(QObject):
         self._window.notices.set_context(record.id, "")
         self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
-            self._window.missing_folder.get().show_workspace(record.name, record.path)
+            self._window.missing_folder.get().show_workspace(record.id, record.name, record.path)
             self._window.show_center_page("missing")
         else:
-            self._window.closed_workspace.get().show_workspace(record.name)
+            self._window.closed_workspace.get().show_workspace(record.id, record.name)
             self._window.show_center_page("closed")
             self.session.notify(
                 Notice(

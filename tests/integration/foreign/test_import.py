@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import sqlite3
@@ -34,10 +35,12 @@ from helix_desktop.foreign.discovery import AgentFolders, FoundSession
 from helix_desktop.services.foreign_conversion import POLICY
 from helix_desktop.services.foreign_import import ForeignImport, ForeignSessions
 from helix_desktop.store.remote.server import SharedStore
+from tests.support.image_bytes import png
 from tests.support.store.builders import TickingClock
 
 Line = dict[str, Any]
 SESSION = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
+PNG = png(4, 4)
 LONG = "".join(f"line {number} of a long output in src/app_{number}.py\n" for number in range(3_000))
 
 
@@ -517,6 +520,11 @@ async def test_a_task_is_extended_whatever_its_screen_says_now(rig: Rig) -> None
         {"role": "user", "content": [{"type": "text", "text": "<task>Which port?</task>"}]},
         {"role": "assistant", "content": [{"type": "text", "text": "It is 8080."}]},
     ]
+    models = [
+        {"ts": at, "model_id": name, "model_provider_id": "anthropic", "mode": "act"}
+        for at, name in ((1_760_000_000_000, "claude-opus-4-5"), (1_760_000_009_000, "claude-haiku-4-5"))
+    ]
+    rig.write(f"{folder}/task_metadata.json", [{"files_in_context": [], "model_usage": models}])
     shown: list[Line] = [
         {"ts": 1_760_000_001_000, "type": "say", "say": "text", "conversationHistoryIndex": -1},
         {"ts": 1_760_000_002_000, "type": "say", "say": "api_req_started", "conversationHistoryIndex": 0,
@@ -538,6 +546,8 @@ async def test_a_task_is_extended_whatever_its_screen_says_now(rig: Rig) -> None
     assert (records.usage.input, records.usage.cached, records.cost) == (100, 90, 0.5)
     assert (await rig.events(session_id, SessionImported))[0].folder == "/home/ann/shop"
     assert [at.at for at in log if isinstance(at.event, UserSpoke)] == [1_760_000_001_000]
+    (said_by,) = await rig.events(session_id, AssistantSpoke)
+    assert said_by.model == "anthropic/claude-opus-4-5"
     shown.append({"ts": 1_760_000_003_000, "type": "say", "say": "text", "text": "later"})
     again = await run()
     assert (again.result.unchanged, again.result.missing) == (first.sessions, ())
@@ -551,7 +561,13 @@ async def test_a_task_is_extended_whatever_its_screen_says_now(rig: Rig) -> None
 async def test_a_session_of_clines_sdk_with_a_subagent(rig: Rig) -> None:
     folder = ".cline/data/sessions/1760000000000_k3x9q"
     ls = {"type": "tool_use", "id": "k", "name": "bash", "input": {"command": "ls"}}
-    listed = {"type": "tool_result", "tool_use_id": "k", "name": "bash", "content": "a.py"}
+    blob = hashlib.sha256(PNG).hexdigest()
+    shot = {"type": "image_ref", "blobId": blob, "mediaType": "image/png", "bytes": len(PNG)}
+    gone = {**shot, "blobId": "0" * 64}
+    content = [{"type": "text", "text": "a.py"}, shot, gone]
+    listed = {"type": "tool_result", "tool_use_id": "k", "name": "bash", "content": content}
+    (rig.home / folder / "blobs").mkdir(parents=True)
+    (rig.home / folder / f"blobs/{blob}.png").write_bytes(PNG)
     messages: list[Line] = [
         {"id": "m1", "role": "user", "content": "List it.", "ts": 1_760_000_000_000},
         {"id": "m2", "role": "assistant", "content": [{"type": "thinking", "thinking": "ls"}, ls],
@@ -572,9 +588,11 @@ async def test_a_session_of_clines_sdk_with_a_subagent(rig: Rig) -> None:
     done = await rig.run([found])
     (answer_event,) = await rig.events(done.sessions[0], AssistantSpoke)
     assert (answer_event.model, answer_event.reasoning) == ("anthropic/claude-opus-4-5", "ls")
+    (with_image,) = await rig.events(done.sessions[0], ToolAnswered)
+    assert await rig.store.get(with_image.images[0].digest) == PNG
     (records,) = await rig.events(done.sessions[0], ForeignRecords)
     assert (records.usage.input, records.usage.cached, records.cost) == (1_000, 900, 0.25)
-    assert {records.kind for records in done.by_kind} >= {"session-manifest", "history"}
+    assert {records.kind for records in done.by_kind} >= {"session-manifest", "history", "output: image_ref"}
     assert len(await rig.store.sessions()) == 2
     by_path = await rig.foreign.find([rig.home / folder])
     assert [one.id for one in by_path] == [found.id]

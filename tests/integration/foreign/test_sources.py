@@ -274,3 +274,12 @@ def test_nothing_is_written_beside_a_database_whose_agent_was_killed(
     with open_database(path) as database:
         assert database.execute("SELECT number, data FROM talk").fetchall() == [(1, "kept")]
     assert {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in tmp_path.iterdir()} == before
+
+
+def test_a_deep_message_with_an_image_is_read_without_it(tmp_path: Path) -> None:
+    (tmp_path / "cline/1").mkdir(parents=True)
+    path = tmp_path / "cline/1/api_conversation_history.json"
+    deep = "[" * 490 + '{"type": "image_ref"}' + "]" * 490
+    path.write_text(f'[{{"role": "user", "content": "Look."}}, {{"role": "user", "content": {deep}}}]')
+    (source,) = (session.source for session in find_in(path))
+    assert [record.raw for record in source.records()][1] == b'{"role":"user","content":"Look."}'

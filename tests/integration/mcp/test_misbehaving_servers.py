@@ -15,11 +15,11 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.servers import ServerActor, ServerContext
+from helix_desktop.permissions.rules import evaluate
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.unit.agent.tool_calls.test_toolset import NamedTools
 

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
@@ -24,6 +23,7 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
+from helix_desktop.permissions.rules import evaluate
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
 from helix_desktop.tools.shell.sandbox import Sandbox
@@ -186,8 +186,6 @@ async def test_without_bubblewrap_all_of_it_is_found_at_once(landlock_rig: Guard
     result = await landlock_rig.run(script)
     taken_out = {change.path.partition("/")[0] for change in result.auto_run if change.outcome == "removed"}
     assert [way for way, folder in folders.items() if folder not in taken_out] == []
-    await asyncio.to_thread(landlock_rig.use_git_everywhere)
-    assert not landlock_rig.flag.exists(), "nothing of it ran"
 
 
 @given(st.sampled_from(sorted(PLANTED)))

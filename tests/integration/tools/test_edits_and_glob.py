@@ -11,8 +11,8 @@ import pytest
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.files.jail import FileStamp
 from helix_desktop.tools.files.jail_posix import PosixJail
 from tests.support.tool_rig import make_call, make_tools

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, ToolResult
+from helix_desktop.permissions.rules import evaluate
 from helix_desktop.services.tool_service import WebFetcher, resolve
 from helix_desktop.system.ip_addresses import address_zone
 from helix_desktop.tools.fetch_url import parse_url

@@ -13,8 +13,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate
 from tests.support.image_bytes import png
 from tests.support.tool_rig import make_call, make_tools
 

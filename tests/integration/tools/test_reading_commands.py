@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.permissions.reading_programs import DEFAULT_LINES
-from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
 from tests.support.sandbox_rig import SandboxRig, write_file

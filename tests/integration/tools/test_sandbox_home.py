@@ -12,7 +12,7 @@ import tempfile
 
 import pytest
 
-from helix_desktop.domain.permissions.home_folder import home_names
+from helix_desktop.permissions.home_folder import home_names
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from tests.support.sandbox_rig import SandboxRig, write_file
 from tests.support.tool_rig import make_call, make_tools

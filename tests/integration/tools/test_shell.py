@@ -12,8 +12,8 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rules import evaluate, rule_applies
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import evaluate, rule_applies
 from helix_desktop.tools.process import CappedOutput, ProcessSpec, run_process
 from helix_desktop.tools.shell.run_command import describe_result
 from tests.support.output_recorder import OutputRecorder

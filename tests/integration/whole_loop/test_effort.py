@@ -30,7 +30,7 @@ async def test_a_sessions_effort_is_sent_recorded_and_shared_with_its_subagents(
         assert rig.events(EffortChosen) == [EffortChosen("low")]
         await rig.workspace.close_session(session_id)
         again = await rig.workspace.open_session(session_id)
-        assert again.effort == "low", "it is in the log"
+        assert again.session.effort == "low", "it is in the log"
 
 
 async def test_a_refused_effort_is_said_once_and_the_turn_goes_on(tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
-from helix_desktop.domain.tools import Excerpt
+from helix_desktop.domain.tools import Excerpt, PermissionRule
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
-    ApprovalRow,
     AssistantRow,
     AttachmentNote,
     DividerRow,
@@ -40,7 +40,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed
 from helix_desktop.ui.kit.intents import ApplyRemedy, Redo, ShowInTimeline, Undo
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import approval_row, row_key
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
 CODE = """@dataclass(slots=True)
@@ -376,34 +376,33 @@ def server_question_rows() -> list[Row]:
 
 def _approval_and_notice_rows(at: int) -> list[Row]:
     return [
-        ApprovalRow(
-            row_key("p1"),
-            "edit_file",
-            "Change src/helix/stream.py",
-            PATCH,
-            (
-                "Change the file src/helix/stream.py",
-                "Change any file in src/helix",
-                "Change any file",
+        structs.replace(
+            approval_row(
+                *("p1", "edit_file", "Change src/helix/stream.py", PATCH, "edit"),
+                suggested_rules=(
+                    PermissionRule("edit_file", "src/helix/stream.py"),
+                    PermissionRule("edit_file", "src/helix", kind="folder"),
+                    PermissionRule("edit_file", "*"),
+                ),
             ),
-            "edit",
             position="1 of 2",
         ),
-        ApprovalRow(
-            row_key("p2"),
-            "run_command",
-            "Run a command in the workspace",
-            "git push --force origin main",
-            ("Run: git push --force origin main",),
-            "command",
-            matched_rule="Always ask before: run commands like: git push *",
-            position="2 of 2",
-            uncovered="Can't be undone in 3 places: node_modules, dist, .env",
-            uncovered_places=(
-                "node_modules · Ignored by git, or a build folder",
-                "dist · Ignored by git, or a build folder",
-                ".env · May contain a secret: only its digest is saved",
+        structs.replace(
+            approval_row(
+                *("p2", "run_command", "Run a command in the workspace", "git push --force origin main"),
+                "command",
+                asking_rule="Always ask before: run commands like: git push *",
+                coverage=FileCoverage(
+                    places=(
+                        UncoveredPlace("node_modules", "ignored"),
+                        UncoveredPlace("dist", "ignored"),
+                        UncoveredPlace(".env", "secret"),
+                    ),
+                    uncovered=3,
+                    is_complete=True,
+                ),
             ),
+            position="2 of 2",
         ),
         *question_rows(at),
         *_divider_rows(),

@@ -66,7 +66,6 @@ _OWN: tuple[tuple[int, int], ...] = ((0, 0),)
 _LEAST: tuple[tuple[int, int], ...] = ((0, 0), (1, 1))
 """That size, and the smallest that it allows."""
 _SETTINGS_SIZES = ((1180, 760), (1, 1))
-_DAY_MS = 86_400_000
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers", "roles", "appearance", "keyboard", "instructions", "policy", "permissions", "mcp", "data",
     "about",

@@ -378,7 +378,7 @@ def long_timeline_state() -> TimelineState:
         observations_card(498),
         fold_card(497),
         SweepCard(496, at, 3, 18_200, 13_800, SweepReason.FOLD,
-                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), steps=2),
+                  (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2),
         ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · always kept in context", 37,
                          reversal="unpin"),
         ManualActionCard(494, at, "form",
@@ -455,7 +455,9 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     for at in range(count - len(head)):
         kind, name, state, why = _WINDOW_ROWS[at % len(_WINDOW_ROWS)]
         tool = name.partition(" ")[0] if kind in ("output", "recalled", "pinned") else ""
-        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why, tool=tool))
+        question = 220 + at - at % len(_WINDOW_ROWS)
+        tokens = 45 + (at * 7_919) % 900
+        rest.append(WindowRow(220 + at, kind, name, tokens, state, why, tool=tool, question=question))
     return head + tuple(rest)
 
 

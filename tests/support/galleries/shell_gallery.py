@@ -168,7 +168,7 @@ def _show_switcher(window: MainWindow) -> None:
 
 def _show_missing_folder(window: MainWindow) -> None:
     show_running_session(window)
-    window.missing_folder.get().show_workspace("Invoices", "/home/mara/Documents/invoices")
+    window.missing_folder.get().show_workspace("w3", "Invoices", "/home/mara/Documents/invoices")
     window.top_bar.show_session(None)
     window.show_center_page("missing")
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from helix_desktop.domain.tools import ApprovalKind, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import button_name
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.viewport.row_menus import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.mirror import visual_rect
@@ -19,6 +30,15 @@ from helix_desktop.words.action_labels import ActionName
 
 def row_key(name: str) -> RowKey:
     return RowKey(call_id=name)
+
+
+def approval_row(
+    key: str, tool: str, summary: str, detail: str, kind: ApprovalKind = "other", **facts: Any
+) -> ApprovalRow:
+    """The card of a call of `row_key`; `facts` are those of its request."""
+    rule = PermissionRule(tool, "*")
+    request = ApprovalRequest(key, tool, detail, summary, detail, rule, kind, **facts)
+    return ApprovalRow(row_key(key), request)
 
 
 def questions_and_answers(count: int) -> list[Row]:

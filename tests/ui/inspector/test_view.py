@@ -112,7 +112,7 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
-    requests, rows = pane.requests, inspector_state().rows
+    requests, rows = pane.requests, pane.requests.entries.rows
     count = next(at for at, row in enumerate(rows) if row.seq)
     closed, height = requests.entries.closed_group(0), requests.height()
     assert closed is not None
@@ -123,12 +123,13 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     QTest.keyClick(requests, Qt.Key.Key_Return)
     assert not any(requests.isRowHidden(at) for at in range(count))
     assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
-    assert requests.entries.index(0).data().startswith("System prompt · 1,120 tokens")
+    assert requests.entries.index(0).data() == f"Always sent · {tokens}", "its total stays"
+    assert requests.entries.index(1).data().startswith("System prompt · 1,120 tokens")
 
 
 def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     """It begins with the user's message, and counts all that follows until the next one."""
-    requests, rows = pane.requests, inspector_state().rows
+    requests, rows = pane.requests, pane.requests.entries.rows
     first, second = [at for at, row in enumerate(rows) if row.kind == "user"][:2]
     entries, below = requests.entries, range(first + 1, second)
     assert all(requests.isRowHidden(at) for at in below)
@@ -155,6 +156,30 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert not requests.isRowHidden(first + 1), "the keyboard is on what is in sight"
     pane.close_page()
     assert requests.isRowHidden(second + 1), "another session has groups of its own"
+
+
+def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
+    """One that is compacted has a heading with its words; a row of no turn stands where it is."""
+
+    def entry(seq: int, kind: RowKind, question: int = 0) -> WindowRow:
+        return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
+
+    rows = (
+        *(entry(90, "observations"), entry(40, "user", 40), entry(41, "assistant", 40), entry(91, "fold")),
+        *(entry(57, "assistant", 50), entry(58, "instructions"), entry(59, "output", 50)),
+        *(entry(60, "user", 60), entry(61, "assistant", 60)),
+    )
+    pane.set_state(replace(inspector_state(), rows=rows))
+    entries = pane.requests.entries
+    groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
+    assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
+    (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
+    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30 · Compacted"
+    assert entries.rows[heading].shown_state == "Compacted"
+    pane.requests.setCurrentIndex(entries.index(heading))
+    with performed(pane) as intents:
+        QTest.keyClick(pane.requests, Qt.Key.Key_Space)
+    assert not intents, "nothing is sent of it"
 
 
 def test_a_row_says_only_what_is_unusual() -> None:
@@ -221,7 +246,7 @@ def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
-    rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
+    rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     pane.requests.setFocus()
     outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
     others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
@@ -229,9 +254,8 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
-        assert intents == [
-            ActOnRow("unpin" if kind == "pinned" else "pin", inspector_state().rows[rows[kind]])
-        ]
+        row = pane.requests.entries.rows[rows[kind]]
+        assert intents == [ActOnRow("unpin" if kind == "pinned" else "pin", row)]
     for kind in others:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
@@ -248,14 +272,14 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
 
 def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspector) -> None:
     requests = pane.requests
-    at = next(at for at, row in enumerate(inspector_state().rows) if row.kind == "output")
+    at = next(at for at, row in enumerate(requests.entries.rows) if row.kind == "output")
     requests.setFocus()
     requests.setCurrentIndex(requests.model().index(at, 0))
     row = requests.visualRect(requests.currentIndex())
     assert requests.button.isVisible()
     assert row.contains(requests.button.geometry())
     assert requests.button.x() > row.width() // 3
-    shown = inspector_state().rows[at]
+    shown = requests.entries.rows[at]
     tokens_px = QFontMetricsF(ui_font(12)).horizontalAdvance(shown.tokens_text)
     assert requests.button.geometry().right() < row.right() - tokens_px
     requests.is_read_only = True
@@ -265,7 +289,7 @@ def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspec
 
 
 def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector) -> None:
-    rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
+    rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
@@ -295,7 +319,7 @@ def test_the_size_of_outputs_is_not_the_size_of_all_data(pane: Inspector) -> Non
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
     """Rows with an event link to it; a double click requests the text."""
-    index = pane.requests.model().index(2, 0)
+    index = pane.requests.model().index(3, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     row = window_rows(5)[2]
@@ -314,10 +338,10 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     qtbot.waitUntil(lambda: pane._scroll.verticalScrollBar().maximum() > 0)
     pane.requests.setFocus()
     pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
-    for _ in range(40):
+    for _ in range(41):
         QTest.keyClick(pane.requests, Qt.Key.Key_Down)
     current = pane.requests.currentIndex()
-    assert current.row() == 5 + 35 * 9, "rows of closed turns are passed over"
+    assert current.row() == 6 + 35 * 9, "rows of closed turns are passed over"
     assert pane._scroll.verticalScrollBar().value() > 0
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -328,7 +352,7 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
     """Rows before it leave or come; one that is gone has no heir."""
     state = inspector_state()
     at = next(at for at, row in enumerate(state.rows) if row.kind == "output")
-    pane.requests.setCurrentIndex(pane.requests.model().index(at, 0))
+    pane.requests.setCurrentIndex(pane.requests.model().index(at + 1, 0))
     row, others = state.rows[at], [other for other in state.rows if other.seq != state.rows[at].seq]
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
@@ -339,12 +363,12 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
 
 def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     """A request that grew keeps the selection; without the keyboard it goes with its row."""
-    pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))
+    pane.requests.setCurrentIndex(pane.requests.model().index(6, 0))
     pane.set_state(inspector_state(60))
-    assert pane.requests.currentIndex().row() == 5
-    assert pane.requests.model().rowCount() == 60
+    assert pane.requests.currentIndex().row() == 6
+    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
     pane.set_state(inspector_state(6))
-    assert pane.requests.model().rowCount() == 6
+    assert pane.requests.model().rowCount() == 1 + 6
     pane.set_state(inspector_state(3))
     assert not pane.requests.currentIndex().isValid()
 

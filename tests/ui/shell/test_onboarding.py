@@ -7,7 +7,16 @@ from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.kit.intents import NewSession, OpenFolder
+from helix_desktop.ui.kit.intents import (
+    AddProvider,
+    Intent,
+    LocateWorkspace,
+    NewSession,
+    OpenFolder,
+    OpenSample,
+    RemoveWorkspace,
+    ShowWorkspace,
+)
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
 from tests.support.galleries.providers_gallery import DETECTED_SERVERS
@@ -38,15 +47,16 @@ def test_the_first_frame_says_that_the_sample_is_opened(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "signal"),
+    ("name", "intent"),
     [
-        ("suggestion:play", "sample_requested"),
-        ("suggestion:plug", "provider_requested"),
+        ("suggestion:play", OpenSample()),
+        ("suggestion:plug", AddProvider()),
     ],
 )
-def test_there_are_two_other_ways_to_start(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
-    with qtbot.waitSignal(getattr(window.welcome.get(), signal)):
+def test_there_are_two_other_ways_to_start(window: MainWindow, name: str, intent: Intent) -> None:
+    with performed(window) as intents:
         press(window.welcome.get(), name)
+    assert intents == [intent]
 
 
 def test_the_welcome_page_opens_folders_by_the_window_s_own_command(window: MainWindow) -> None:
@@ -98,14 +108,11 @@ def test_an_empty_workspace_starts_a_session(window: MainWindow) -> None:
     assert intents == [NewSession()]
 
 
-def test_a_missing_folder_can_be_located_read_or_removed(qtbot: QtBot, window: MainWindow) -> None:
-    window.missing_folder.get().show_workspace("Invoices", "/documents/invoices")
+def test_a_missing_folder_can_be_located_read_or_removed(window: MainWindow) -> None:
+    window.missing_folder.get().show_workspace("w1", "Invoices", "/documents/invoices")
     window.show_center_page("missing")
 
-    for name, signal in (
-        ("locate", window.missing_folder.get().locate_requested),
-        ("open_read_only", window.missing_folder.get().read_only_requested),
-        ("remove_from_list", window.missing_folder.get().remove_requested),
-    ):
-        with qtbot.waitSignal(signal):
+    with performed(window) as intents:
+        for name in ("locate", "open_read_only", "remove_from_list"):
             press(window.missing_folder.get(), name)
+    assert intents == [LocateWorkspace("w1"), ShowWorkspace("w1", read_only=True), RemoveWorkspace("w1")]

@@ -5,13 +5,22 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, SweepMade, SweepReason, Undone
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    HandoverTrigger,
+    Redone,
+    SweepMade,
+    SweepReason,
+    Undone,
+)
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.window.rewrite_controller import also_changed
 from tests.support.galleries.panes_samples import NOW_MS
 from tests.support.timeline_pane import card, pills
 
@@ -37,6 +46,36 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
         pane.set_state(TimelineState(build_cards(log, Transcript(log))))
         assert list(pills(pane, sweep)) == expected
+
+
+def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) -> None:
+    """The sweep is undone with the handover, and its output is in the note all the same."""
+    events: tuple[Event, ...] = (
+        UserSpoke("Do this.", 3),
+        AssistantSpoke("Done.", "lab/m", 2),
+        UserSpoke("Read it.", 3),
+        AssistantSpoke("", "lab/m", 9, (ToolCall("c", "read_file", '{"path": "a.md"}'),)),
+        ToolAnswered("c", "read_file", "words " * 90, "d" * 64, 540, 90, 1, target="a.md"),
+        AssistantSpoke("Read.", "lab/m", 2),
+        HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
+        SweepMade((5,), 60, SweepReason.HANDOVER),
+        FoldMade(3, 6, "It was read.", 4, "e" * 64, 1, 1, 50),
+    )
+    pane = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    sweep, fold = 8, 9
+    for event, expected, changed in (
+        (Undone(7), ["Undone with Handover 1", "Compacted later"], ""),
+        (Undone(fold), ["Undone with Handover 1"], "Together with it: 1 output cached."),
+    ):
+        events = (*events, event)
+        log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]
+        transcript = Transcript(log)
+        cards = build_cards(log, transcript)
+        pane.set_state(TimelineState(cards))
+        assert list(pills(pane, sweep)) == expected
+        assert also_changed(cards, transcript, (7,)) == changed
 
 
 def test_undo_says_before_the_click_what_it_takes_along(qtbot: QtBot) -> None:

@@ -308,7 +308,7 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    assert card(pane, 497).accessible_name.startswith("28 steps compacted · Context: 23.9k → 14.8k")
+    assert card(pane, 497).accessible_name.startswith("Older steps compacted · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)

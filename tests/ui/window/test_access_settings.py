@@ -141,7 +141,7 @@ async def test_sandbox_and_network_can_be_switched(qapp: QApplication, tmp_path:
         assert (record.sandbox, record.network) == (False, True)
         rig.window.leave_settings()
         rig.type_message("Run it")
-        approval = await rig.answer_approval("once")
+        approval = (await rig.answer_approval("once")).request
         assert "Not sandboxed" in approval.effect
         await rig.wait_for_turn_end()
         assert rig.last_output("run_command").text.startswith("exit code 0 (not sandboxed)")

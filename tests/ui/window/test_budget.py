@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.cost import Budget, Spending
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.domain.events.summary import HandoverDiscarded
@@ -25,6 +25,7 @@ from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.forms import FieldRow
+from helix_desktop.ui.window.figures import _parse_budget
 from helix_desktop.ui.window.sidebar.session_rows import row_end
 from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
@@ -284,25 +285,24 @@ async def _check_spent(rig: WindowRig, *, is_spent: bool) -> None:
     assert ("Raise the budget" in rig.rows(NoticeRow)[-1].fix) is is_spent
 
 
-def _has_limit(rig: WindowRig, limit: Budget) -> bool:
-    return rig.conversation.budget.limit == limit
-
-
-async def test_words_for_no_limit_lift_the_budget(qapp: QApplication, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        *((word, Budget()) for word in ("off", "OFF", "none", "0", "$0", "0 $0")),
+        ("0 $2.50", Budget(cost=2.5)),
+        ("1k $0", Budget(tokens=1_000)),
+    ],
+)
+def test_words_for_no_limit_lift_the_budget(typed: str, expected: Budget) -> None:
     """Each of them alone lifts both limits; beside a limit, a zero lifts the other one."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        for typed, expected in (
-            *((word, Budget()) for word in ("off", "OFF", "none", "0", "$0", "0 $0")),
-            ("0 $2.50", Budget(cost=2.5)),
-            ("1k $0", Budget(tokens=1_000)),
-        ):
-            await rig.conversation.budget.set_limit(Budget(6_000, 1.0))
-            rig.type_message(f"/budget {typed}")
-            await until(partial(_has_limit, rig, expected), typed)
-        rig.type_message("/budget never")
-        await until(lambda: "wasn't changed" in rig.banner_text(), "the fault")
-        assert "No limit: /budget off, none, 0 or $0." in rig.banner_text()
+    assert _parse_budget(typed, Budget(6_000, 1.0)) == expected
+
+
+def test_a_word_that_is_no_limit_names_those_that_are() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        _parse_budget("never", Budget(6_000, 1.0))
+    assert "wasn't changed" in str(refused.value.what)
+    assert "No limit: /budget off, none, 0 or $0." in str(refused.value.fix)
 
 
 def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:

@@ -16,6 +16,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.samples import PREPARED_TASKS
+from helix_desktop.ui.kit.intents import OpenSample
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
@@ -70,7 +71,7 @@ async def test_the_sample_keeps_the_demo_model_when_a_first_provider_is_saved(
 ) -> None:
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
-        rig.window.welcome.get().sample_requested.emit()
+        rig.perform(OpenSample())
         await until(lambda: rig.wiring.session.has_conversation, "the sample")
         await rig.wiring.settings.show("providers")
         models = (ModelEntry(name="qwen3.gguf"),)
@@ -126,13 +127,13 @@ async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(
 async def _check_concurrent_requests(rig: WindowRig) -> None:
     """Enter requests the sample at once; a second request beside it copies nothing."""
     requests: list[None] = []
-    rig.window.welcome.get().sample_requested.connect(lambda: requests.append(None))
+    find_button(rig.window.welcome.get(), "suggestion:play").clicked.connect(lambda: requests.append(None))
     await rig.wiring.workspace_controller.restore_last()
     focused = QApplication.focusWidget()
     assert focused is not None, "the keyboard is on the page without Tab"
     QTest.keyClick(focused, Qt.Key.Key_Return)
     assert len(requests) == 1
-    rig.window.welcome.get().sample_requested.emit()
+    rig.perform(OpenSample())
     await until(
         lambda: rig.wiring.session.has_conversation,
         "the sample's session",
@@ -171,10 +172,10 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     prepared = len(rig.events(ApprovalGiven))
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
-    assert question.tool == "run_command"
+    assert question.request.tool == "run_command"
     assert registry.get(rig.workspace.id).demo_calls == "once", "it allowed one call"
     assert rig.composer.mode_button.accessibleName() == "Mode: Ask"
-    assert (await rig.answer_approval("demo")).offers_demo_calls
+    assert (await rig.answer_approval("demo")).request.offers_demo_calls
     await until(
         lambda: rig.composer.mode_button.accessibleName() == "Mode: Ask, except demo calls",
         "the mode is shown",

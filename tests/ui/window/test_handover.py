@@ -137,6 +137,11 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     go = asyncio.Event()
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
     window = await open_handovers(rig)
+    assert (window.windowTitle(), window.write_button.text()) == (
+        "Compact conversation",
+        "Draft the compaction",
+    )
+    assert window.session_button.isHidden()
     press(window, "write_draft")
     await until(lambda: "- Wor" in window.model_output.toPlainText(), "what has arrived")
     unstopped = rig.conversation.budget.spent.tokens

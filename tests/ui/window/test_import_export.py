@@ -299,9 +299,11 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         assert (tmp_path / "read.html").read_text(encoding="utf-8") == shown
         assert "<h1>What is in this folder?</h1>" in shown
 
+        rig.window.resize(1024, 680)
         rig.window.perform(ShareSession(2))
         sharing = await wait_for_widget(rig, ShareDialog)
         assert isinstance(sharing, ShareDialog)
+        assert sharing.height() == rig.window.height() - 80, "it stands inside the window"
         assert sharing.document.text.startswith("# What is in this folder?\n")
         assert len(sharing.document.text) < len(text_of_all)
         sharing.reject()

@@ -111,7 +111,7 @@ async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, t
     call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
     async with window_with_calls(qapp, tmp_path, raw_server(name="box"), call, call, call, call) as rig:
         rig.type_message("Echo")
-        first = await rig.answer_approval("always")
+        first = (await rig.answer_approval("always")).request
         assert (first.description, first.server, first.mcp_change) == ("Does echo.", "box", "")
         await rig.wait_for_turn_end()
         await rig.run_turn("Again")
@@ -124,7 +124,7 @@ async def test_a_tool_that_changed_asks_again_and_says_why(qapp: QApplication, t
         assert "Use echo of the MCP server box" in shown.replace("\u200b", "")
         rig.window.leave_settings()
         rig.type_message("Once more")
-        again = await rig.answer_approval("always")
+        again = (await rig.answer_approval("always")).request
         assert (again.description, again.mcp_change) == ("Does echo, and sends it away.", "tool")
         await rig.wait_for_turn_end()
         await rig.run_turn("Again, as it is described now")

@@ -103,7 +103,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         await rig.use_server(server)
         await rig.run_turn("One")
         rig.type_message("Two")
-        await until(lambda: rig.conversation.partial, "the beginning of an answer")
+        await until(lambda: rig.conversation.response.text, "the beginning of an answer")
         rig.window.show_page("timeline")
         await until(lambda: _scrubber(rig).steps, "the step on the chart")
         await _look_at(rig, _scrubber(rig).steps[0].seq)

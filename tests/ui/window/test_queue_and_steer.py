@@ -52,7 +52,7 @@ async def at_work(rig: WindowRig, server: ChatServer) -> None:
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.use_server(server)
     rig.type_message("One")
-    await until(lambda: rig.conversation.partial, "a part of the answer")
+    await until(lambda: rig.conversation.response.text, "a part of the answer")
 
 
 def line(rig: WindowRig, text: str) -> QueueLine:

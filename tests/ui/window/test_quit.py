@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import Export, Quit
-from helix_desktop.ui.window.tray import Tray
+from helix_desktop.ui.window.notifications import Tray
 from tests.support.intents import performed
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
 from tests.support.window.buttons import press
@@ -92,7 +92,7 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         agreed: list[bool] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.type_message("Count slowly")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
 
         rig.window.close()
         await until(lambda: question(rig), "the question")
@@ -126,7 +126,7 @@ async def test_all_windows_go_to_the_tray_and_come_back(qapp: QApplication, tmp_
         await rig.open_folder("busy")
         await rig.use_server(server)
         rig.type_message("Count slowly")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         windows = rig.wiring.windows
         await windows.open_window(rig.workspace.id)
         shown_sessions = [opened.shown_session for opened in windows.windows]

@@ -77,21 +77,22 @@ async def _check_the_job(rig: WindowRig) -> None:
         before = composer_y(rig)
         await rig.answer_approval("once")
         jobs = rig.window.jobs
-        await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
+        await until(lambda: card(rig).running_output is not None, "its clock in the card")
         await until(lambda: lines(rig) == ("before",), "its output so far")
+        assert not jobs.job_ids(), "the card has its own stop"
+        assert composer_y(rig) == before
         rig.window.show_page("timeline")
+        await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
         (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
-        assert re.match(r"Running run_command · echo before; sleep 60 · 0:\d\d", line), line
-        rig.window.show_page("chat")
-        assert composer_y(rig) == before, "the line of the job stands above the page"
+        assert re.match(r"Running echo before; sleep 60 · 0:\d\d", line), line
         (stop,) = jobs.findChildren(PushButton, "stop_job")
-        assert stop.text() == "Stop", "as on its card"
+        assert stop.text() == "Stop"
         assert stop.toolTip() == "Stop this command only. Its output so far is kept."
         stop.click()
         await rig.wait_for_turn_end()
         assert "before" in rig.last_output("run_command").text
         await until(lambda: not jobs.job_ids(), "the end of the line")
-        assert composer_y(rig) == before
+        rig.window.show_page("chat")
 
 
 async def _check_the_lines(rig: WindowRig) -> None:

@@ -41,7 +41,7 @@ def choose(panel: SearchPanel, kind: str) -> ResultRow:
     """Move down to the first result of a kind."""
     for _ in range(panel.items.rowCount()):
         row = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole))
-        if isinstance(row, ResultRow) and row.kind == kind:
+        if isinstance(row, ResultRow) and row.hit.kind == kind:
             return row
         QTest.keyClick(panel.search, Qt.Key.Key_Down)
     raise AssertionError(f"no {kind} in {rows(panel)}")
@@ -74,7 +74,7 @@ async def test_enter_opens_a_message_of_another_workspace_marked(qapp: QApplicat
         panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
         assert rows(panel)[0].startswith("[The LEXER loops")
         row = choose(panel, "message")
-        assert [row.excerpt[start:end] for start, end in row.marks] == ["LEXER", "loops"]
+        assert [row.hit.excerpt[start:end] for start, end in row.marks] == ["LEXER", "loops"]
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         assert not panel.isVisible()
         await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
@@ -103,7 +103,7 @@ async def test_an_output_opens_in_the_cache_and_filters_narrow_down(
         row = choose(panel, "output")
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         await until(lambda: rig.window.page() == "cache", "the cache")
-        await until(lambda: rig.window.pages.cache.get().selected == row.digest, "the entry")
+        await until(lambda: rig.window.pages.cache.get().selected == row.hit.digest, "the entry")
 
 
 async def test_it_says_what_is_the_matter(qapp: QApplication, tmp_path: Path) -> None:

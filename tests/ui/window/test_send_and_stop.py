@@ -28,7 +28,7 @@ from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from helix_desktop.ui.kit.intents import RewindTo
+from helix_desktop.ui.kit.intents import OpenSample, RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
 from helix_desktop.ui.window.sidebar.session_rows import row_end
 from helix_desktop.words.numbers import format_tokens
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.qt_loop
 
 async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        rig.window.welcome.get().sample_requested.emit()
+        rig.perform(OpenSample())
         await until(rig.next_message_lines, "a message is proposed")
         assert "Last round: run everything" in rig.next_message_lines()[0]
 
@@ -158,7 +158,7 @@ async def _check_stop(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         rig.type_message("Go")
-        await until(lambda: rig.conversation.partial, "a part of the answer")
+        await until(lambda: rig.conversation.response.text, "a part of the answer")
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
         assert _shows_stop_hint(rig)
         rig.window.stop_offered.emit(False)  # as when the user waits for too long
@@ -174,7 +174,7 @@ async def _check_stop(rig: WindowRig) -> None:
         assert await rig.stored_events() == rig.conversation.session.log
 
         rig.type_message("One")
-        await until(lambda: rig.conversation.partial, "a part of the answer")
+        await until(lambda: rig.conversation.response.text, "a part of the answer")
         rig.type_message("Two")
         await until(rig.next_message_lines, "the message waits in sight")
         await rig.conversation.stop()
@@ -218,7 +218,7 @@ async def _check_a_silent_model(rig: WindowRig) -> None:
         rig.type_message("Are you there?")
         await until(lambda: rig.rows(AssistantRow), "the clock")
         (waiting,) = rig.rows(AssistantRow)
-        assert waiting.waiting_since_ms == rig.conversation.waiting_since_ms > 0
+        assert waiting.waiting_since_ms == rig.conversation.response.waiting_since_ms > 0
         assert accessible_name(waiting).endswith("not answering yet")
         conversation = rig.conversation
         await rig.wiring.chat.load()
@@ -226,7 +226,11 @@ async def _check_a_silent_model(rig: WindowRig) -> None:
         go.set()
         await rig.wait_for_turn_end()
         (answer,) = rig.rows(AssistantRow)
-        assert (answer.text, answer.waiting_since_ms, conversation.waiting_since_ms) == ("Here I am.", 0, 0)
+        assert (answer.text, answer.waiting_since_ms, conversation.response.waiting_since_ms) == (
+            "Here I am.",
+            0,
+            0,
+        )
 
 
 @pytest.mark.expect_errors("task record .* failed")
@@ -466,7 +470,7 @@ async def _check_who_hears_of_a_token(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         rig.type_message("Stream")
-        await until(lambda: rig.conversation.partial, "the answer begins")
+        await until(lambda: rig.conversation.response.text, "the answer begins")
         called: list[str] = []
 
         def note_listener(frame: FrameType, event: str, _: object) -> None:

@@ -88,7 +88,7 @@ async def _check_a_session_that_waits(rig: WindowRig) -> None:
         await rig.use_server(server)
         session_id = rig.conversation.session.id
         rig.type_message("Go")
-        await until(lambda: rig.conversation.partial == "One", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One", "the beginning")
         rig.window.commands.archive_session.trigger()
         await until(lambda: "archived." in rig.banner_text(), "the banner")
         go.set()

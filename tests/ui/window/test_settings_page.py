@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
-from helix_desktop.ui.kit.intents import GoToSession
+from helix_desktop.ui.kit.intents import GoToSession, OpenFolder
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
@@ -290,7 +290,7 @@ async def test_settings_stay_where_a_folder_without_a_session_is_being_opened(
         place.mkdir()
         rig.wiring.services.registry.add(place, trusted=True)
         before = asyncio.all_tasks()
-        rig.window.drops.folder_dropped.emit(str(place))
+        rig.perform(OpenFolder(str(place)))
         opening = asyncio.all_tasks() - before
         await asyncio.sleep(0)  # it has begun
         assert not rig.wiring.session.has_conversation

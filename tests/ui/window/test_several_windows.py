@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.run import StartTargets, StoredWindows
+from helix_desktop.app.run import StartTargets, StoredWindows, open_places
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
-from helix_desktop.ui.chat.composer.attachment_chips import AttachText
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, AttachText
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import (
@@ -567,3 +567,130 @@ async def _check_an_unsaved_draft(
     composer = second.composer.widget
     await until(lambda: composer.text() == "Written on a full disk", "the draft that was not saved")
     assert "could not be saved" not in rig.banner_text()
+
+
+async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The folder is in front: in the window that has it, else in the first one."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        second = await new_window(rig)
+        await rig.open_folder("other")
+        await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
+        third = await new_window(rig)
+        await third.workspace_controller.open_folder(tmp_path / "other")
+        for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
+            opened.window.show_page(page)
+        places = [opened.shown_session for opened in (rig.app_window, second, third)]
+        rig.window.activateWindow()
+        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+    for folder, front in (("project", 0), ("other", 2)):
+        async with open_window(qapp, tmp_path) as rig:
+            await restart(qapp, rig, str(tmp_path / folder))
+            windows = rig.wiring.windows.windows
+            assert [opened.shown_session for opened in windows] == places
+            assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
+            await until(windows[front].window.isActiveWindow, f"the window with {folder} in front")
+    await _check_a_folder_that_no_window_has(qapp, tmp_path, len(places))
+
+
+async def _check_a_folder_that_no_window_has(app: QApplication, folder: Path, count: int) -> None:
+    (folder / "new").mkdir()
+    async with open_window(app, folder) as rig:
+        rig.wiring.services.registry.add(folder / "new", trusted=True)
+        await restart(app, rig, str(folder / "new"))
+        assert rig.wiring.services.registry.get(rig.workspace.id).name == "new"
+        assert len(open_places(rig.wiring.windows).places) == count
+        await until(rig.window.isActiveWindow, "the first window in front")
+
+
+async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Their drafts would overwrite each other."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Say hello.")
+        workspace_id, session_id = rig.app_window.shown_session
+        await rig.wiring.workspace_controller.begin_session(rig.workspace)
+        rig.window.commands.new_window.trigger()
+        await until(lambda: len(rig.wiring.windows.open_windows) == 2, "another window")
+        second = rig.wiring.windows.current
+        assert isinstance(second, ControlledWindow)
+        await until(lambda: second.shown_session[0] == workspace_id, "its session")
+        await asyncio.gather(
+            *(
+                controllers.workspace_controller.show_session(rig.workspace, session_id)
+                for controllers in (rig.wiring, second)
+            )
+        )
+        shown = [opened.shown_session[1] for opened in (rig.app_window, second)]
+        assert shown.count(session_id) == 1
+        assert len(set(shown)) == 2
+
+
+async def _second_window(rig: WindowRig) -> ControlledWindow:
+    windows = rig.wiring.windows
+    await windows.open_window(rig.workspace.id)
+    second = windows.current
+    assert isinstance(second, ControlledWindow)
+    return second
+
+
+async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
+    """Let the first window go on with another session, and show its session in the second one."""
+    await rig.wiring.workspace_controller.new_session()
+    loaded: list[str] = []
+    second.session.loaded.connect(lambda: loaded.append(second.shown_session.session_id))
+    second.window.perform(OpenListedSession(session_id))
+    await until(lambda: session_id in loaded, "the session with its draft")
+
+
+def _chips(second: ControlledWindow) -> list[str]:
+    composer = second.composer.widget
+    return [chip.label for chip in composer.findChildren(AttachmentChip) if not chip.isHidden()]
+
+
+async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_session(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing is stored over it: it stands in front of what is written there, with what goes along."""
+    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        second = await _second_window(rig)
+        session_id = rig.app_window.shown_session.session_id
+        await rig.run_turn("Said first.")
+        composer = second.composer
+        async with rig.wiring.windows.drafts.attaching_lock:
+            rig.perform(AttachText("words\n" * 50))
+            rig.wiring.composer.send("Not sent. ")
+            await _move(rig, second, session_id)
+            composer.widget.editor.insertPlainText("Written there")
+        await until(
+            lambda: composer.widget.text() == "Not sent. Written there", "the message and what was typed"
+        )
+        assert len(_chips(second)) == 1
+        assert await composer.drafts.save_all() == []
+        draft = await rig.workspace.store.draft(session_id)
+        assert (draft.text, len(draft.attachments)) == ("Not sent. Written there", 1)
+
+
+async def test_what_is_attached_meanwhile_is_on_screen_where_its_session_is(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        second = await _second_window(rig)
+        session_id = rig.app_window.shown_session.session_id
+        await rig.run_turn("Said first.")
+        async with rig.wiring.windows.drafts.attaching_lock:
+            rig.perform(AttachText("words\n" * 50))
+            await _move(rig, second, session_id)
+            second.composer.widget.editor.insertPlainText("Written there")
+        await until(lambda: len(_chips(second)) == 1, "what was attached in the other window")
+        assert await second.composer.drafts.save_all() == []
+        draft = await rig.workspace.store.draft(session_id)
+        assert (draft.text, len(draft.attachments)) == ("Written there", 1)

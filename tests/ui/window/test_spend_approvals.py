@@ -111,7 +111,7 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
 
 async def run_until_a_step_waits(rig: WindowRig) -> None:
     ends = len(rig.events(TurnEnded))
-    while not rig.conversation.is_summary_awaited:
+    while not rig.conversation.summary_wait.is_active:
         rig.type_message("Go on")
         ends += 1
         await until(partial(has_ended_or_waits, rig, ends), "the end of the turn, or a wait")
@@ -119,7 +119,7 @@ async def run_until_a_step_waits(rig: WindowRig) -> None:
 
 def has_ended_or_waits(rig: WindowRig, ends: int) -> bool:
     """Return True once so many turns have ended, or a step waits."""
-    return rig.conversation.is_summary_awaited or len(rig.events(TurnEnded)) >= ends
+    return rig.conversation.summary_wait.is_active or len(rig.events(TurnEnded)) >= ends
 
 
 async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(

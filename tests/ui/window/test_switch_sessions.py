@@ -14,7 +14,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFailed
-from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.remote.client import connect
@@ -48,7 +47,7 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.use_server(server)
         rig.type_message("Go")
-        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        await until(lambda: rig.conversation.response.text == "One ", "the beginning")
         conversation = rig.conversation
         rig.window.show_page("timeline")
         await rig.open_folder("second")
@@ -433,28 +432,6 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
         assert rig.context.appearance.mode == "dark"
         assert (rig.window.width(), rig.window.height()) == (700, 600)
-
-
-async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    script = replies_in_order(StreamedReply(Text("Half"), Wait(asyncio.Event())))
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        rig.type_message("Go")
-        await until(lambda: rig.conversation.partial == "Half", "a part of the answer")
-    async with (
-        ChatServer(replies_in_order(text_reply("Whole"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.wiring.workspace_controller.restore_last()
-        assert [row.text for row in rig.rows(AssistantRow)] == ["Half"]
-        assert len(rig.events(TurnEnded)) == 1
-        await rig.use_server(server)
-        await rig.run_turn("Go on")
-        assert rig.rows(AssistantRow)[-1].text == "Whole"
-        assert await rig.stored_events() == rig.conversation.session.log
 
 
 class _SlowFirst:

@@ -31,7 +31,7 @@ def lines(switcher: Switcher) -> list[str]:
 def marked_words(switcher: Switcher) -> list[str]:
     items = (switcher.items.item(place).data(ROW_ROLE) for place in range(switcher.items.rowCount()))
     rows = [row for row in items if isinstance(row, MessageRow)]
-    return [row.excerpt[start:end] for row in rows for start, end in row.marks]
+    return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
 
 
 def painted_marks(switcher: Switcher, line: str) -> int:

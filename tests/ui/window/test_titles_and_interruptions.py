@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
@@ -25,29 +24,6 @@ def answer(request: dict[str, object]) -> Reply:
     assert isinstance(messages, list)
     is_title = str(messages[-1]["content"]).startswith("Name this conversation.")
     return text_reply("Port range check" if is_title else "Done.")
-
-
-async def test_a_session_is_titled_after_its_first_answer_unless_that_is_off(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """With the settings as they are at first; the demo model is never asked."""
-    async with open_window(qapp, tmp_path) as rig, ChatServer(answer) as server:
-        await rig.open_folder("project")
-        await rig.run_turn("Hello")
-        await rig.use_server(server, titled=True)
-        rig.window.commands.new_session.trigger()
-        await until(lambda: not rig.conversation.session.transcript.messages.turns, "a new session")
-        await rig.run_turn("Fix the ports, please.")
-        await until(lambda: "Port range check" in titles(rig), "its title in the list")
-        await rig.run_turn("And the tests?")
-        assert len(server.bodies) == 3
-        services = rig.wiring.services
-        await services.save_settings(replace(services.settings, titles=False))
-        rig.window.commands.new_session.trigger()
-        await until(lambda: not rig.conversation.session.transcript.messages.turns, "another session")
-        await rig.run_turn("Fix the docs.")
-        assert len(server.bodies) == 4
-        assert sorted(titles(rig)) == ["Fix the docs.", "Hello", "Port range check"]
 
 
 async def test_a_turn_that_ended_with_the_app_is_marked_until_somebody_looks(

@@ -352,7 +352,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
             sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
             assert {*reasons} <= {
-                "older outputs cached", "older steps compacted", "85 % reached", "38 % reached",
+                "older outputs cached", "older steps compacted", "older messages compacted", "85 % reached",
             }  # fmt: skip
             before, after = sizes.split(" → ")
             assert panel[newest] == after, "the panel"

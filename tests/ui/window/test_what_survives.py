@@ -209,13 +209,3 @@ async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, t
         assert page.report.about.text() == before
         press(page, "update_survival")
         await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the news")
-
-
-async def test_the_slash_command_opens_it(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("own")
-        editor = rig.window.pages.chat.composer.editor
-        editor.setFocus()
-        QTest.keyClicks(editor, "/survives")
-        QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: rig.window.page() == "survives", "the page")

@@ -30,8 +30,10 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.events.foreign import ForeignRecords, SessionImported
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.domain.messages import (
     ModelInfo,
@@ -398,6 +400,19 @@ async def test_the_list_keeps_its_figures_after_a_crash() -> None:
     )
     assert before.used > 0
     assert before.model
+
+
+async def test_a_turn_that_another_agent_left_open_is_no_crash_of_ours() -> None:
+    rig = AgentRig(ScriptedModel(replies_in_order()), POLICY)
+    events: tuple[Event, ...] = (
+        SessionStarted("One"),
+        SessionImported("pi", "p-1"),
+        UserSpoke("Look.", 2),
+        ForeignRecords(records=2),
+    )
+    await rig.store.commit(Commit("s", [RecordedEvent(n, n, event) for n, event in enumerate(events, 1)]))
+    conversation = await rig.create_workspace(rig.store, POLICY).open_session("s")
+    assert conversation.session.log[-1].event == TurnEnded("interrupted")
 
 
 async def test_an_interrupted_turn_is_marked_until_it_is_seen_or_continued() -> None:

@@ -134,7 +134,7 @@ async def test_input_is_not_blocked_while_compacting() -> None:
     await conversation.rename("Another title")
     model.script = lambda _: [TextDelta("I th"), gate, ModelResponse("I think.")]
     await conversation.send("And now?")
-    await rig.wait_until(lambda: conversation.partial)
+    await rig.wait_until(lambda: conversation.response.text)
     await conversation.stop()
     assert rig.events(HandoverMade) == []
     gate.set()

@@ -53,6 +53,8 @@ def answered_by(
         (answered_by("opus", agent="claude-code"), NOW, "", None),
         (answered_by("opus", agent="claude-code"), DEMO, "", ModelChange("opus", False, False)),
         (answered_by("opus", agent="claude-code"), DEMO, "demo/offline", None),
+        (answered_by("", agent="cline"), DEMO, "", ModelChange("Cline", False, False)),
+        (answered_by("", agent="cline"), NOW, "", None),
         (answered_by("opus", ModelChosen("", "demo/offline"), agent="claude-code"), DEMO, "", None),
     ],
 )  # fmt: skip

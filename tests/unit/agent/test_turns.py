@@ -336,10 +336,10 @@ async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
         )
     )
     conversation = await rig.begin()
-    conversation.retry_now()  # nothing waits yet
+    conversation.response.retry_now()  # nothing waits yet
     await conversation.send("Go.")
     await rig.wait_for_updates(ResponseReset)
-    conversation.retry_now()
+    conversation.response.retry_now()
     await rig.wait_until_idle()
     assert [reset.wait_s for reset in rig.response_resets()] == [3_600.0, 0.0]
     assert rig.events(TurnEnded) == [TurnEnded("done")]

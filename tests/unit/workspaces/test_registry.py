@@ -16,8 +16,8 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsUnreadable
-from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.services.samples import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
 from helix_desktop.workspaces.registry import RECORD_FILE, WorkspaceRegistry

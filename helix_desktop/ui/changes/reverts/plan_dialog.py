@@ -27,6 +27,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_files_text
 from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
@@ -190,7 +191,8 @@ class PlanView(QWidget):
     def _add_section(
         self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
     ) -> None:
-        heading = label(f"{plan_status_text(status)} · {files_text(len(files))}", "strong", wrap=True)
+        count = "" if status == "ready" else files_text(len(files))  # with folders: those are said above
+        heading = label(dotted((plan_status_text(status), count)), "strong", wrap=True)
         heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
         self._column.addWidget(heading)
         self._effects.clear()

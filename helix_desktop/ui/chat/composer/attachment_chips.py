@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.editor import AddedFile
-from helix_desktop.ui.chat.items.painting import cut_path, draw_thumbnail
+from helix_desktop.ui.chat.items.painting import cut_label, draw_thumbnail
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
@@ -262,16 +262,10 @@ class AttachmentChip(EnterActivates, QAbstractButton):
 
         Of an image it is the name alone, whose note is in a line of its own.
         """
-        font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
-        suffix = "" if self.text_parts.image_size else self.text_parts.suffix
-        if self._style.width(self.text_parts.name + suffix, font) <= room:
-            return self.text_parts.name + suffix
-        room = max(room / 3, room - self._style.width(suffix, font))
-        if not self.text_parts.has_text:
-            return cut_path(self._style.metrics(font), self.text_parts.name, room) + suffix
-        # A pasted text, or a command, tells at its beginning what it is.
-        right = Qt.TextElideMode.ElideRight
-        return self._style.metrics(font).elidedText(self.text_parts.name, right, room) + suffix
+        parts, metrics = self.text_parts, self._style.metrics(self._style.font(SMALL, MEDIUM))
+        suffix = "" if parts.image_size else parts.suffix
+        room = self._label_rect().width()
+        return cut_label(metrics, parts.name, suffix, room, keeps_start=parts.has_text)
 
     def _label_rect(self) -> QRectF:
         return QRectF(self._left, 0, self.width() - self._left - self._right, self.height())

@@ -10,7 +10,6 @@ from unicodedata import bidirectional, category
 
 import msgspec
 from PySide6.QtCore import (
-    QAbstractListModel,
     QEvent,
     QModelIndex,
     QObject,
@@ -21,11 +20,9 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QTextCursor
+from PySide6.QtGui import QKeyEvent, QPainter, QStandardItem, QTextCursor
 from PySide6.QtWidgets import (
     QFrame,
-    QGraphicsDropShadowEffect,
-    QListView,
     QWidget,
 )
 from shiboken6 import isValid
@@ -38,7 +35,7 @@ from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.mirror import turn_back
-from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.design.themed import set_style_sheet
@@ -167,33 +164,6 @@ _FROM_RIGHT = ("R", "AL")  # directions of letters
 _COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
-class _Rows(QAbstractListModel):
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.completions: tuple[CompletionItem, ...] = ()
-
-    def show_rows(self, completions: Sequence[CompletionItem]) -> None:
-        self.beginResetModel()
-        self.completions = tuple(completions)
-        self.endResetModel()
-
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.completions)
-
-    def data(
-        self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        completion = self.completions[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return completion.title
-            case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.ToolTipRole:
-                return completion_text(completion)
-            case _ if role == _COMPLETION_ROLE:
-                return completion
-        return None
-
-
 class _Delegate(LineDelegate):
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
         completion = index.data(_COMPLETION_ROLE)
@@ -216,15 +186,9 @@ class CompletionPopup(QFrame):
         super().__init__(window)
         self.setObjectName("completions")
         self.setProperty("role", "popup")
-        self._rows = _Rows(self)
-        self.list_view = QListView()
+        self.completions: Sequence[CompletionItem] = ()
+        self.list_view = PickerList()
         self.list_view.setObjectName("completion_rows")
-        self.list_view.setModel(self._rows)
-        self.list_view.setFrameShape(QFrame.Shape.NoFrame)
-        self.list_view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.list_view.setUniformItemSizes(True)
-        self.list_view.setMouseTracking(True)
-        self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list_view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list_view.setItemDelegate(_Delegate(self.list_view, _LINE_PX))
         self.list_view.clicked.connect(lambda index: self.accepted.emit(index.row()))
@@ -236,21 +200,8 @@ class CompletionPopup(QFrame):
         self._foot = QWidget()
         self._foot.setLayout(note)
         self.setLayout(column(self.list_view, self._foot, margins=(_EDGE_PX,) * 4, gap=0))
-        shadow = QGraphicsDropShadowEffect(self)
-        shadow.setBlurRadius(28)
-        shadow.setOffset(0, 6)
-        shadow.setColor(QColor(0, 0, 0, 60))  # a shadow is black in both themes
-        self.setGraphicsEffect(shadow)
+        cast_shadow(self, 28, 6, 60)
         self.hide()
-
-    @property
-    def completions(self) -> tuple[CompletionItem, ...]:
-        return self._rows.completions
-
-    @property
-    def row(self) -> int:
-        """The selected row; -1 for none."""
-        return self.list_view.currentIndex().row()
 
     def set_style(self, style: ChatStyle) -> None:
         self._spinner.tint()
@@ -262,21 +213,25 @@ class CompletionPopup(QFrame):
 
     def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
         """Show these rows, the first one selected; `name` is read by screen readers."""
-        self._rows.show_rows(completions)
+        self.completions = completions
+        self.list_view.items.clear()
+        for completion in completions:
+            item = QStandardItem(completion.title)
+            item.setData(completion, _COMPLETION_ROLE)
+            item.setToolTip(completion_text(completion))
+            item.setAccessibleText(completion_text(completion))
+            self.list_view.items.appendRow(item)
         self.setAccessibleName(name)
         self.list_view.setAccessibleName(name)
         self.list_view.setVisible(bool(completions))
         if completions:
-            self.select(0)
+            self.list_view.choose(0)
 
     def show_note(self, text: str, is_busy: bool = False) -> None:
         """Show a line below the rows, empty for none; with `is_busy` behind a spinner."""
         self._note.set_full_text(text)
         self._spinner.setVisible(is_busy)
         self._foot.setVisible(bool(text))
-
-    def select(self, number: int) -> None:
-        self.list_view.setCurrentIndex(self._rows.index(number, 0))
 
     def rows_in_sight(self) -> int:
         """Return how many rows fit, at least 1."""
@@ -517,16 +472,17 @@ class Completer(QObject):
             return False
         if not plain or popup is None or not has_rows:
             return False
-        steps: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}
-        page = popup.rows_in_sight()
+        view, page = popup.list_view, popup.rows_in_sight()
         pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
-        if key in steps:
-            self._select((popup.row + steps[key]) % len(popup.completions))
+        if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            view.move_choice(1 if key == Qt.Key.Key_Down else -1)
+            self._announce(self._row_text(view.row))
         elif key in pages:
-            self._select(max(0, min(len(popup.completions) - 1, popup.row + pages[key])))
+            view.choose(max(0, min(len(popup.completions) - 1, view.row + pages[key])))
+            self._announce(self._row_text(view.row))
         elif key in (*_ENTER, Qt.Key.Key_Tab):
             if self._is_answered:
-                self._accept(popup.row)
+                self._accept(view.row)
             else:
                 self._accepts_next = True
         else:
@@ -540,16 +496,11 @@ class Completer(QObject):
         """
         if self._word is None or self._popup is None:
             return False
-        rows, row = self._popup.completions, self._popup.row
+        rows, row = self._popup.completions, self._popup.list_view.row
         typed = self._word.source.trigger + self._word.query
         return typed in [
             completion.text for completion in (rows[row : row + 1] if self._is_answered else rows)
         ]
-
-    def _select(self, number: int) -> None:
-        assert self._popup is not None
-        self._popup.select(number)
-        self._announce(self._row_text(number))
 
     def _row_text(self, number: int) -> str:
         rows = self._popup.completions if self._popup is not None else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QWidget
 
 from helix_desktop.domain.choices import PermissionMode
@@ -13,12 +13,13 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.style import MEDIUM, UI, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.key_names import tip_with_key
-from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
+from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, share_color
+from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_explanations import explain_hold
 from helix_desktop.words.translation import Translator, translate
@@ -60,32 +61,21 @@ class ChoiceButton(EnterActivates, QPushButton):
         return QSize(min(self.sizeHint().width(), round(self._style.px(_LEAST_PX))), self.height())
 
     def colors(self) -> tuple[str, str]:
-        """Colors of words and ground; without a ground, what is behind shows."""
-        theme = self._style.theme
-        return (theme.muted if self.isEnabled() else theme.faint), ""
+        """Tokens of words and ground; without a ground, what is behind shows."""
+        return ("muted" if self.isEnabled() else "faint"), ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, px = self._style.theme, self._style.px
         color, ground = self.colors()
-        is_hovered = self.underMouse() and self.isEnabled()
-        if is_hovered:
-            color, ground = (color, ground) if ground else (theme.text, theme.hover)
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        bounds = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
-        painter.drawRoundedRect(bounds, 8, 8)
-        side = round(px(_CHEVRON_PX))
-        room = bounds.adjusted(px(_PAD_PX) - 1, 0, 1 - px(_PAD_PX + _GAP_PX) - side, 0)
-        metrics = QFontMetricsF(self._font)
-        words = metrics.elidedText(self.text(), Qt.TextElideMode.ElideMiddle, room.width())
-        painter.setFont(self._font)
-        painter.setPen(QColor(color))
-        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, words)
-        left = room.left() + metrics.horizontalAdvance(words) + px(_GAP_PX)
-        draw_chevron(painter, left, (self.height() - side) / 2, color, side, is_open=True)
+        if self.underMouse() and self.isEnabled() and not ground:
+            color, ground = "text", "hover"
+        pen, bounds = Pen.of_widget(self, self._style.theme), QRectF(self.rect())
+        pen.box(bounds.adjusted(1, 1, -1, -1), ground, radius=8)
+        if self.hasFocus():
+            pen.box(bounds, "", "accent", 8, 2)
+        words = Text(self.text(), UI, color, 500, elide=Qt.TextElideMode.ElideMiddle, shrink=True)
+        line = Row([words, Icon("chevron-down", color, _CHEVRON_PX)], _GAP_PX - 1)
+        pad = self._style.px(_PAD_PX)
+        pen.write(line, pad, bounds.adjusted(0, 0, 1 - pad, 0))
 
 
 _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
@@ -140,11 +130,9 @@ class ModeButton(ChoiceButton):
 
     def colors(self) -> tuple[str, str]:
         """Those of the mode: Auto is a warning."""
-        theme = self._style.theme
         if not self.isEnabled() or self._mode == "ask":
             return super().colors()
-        plan, auto = (theme.accent_text, theme.accent_soft), (theme.warn, theme.warn_soft)
-        return plan if self._mode == "plan" else auto
+        return ("accent_text", "accent_soft") if self._mode == "plan" else ("warn", "warn_soft")
 
 
 _BAR_PX, _GAUGE_GAP_PX, _GAUGE_PAD_PX, _GAUGE_HEIGHT_PX = 46, 8, 6, 26
@@ -206,23 +194,20 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return round(2 * _GAUGE_PAD_PX + (_BAR_PX + _GAUGE_GAP_PX if form == "full" else 0) + words) + 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        state, theme = self._state, self._theme
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self.underMouse() or self.hasFocus():
-            painter.setPen(QPen(QColor(theme.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.hover) if self.underMouse() else Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 7, 7)
-        color = share_color(state.share, theme)
+        theme, share = self._theme, self._state.share
+        pen, bounds = Pen.of_widget(self, theme), QRectF(self.rect())
+        if self.underMouse():
+            pen.box(bounds.adjusted(1, 1, -1, -1), "hover", radius=7)
+        if self.hasFocus():
+            pen.box(bounds, "", "accent", 7, 2)
+        color, left = share_color(share, theme), _GAUGE_PAD_PX
         if self._form == "full":
             bar = QRectF(_GAUGE_PAD_PX, self.height() / 2 - 2, _BAR_PX, 4)
-            paint_usage_bar(painter, bar, state.share, color, theme)
-        painter.setFont(self._font())
-        painter.setPen(QColor(theme.muted if color == theme.accent else color))
-        left = _GAUGE_PAD_PX + (_BAR_PX + _GAUGE_GAP_PX if self._form == "full" else 0)
-        room = QRectF(left, 0, self.width() - left, self.height())
-        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+            paint_usage_bar(pen.qt, bar, share, color, theme)
+            left += _BAR_PX + _GAUGE_GAP_PX
+        pen.qt.setFont(self._font())
+        pen.qt.setPen(QColor(theme.muted if color == theme.accent else color))
+        draw_text(pen.qt, bounds.adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
 
     def _font(self) -> QFont:
         return fonts.sized(self.font(), 12, QFont.Weight.Medium)

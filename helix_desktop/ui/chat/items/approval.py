@@ -9,7 +9,7 @@ from PySide6.QtGui import QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import LastingRefusal, McpChange
+from helix_desktop.domain.tools import ANY, LastingRefusal, McpChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.ui.chat.actions import (
@@ -69,6 +69,26 @@ _MCP_CHANGES: dict[McpChange, TranslatableText] = {
 }
 
 
+_PATTERN_CHARS = 40  # of the words of a button
+_REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is
+
+
+def _always_offer(row: ApprovalRow) -> tuple[int, str]:
+    """Return the number of the rule that covers what is repeated, and how a button names what it allows.
+
+    Empty if no rule may be saved, or nobody would.
+    """
+    if row.request.kind != "command" or row.request.lasting_refusal:
+        return 0, ""
+    for number, rule in enumerate(row.rules):
+        if rule.kind == "pattern":
+            command = ellipsize(rule.subject.removesuffix(f" {ANY}"), _PATTERN_CHARS)
+            return number, tr("“{command}”", command=command)
+    subject = row.rules[0].subject
+    is_readable = len(subject) <= _REPEATED_CHARS and "\n" not in subject
+    return 0, tr("this command") if is_readable else ""
+
+
 def _first_places(places: Sequence[str]) -> str:
     names = ", ".join(map(escape_invisible, places[:MAX_REASON_PLACES]))
     more = len(places) - MAX_REASON_PLACES
@@ -81,32 +101,34 @@ def _first_places(places: Sequence[str]) -> str:
 
 def _reason_texts(row: ApprovalRow) -> list[str]:
     """Return why the user is asked, and what there is to know before the answer."""
-    matched = translate(change_facts(row.matched_rule, escape_command))
-    reasons = [tr("Approval required by rule: {rule}", rule=matched)] if row.matched_rule else []
-    if row.variables:
-        names = ", ".join(map(escape_invisible, row.variables))
-        rule = escape_command(row.uncovering_rule)
+    request, reasons = row.request, list[str]()
+    if request.asking_rule:
+        matched = translate(change_facts(request.asking_rule, escape_command))
+        reasons.append(tr("Approval required by rule: {rule}", rule=matched))
+    if request.variables:
+        names = ", ".join(map(escape_invisible, request.variables))
+        rule = escape_command(request.uncovering_rule)
         reasons.append(
             tr("Your rule “{rule}” doesn't cover it: {names} can change what runs.", rule=rule, names=names)
         )
-    if row.data_loss:
-        names = _first_places(row.data_loss)
+    if request.data_loss:
+        names = _first_places([place.path for place in request.data_loss])
         reasons.append(tr("Auto mode asks because this can't be undone: {names}", names=names))
-    if row.auto_executed:
-        names = _first_places(row.auto_executed)
+    if request.auto_executed:
+        names = _first_places(request.auto_executed)
         reasons.append(tr("Auto mode asks because other programs may run this: {names}", names=names))
-    if row.secrets:
-        names = _first_places(row.secrets)
+    if request.secrets:
+        names = _first_places(request.secrets)
         reasons.append(
             tr("Auto mode asks because this may show keys or passwords to the model: {names}", names=names)
         )
-    if row.is_too_long:
+    if request.is_too_long:
         reasons.append(tr("Auto mode asks because this command is too long or too nested to be checked."))
-    if row.lasting_refusal:
-        reasons.append(translate(_REFUSALS[row.lasting_refusal]))
-    if row.kind == "read":
+    if request.lasting_refusal:
+        reasons.append(translate(_REFUSALS[request.lasting_refusal]))
+    if request.kind == "read":
         reasons.append(tr("It may hold keys or passwords. What the agent reads is sent to the model."))
-    if row.kind == "mcp":
+    if request.kind == "mcp":
         reasons.append(tr("MCP servers run outside the sandbox: only files in this folder can be undone."))
     if row.others:
         names = escape_invisible(" · ".join(row.others))
@@ -125,14 +147,14 @@ class ApprovalItem(RowItem):
 
     def __init__(self, row: ApprovalRow, context: ItemContext, tools: ItemTools) -> None:
         self._row, self._expanded = row, context.expanded
-        self._primary: ApprovalAnswer = "demo" if row.offers_demo_calls else "once"
+        self._primary: ApprovalAnswer = "demo" if row.request.offers_demo_calls else "once"
         self.backward_entry = f"decide:{self._primary}"
         self._hidden_lines = 0
-        is_command, theme = row.kind == "command", tools.style.theme
-        is_edit = row.kind == "edit"  # a command that looks like a diff is no less a command
+        is_command, theme = row.request.kind == "command", tools.style.theme
+        is_edit = row.request.kind == "edit"  # a command that looks like a diff is no less a command
         files = patch_files(escape_invisible(row.detail)) if is_edit else ()
         detail = self._detail(files, tools)
-        summary = row.effect or row.summary if is_command else row.summary
+        summary = translate(row.request.effect) or row.summary if is_command else row.summary
         size = UI if is_command else BODY
         texts: list[Box] = [paragraph(escape_invisible(summary), tools, theme.text, size)]
         texts += self._description(tools)
@@ -159,16 +181,16 @@ class ApprovalItem(RowItem):
         A link leads to more of it than a few lines.
         """
         row, theme = self._row, tools.style.theme
-        if row.kind != "mcp":
+        if row.request.kind != "mcp":
             return []
-        server, parts = escape_invisible(row.server), list[Box]()
-        if row.mcp_change:
-            parts.append(paragraph(translate(_MCP_CHANGES[row.mcp_change]), tools, theme.warn))
-        if not row.description:
+        server, parts = escape_invisible(row.request.server), list[Box]()
+        if row.request.mcp_change:
+            parts.append(paragraph(translate(_MCP_CHANGES[row.request.mcp_change]), tools, theme.warn))
+        if not row.request.description:
             note = tr("{server} does not say what this tool does.", server=server)
             return [*parts, paragraph(note, tools, theme.muted)]
         note = tr("What {server} says about this tool, not checked by Helix:", server=server)
-        words = full = escape_hidden(row.description)
+        words = full = escape_hidden(row.request.description)
         if "about" not in self._expanded:
             words = ellipsize("\n".join(full.split("\n")[:_ABOUT_LINES]), _ABOUT_CHARS)
         parts += [paragraph(note, tools, theme.muted), _plain(words, theme.text, UI, tools)]
@@ -177,11 +199,11 @@ class ApprovalItem(RowItem):
     @property
     def sandbox_text(self) -> str:
         """What holds a command or a server's tool; empty for other calls, and where its effect says it."""
-        if self._row.effect:
+        if self._row.request.effect:
             return ""
         if self._row.is_sandboxed:
-            return tr("Sandboxed, with network") if self._row.has_network else tr("Sandboxed")
-        return tr("Not sandboxed") if self._row.kind in ("command", "mcp") else ""
+            return tr("Sandboxed, with network") if self._row.request.has_network else tr("Sandboxed")
+        return tr("Not sandboxed") if self._row.request.kind in ("command", "mcp") else ""
 
     def _detail(self, files: Sequence[FileLines], tools: ItemTools) -> Box:
         """Return what is asked for: an edit as cards of calls show it, as far as there is room, or words."""
@@ -191,7 +213,7 @@ class ApprovalItem(RowItem):
             blocks = [self._plain_detail(tools)]
         if self._hidden_lines:
             label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
-            if self._row.kind == "command":
+            if self._row.request.kind == "command":
                 label = tr("Show the whole command")
             more = [_link("detail", label)]
         if files:
@@ -213,11 +235,11 @@ class ApprovalItem(RowItem):
         return blocks
 
     def _plain_detail(self, tools: ItemTools) -> TextBlock:
-        escape = escape_command if self._row.kind == "command" else escape_invisible
+        escape = escape_command if self._row.request.kind == "command" else escape_invisible
         words = escape(self._row.detail).rstrip("\n")
         lines = words.split("\n")
         if "detail" not in self._expanded:
-            if self._row.kind == "command":
+            if self._row.request.kind == "command":
                 words = self._shorten_command(words, lines)
             else:
                 self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
@@ -267,18 +289,19 @@ class ApprovalItem(RowItem):
                 f"decide:{answer}", Decide(row.key.call_id, answer), translate(label),
                 tip=tips.get(answer, ""), look="primary" if answer == self._primary else "push", high=30,
             )
-            for answer, label in _LABELS.items() if answer != "demo" or row.offers_demo_calls
+            for answer, label in _LABELS.items() if answer != "demo" or row.request.offers_demo_calls
         ]  # fmt: skip
-        if row.always:
-            rule = translate(change_facts(row.offers[row.always_offer], escape_command))
+        number, always = _always_offer(row)
+        if always:
+            rule = translate(change_facts(row.offers[number], escape_command))
             saved = tr("Saves a rule: {rule}", rule=rule)
             if row.is_rule_confined:
                 saved = tr("Saves a rule: {rule}, in the sandbox", rule=rule)
-            label = tr("Always allow {command} here", command=escape_command(row.always))
-            action = Decide(row.key.call_id, "always", row.always_offer)
+            label = tr("Always allow {command} here", command=escape_command(always))
+            action = Decide(row.key.call_id, "always", number)
             buttons.append(push_button("decide:always", action, label, tip=saved, high=30))
-        tip = tr("Save a rule: for this session, for this alone, or never") if row.always else ""
-        more = tr("More…") if row.always else tr("Save a rule…")
+        tip = tr("Save a rule: for this session, for this alone, or never") if always else ""
+        more = tr("More…") if always else tr("Save a rule…")
         menu = push_button("menu:rules", OpenMenu(), more, "chevron-down", tip=tip, look="ghost", high=30)
         buttons.append(menu)
         if count := len(row.allowed_together):
@@ -288,23 +311,23 @@ class ApprovalItem(RowItem):
 
     @property
     def title(self) -> str:
-        match self._row.kind:
+        match self._row.request.kind:
             case "command":
                 return tr("Run this command?")
             case "edit":
                 return tr("Make this change?")
-        return tr("{tool} needs your approval", tool=display_name(self._row.tool))
+        return tr("{tool} needs your approval", tool=display_name(self._row.request.tool))
 
     def _pills(self) -> list[Pill]:
         row, pills = self._row, list[Pill]()
         if self.sandbox_text:
-            is_safe = row.is_sandboxed and not row.has_network
+            is_safe = row.is_sandboxed and not row.request.has_network
             icon = "shield-check" if is_safe else "shield-alert"
             pills.append(Pill(self.sandbox_text, "ok" if is_safe else "warn", icon))
         if row.position:
             pills.insert(0, Pill(row.position))
-        if row.requester:
-            subagent = ellipsize(" ".join(escape_invisible(row.requester).split()), _ASKER)
+        if row.request.subagent_title:
+            subagent = ellipsize(" ".join(escape_invisible(row.request.subagent_title).split()), _ASKER)
             pills.insert(0, Pill(tr("Subagent: {title}", title=subagent), "accent", "bot"))
         return pills
 

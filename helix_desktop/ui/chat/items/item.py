@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -54,13 +55,8 @@ class SearchLine(Text):
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
-        haystack, needle = to_lower(self.words), to_lower(needle)
-        ranges: list[tuple[int, int]] = []
-        at = haystack.find(needle) if needle else -1
-        while at >= 0:
-            ranges.append((at, at + len(needle)))
-            at = haystack.find(needle, at + len(needle))
-        return ranges
+        found = re.finditer(re.escape(to_lower(needle)), to_lower(self.words)) if needle else ()
+        return [hit.span() for hit in found]
 
     def show_position(self, _position: int) -> None:
         """All of it that can be seen is in sight."""

@@ -11,7 +11,7 @@ from helix_desktop.ui.kit.boxes import Icon, Pen
 _THUMBNAIL_RADIUS = 5.0
 
 
-def cut_path(metrics: QFontMetricsF, path: str, room: float) -> str:
+def _cut_path(metrics: QFontMetricsF, path: str, room: float) -> str:
     """Return a path cut to a width in pixels: folders leave from the left, then the middle of its name."""
     if metrics.horizontalAdvance(path) <= room:
         return path
@@ -19,6 +19,21 @@ def cut_path(metrics: QFontMetricsF, path: str, room: float) -> str:
     shorter = ("…/" + "/".join(folders[at:]) for at in range(1, len(folders)))
     fits = next((text for text in shorter if metrics.horizontalAdvance(text) <= room), "")
     return fits or metrics.elidedText(folders[-1] or path, Qt.TextElideMode.ElideMiddle, room)
+
+
+def cut_label(
+    metrics: QFontMetricsF, name: str, facts: str, room: float, *, keeps_start: bool = False
+) -> str:
+    """Return a name cut to a width in pixels, and facts, whole while a third is left for the name.
+
+    `keeps_start`: the name tells at its beginning what it is, as a text does.
+    """
+    if metrics.horizontalAdvance(name + facts) <= room:
+        return name + facts
+    room = max(room / 3, room - metrics.horizontalAdvance(facts))
+    if keeps_start:
+        return metrics.elidedText(name, Qt.TextElideMode.ElideRight, room) + facts
+    return _cut_path(metrics, name, room) + facts
 
 
 def draw_thumbnail(image: QImage | None, color: str, pen: Pen, place: QRectF) -> None:

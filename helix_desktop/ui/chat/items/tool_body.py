@@ -1,28 +1,52 @@
-"""What an open tool card shows below its bar: where the output stands, what the agent saw, the original."""
+"""What cards show of outputs: where one stands, what the agent saw, the original; and excerpts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QImage, QPainter
+
+from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
-from helix_desktop.ui.chat.actions import ReadOriginal
-from helix_desktop.ui.chat.items.excerpt_card import card_foot
-from helix_desktop.ui.chat.items.item import paragraph
+from helix_desktop.ui.chat.actions import ReadExcerpt, ReadOriginal, ToggleSection
+from helix_desktop.ui.chat.items.item import ItemContext, paragraph
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock, ItemTools, TextBlock
 from helix_desktop.ui.chat.markdown.parser import Code
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, figures_text
+from helix_desktop.ui.chat.rows.row_texts import (
+    STATE_TEXTS,
+    badge_text,
+    excerpt_source,
+    excerpt_title,
+    figures_text,
+)
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
+    ExcerptContent,
     FormChooser,
     HeadAndTail,
     ShellCommand,
     ToolRow,
 )
 from helix_desktop.ui.chat.style import SMALL
+from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
-from helix_desktop.ui.kit.boxes import Box, Column, Flow, Frame, Text, face, push_button
-from helix_desktop.ui.kit.intents import ChooseForm
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Column,
+    Flow,
+    Frame,
+    Icon,
+    Pen,
+    Row,
+    Text,
+    face,
+    push_button,
+)
+from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_changed
@@ -32,6 +56,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 text = TextContext("Chat")
 
+_WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Preview: over the size limit.")
@@ -48,6 +73,8 @@ def window_state_text(row: ToolRow) -> str:
     output = ""
     if not row.removed_at_ms and row.badge != "" and row.badge != "in_window" and row.badge != "recalled":  # noqa: PLR1714 - mypy narrows so
         output = STATE_WORDS[row.badge].tooltip
+        if row.badge == "cached" and row.form != "full":
+            output = join_sentences(output, _WAS_IN_PART)
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(output, cached))
 
@@ -168,3 +195,79 @@ def _output(text: str, tools: ItemTools) -> TextBlock | None:
     layout.wrap_at_words()
     layout.hang_wrapped_lines(_HANGING * face(SMALL, is_code=True)[1].horizontalAdvance(" "))
     return TextBlock(layout)
+
+
+_MAX_IMAGE_HEIGHT = 560  # pixels
+
+
+class _Image(Box):
+    """An image, no larger than it is and than there is room for."""
+
+    def __init__(self, image: QImage) -> None:
+        super().__init__()
+        self._image = image
+
+    def _factor(self, width: float) -> float:
+        return min(1.0, width / self._image.width(), scaled(_MAX_IMAGE_HEIGHT) / self._image.height())
+
+    def height(self, width: float) -> float:
+        return self._image.height() * self._factor(width)
+
+    def paint(self, pen: Pen) -> None:
+        wide = self._image.width() * self._factor(self.rect.width())
+        place = QRectF(self.rect.x(), self.rect.y(), wide, self.rect.height())
+        pen.qt.save()
+        pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        turn_back(pen.qt, place)
+        pen.qt.drawImage(place, self._image)
+        pen.qt.restore()
+
+
+def excerpt_card(row: ToolRow, excerpt: Excerpt, context: ItemContext, tools: ItemTools) -> Box:
+    content = row.excerpt_content or ExcerptContent()
+    is_open = ("card" in context.expanded) != row.starts_open
+    title, source = map(escape_invisible, (excerpt_title(excerpt), excerpt_source(excerpt)))
+    label = tr("Hide {title}", title=title) if is_open else tr("Show {title}", title=title)
+    words = [
+        Icon("eye", "accent"),
+        Text(title, 13, "text", 600, shrink=True),
+        Text(source, 12, "muted", is_code=True, grow=True, shrink=True),
+        Icon("chevron-down" if is_open else "chevron-right", "faint"),
+    ]
+    head = Button("open:card", ToggleSection("card"), Frame(Row(words, 9), (14, 0, 14, 0)), label, high=40)
+    head.look = "words" if is_open else "card"
+    parts: list[Box] = []
+    if is_open and content.text:
+        info = "" if " " in excerpt.target else excerpt.target
+        parts.append(CodeBlock(tools, Code(content.text, info)))
+    if is_open and content.image is not None:
+        parts.append(_Image(content.image))
+    if is_open:
+        parts.append(_foot(row, excerpt, content))
+    body = [Frame(Column(parts, 4), (12, 0, 12, 0))] if parts else []
+    return Frame(Column([head, *body], 0), (0, 0, 0, 0), "surface", "border", radius=10)
+
+
+def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
+    """Return what is not in the card: a problem, or lines that are left out; and buttons."""
+    words = content.problem
+    if row.excerpt_content is None:
+        words = tr("Reading from the cache…")
+    elif content.hidden_lines and not words:
+        words = tr.plural(content.hidden_lines, "… %n more line", "… %n more lines")
+    buttons = []
+    if content.can_show_more:
+        label = tr.plural(excerpt.lines, "Show %n line", "Show all %n lines")
+        buttons.append(push_button("whole:card", ReadExcerpt(row.key, excerpt, in_full=True), label, high=28))
+    return card_foot(words, buttons, excerpt.digest)
+
+
+def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
+    """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
+    if digest:
+        label = tr("Open in cache")
+        buttons.append(
+            push_button("cache:open", OpenCacheEntry(digest), label, "database", tip=digest, high=28)
+        )
+    note = Text(words, 12, "faint", grow=True, shrink=True)
+    return Frame(Row([note, Flow(buttons, 8, is_at_end=True)], 8), (0, 5, 0, 7))

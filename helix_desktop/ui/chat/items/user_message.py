@@ -1,27 +1,95 @@
-"""A message of the user, in a bubble."""
+"""A message of the user, in a bubble; the buttons below it, and those below an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFontMetricsF
 
-from helix_desktop.ui.chat.actions import EditMessage, RowAction, ToggleSection
+from helix_desktop.ui.chat.actions import (
+    CopyAnswer,
+    EditMessage,
+    OpenVersion,
+    RetryAnswer,
+    RowAction,
+    ToggleSection,
+)
 from helix_desktop.ui.chat.items.item import ItemContext, RowItem
-from helix_desktop.ui.chat.items.message_actions import message_actions, versions_note
-from helix_desktop.ui.chat.items.painting import cut_path, draw_thumbnail
+from helix_desktop.ui.chat.items.painting import cut_label, draw_thumbnail
 from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock, ItemTools
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
-from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
+from helix_desktop.ui.chat.rows.row_types import AttachmentNote, TurnFooterRow, UserRow, Versions
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text
-from helix_desktop.ui.kit.intents import OpenCacheEntry, RewindTo, ShowInTimeline
+from helix_desktop.ui.kit.intents import BranchSession, OpenCacheEntry, RewindTo, ShowInTimeline
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
+
+_PREVIOUS, _NEXT = VERSION_ARROWS = ("version:previous", "version:next")
+
+
+def versions_note(versions: Versions | None) -> list[str]:
+    """Return which version is on screen, for screen readers; nothing if there is one only."""
+    if versions is None:
+        return []
+    return [tr("Version {place} of {count}", place=versions.place + 1, count=len(versions.session_ids))]
+
+
+def message_actions(actions: Sequence[RowAction], versions: Versions | None) -> Row:
+    """Return one line of buttons."""
+    boxes = list[Box]()
+    if versions is not None:
+        ids, at = versions.session_ids, versions.place
+        words = Text(f"{at + 1} / {len(ids)}", 12, "muted", 500)
+        line = [
+            _arrow(_PREVIOUS, "chevron-left", ids[at - 1] if at else "", ids, tr("Previous version")),
+            Frame(words, wide=words.width() + scaled(3)),
+            _arrow(_NEXT, "chevron-right", ids[at + 1] if at + 1 < len(ids) else "", ids, tr("Next version")),
+        ]
+        boxes.append(Frame(Row(line, 0), (0, 0, 6, 0)))
+    return Row([*boxes, *map(_action_button, actions)], 2)
+
+
+def _arrow(name: str, icon: str, session_id: str, ids: tuple[str, ...], label: str) -> Box:
+    if not session_id:  # it leads nowhere
+        return Frame(Icon(icon, "border_strong", 16), (5, 5, 5, 5))
+    return _button(name, OpenVersion(session_id, versions=ids), icon, label, label)
+
+
+def _button(name: str, action: RowAction, icon: str, label: str, tip: str) -> Button:
+    button = Button(name, action, Icon(icon, "faint", 16), label, "action", tip=tip)
+    button.lit, button.copied = Icon(icon, "text", 16), Icon("check", "ok", 16)
+    return button
+
+
+def _action_button(action: RowAction) -> Button:
+    match action:
+        case CopyAnswer():
+            return _button("copy", action, "copy", tr("Copy answer"), tr("Copy this answer as Markdown"))
+        case EditMessage():
+            tip = tr("Edit and send again. The original stays as a version.")
+            return _button("edit", action, "pencil", tr("Edit message"), tip)
+        case RewindTo():
+            tip = tr("Go back to before this message: files, conversation or both.")
+            return _button("rewind", action, "rewind", tr("Rewind to here"), tip)
+        case RetryAnswer():
+            tip = tr("Answer again. This answer stays as a version.")
+            return _button("retry", action, "rotate-ccw", tr("Retry"), tip)
+        case _:
+            tip = tr("Continue from here in a new session, as a branch.")
+            return _button("branch", action, "git-branch", tr("Branch"), tip)
+
+
+def turn_footer(row: TurnFooterRow) -> Box:
+    """Return the line below the answer of a turn that is done."""
+    seq = row.key.seq
+    line = message_actions((CopyAnswer(), RetryAnswer(seq), BranchSession(seq)), row.versions)
+    return Frame(line, (-5, 0, 0, 0))  # its first icon begins where texts do
+
 
 _FOLD_OVER_LINES, _FOLD_OVER_CHARS = 40, 4_000  # a pasted wall of text is folded above
 _FOLDED_LINES, _FOLDED_CHARS = 24, 2_500
@@ -35,26 +103,25 @@ class _Bubble(Box):
         super().__init__()
         self.stack, self._more = stack, more
 
-    def _text_width(self, width: float) -> float:
-        widest = min(width, max(scaled(280), width * 0.82)) - 2 * scaled(16)
+    def height(self, width: float) -> float:
+        """Take a width; `rect` is from then on what the bubble needs of it, at its end."""
+        pad, (above, below) = scaled(16), (scaled(11), scaled(12))
+        widest = min(width, max(scaled(280), width * 0.82)) - 2 * pad
         self.stack.arrange(0, 0, widest)
         blocks = self.stack.blocks
         if blocks and not any(isinstance(part, CodeBlock) for part in blocks):
             widest = min(widest, max(part.text.document.idealWidth() for part in blocks) + 1)
-        return widest if self._more is None else max(widest, scaled(220))
-
-    def height(self, width: float) -> float:
-        tall = self.stack.arrange(0, scaled(11), self._text_width(width))
-        return tall + scaled(12) + (self._more.height(0) + 4 if self._more is not None else 0)
+        if self._more is not None:
+            widest, below = max(widest, scaled(220)), below + 4 + round(self._more.height(0))
+        left = width - widest - pad
+        bottom = self.stack.arrange(left, above, widest)
+        if self._more is not None:
+            self._more.place(QRectF(left - 8, bottom + 6, self._more.width(), self._more.height(0)))
+        self.rect = QRectF(left - pad, 0, widest + 2 * pad, bottom + below)
+        return self.rect.height()
 
     def place(self, rect: QRectF) -> None:
-        wide = self._text_width(rect.width()) + 2 * scaled(16)
-        self.rect = QRectF(rect.right() - wide, rect.y(), wide, rect.height())
-        left = self.rect.x() + scaled(16)
-        bottom = self.stack.arrange(left, rect.y() + scaled(11), wide - 2 * scaled(16))
-        if self._more is not None:
-            size = self._more.width(), self._more.height(0)
-            self._more.place(QRectF(left - 8, bottom + 6, *size))
+        """Leave it where it is: at the top of its row."""
 
     def parts(self) -> Iterator[Box]:
         yield from (self, *self.stack.blocks, *([self._more] if self._more is not None else []))
@@ -121,7 +188,12 @@ class UserMessageItem(RowItem):
 def _chip(note: AttachmentNote, name: str = "") -> Box:
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
     color = "warn" if note.is_left_out else "muted"
-    words = Text(note.label, 11, color, 500, cut=partial(_cut_label, note), grow=True, shrink=True)
+    facts, is_text = note.label.removeprefix(note.name), note.icon in ("copy", "archive-restore")
+
+    def cut(metrics: QFontMetricsF, _label: str, room: float) -> str:
+        return cut_label(metrics, note.name, facts, room, keeps_start=is_text)
+
+    words = Text(note.label, 11, color, 500, cut=cut, grow=True, shrink=True)
     content: list[Box] = [Frame(words, (0, 4, 0, 4), grow=True, shrink=True)]
     extra = 0
     if note.image_size:
@@ -142,12 +214,3 @@ def _chip(note: AttachmentNote, name: str = "") -> Box:
         return chip
     label = tr("Open {name}", name=note.label)
     return Button(name, OpenCacheEntry(note.digest), chip, label, "chip", tip=note.label)
-
-
-def _cut_label(note: AttachmentNote, metrics: QFontMetricsF, label: str, room: float) -> str:
-    """Return a label cut to a width in pixels; its end stays whole while a third is left for the name."""
-    end = label.removeprefix(note.name)
-    room = max(room / 3, room - metrics.horizontalAdvance(end))
-    if note.icon in ("copy", "archive-restore"):  # their beginning tells what they are
-        return metrics.elidedText(note.name, Qt.TextElideMode.ElideRight, room) + end
-    return cut_path(metrics, note.name, room) + end

@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
-from helix_desktop.words.call_targets import call_verb, failed_tests_text, recall_target
+from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
 from helix_desktop.words.numbers import format_integer, format_size, format_token_count, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.times import format_duration
@@ -109,7 +109,7 @@ def call_words(row: ToolRow) -> str:
 
 def bar_target(row: ToolRow) -> str:
     escape = escape_command if tool_kind(row.tool) == "command" else escape_invisible
-    return escape(recall_target(row.tool, row.target).replace("\n", " ↵ "))
+    return escape(shown_target(row.tool, row.target).replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:
@@ -130,10 +130,11 @@ def text_of_row(row: Row) -> str:
 
 
 def _ask_source(row: AskRow) -> str:
-    if isinstance(row, ApprovalRow) and row.kind == "command":
-        return _join_lines(row.detail, row.effect or row.summary, *map(translate, row.offers))
     if isinstance(row, ApprovalRow):
-        return _join_lines(row.summary, row.description, row.detail, *map(translate, row.offers))
+        request, offers = row.request, map(translate, row.offers)
+        if request.kind == "command":
+            return _join_lines(row.detail, translate(request.effect) or row.summary, *offers)
+        return _join_lines(row.summary, request.description, row.detail, *offers)
     options = (": ".join(filter(None, (option.label, option.description))) for option in row.question.options)
     return _join_lines(row.question.text, *options)
 
@@ -242,7 +243,7 @@ def _ask_name(row: AskRow) -> str:
         if subagent:
             return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
         return tr("Question: {question}", question=question)
-    subagent, call = row.requester, row.summary
+    subagent, call = row.request.subagent_title, row.summary
     if subagent and row.is_sandboxed:
         return tr("Approval needed by subagent {subagent}, sandboxed: {call}", subagent=subagent, call=call)
     if subagent:

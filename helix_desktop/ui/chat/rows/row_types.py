@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalKind, AutoRunChange, Excerpt, LastingRefusal, McpChange
+from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange, Excerpt, PermissionRule
+from helix_desktop.domain.translatable_text import TranslatableText
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.rewrite_explanations import changed_since
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 MAX_RUNNING_LINES = 8
 _MAX_LINE_CHARS = 400  # characters of a line: more than any card shows
@@ -285,55 +289,66 @@ MAX_REASON_PLACES = 5
 
 
 class ApprovalRow(msgspec.Struct, frozen=True):
-    """A tool call that waits for the user; `offers` are the rules that may be saved, word for word.
+    """A tool call that waits for the user; `position` says which of several that wait.
 
-    `is_sandboxed`: a sandbox holds it, though it may use the network (`has_network`).
-    `is_rule_confined`: what a saved rule allows is so in the sandbox only.
-    `matched_rule` requires the approval, if any.
-    `position` says which of several questions it is, `requester` which subagent asks, if it is one.
-    `data_loss` names what a call destroys for good, if mode auto asks because of it, `auto_executed` what it
-    writes that other programs run, `secrets` what it shows of keys or passwords; `is_too_long`: it asks
-    because the command takes too long to be read.
-    `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     `allowed_together` are the calls that one click on this card lets run once, if it offers that; `others`
     says in a few words what each of them but this one does.
-    `server` is whose MCP tool it is, `description` what that says of the tool, `mcp_change` why no rule
-    allows the call. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
-    `effect` says in a line what it may do. `always` is what the button allows from now on, empty if it is not
-    offered, `always_offer` the number of its rule; `lasting_refusal` says why none may be saved that allows.
-    `variables` are why `uncovering_rule`, which the user saved, does not allow a command.
     """
 
     key: RowKey
-    tool: str
-    summary: str
-    detail: str
-    offers: tuple[str, ...]
-    kind: ApprovalKind = "other"
-    is_sandboxed: bool = False
-    matched_rule: str = ""
+    request: ApprovalRequest
     position: str = ""
-    requester: str = ""
-    uncovered: str = ""
-    uncovered_places: tuple[str, ...] = ()
-    data_loss: tuple[str, ...] = ()
-    auto_executed: tuple[str, ...] = ()
-    is_too_long: bool = False
-    has_network: bool = False
-    is_rule_confined: bool = False
     allowed_together: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    server: str = ""
-    description: str = ""
-    mcp_change: McpChange = ""
-    offers_demo_calls: bool = False
-    effect: str = ""
-    always: str = ""
-    always_offer: int = 0
-    lasting_refusal: LastingRefusal = ""
-    variables: tuple[str, ...] = ()
-    uncovering_rule: str = ""
+
+    @property
+    def summary(self) -> str:
+        return translate(self.request.summary)
+
+    @property
+    def detail(self) -> str:
+        return translate(self.request.detail)
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Return True if a sandbox holds it, though it may use the network."""
+        return self.request.confined or self.request.is_sandboxed
+
+    @property
+    def rules(self) -> tuple[PermissionRule, ...]:
+        """Return the rules that may be saved, narrowest first."""
+        return self.request.suggested_rules or (self.request.rule,)
+
+    @property
+    def offers(self) -> tuple[TranslatableText, ...]:
+        """Return what these rules say, without where they hold."""
+        return tuple(replace(rule, confined=False).text for rule in self.rules)
+
+    @property
+    def is_rule_confined(self) -> bool:
+        """Return True if what a saved rule allows is so in the sandbox only."""
+        return any(rule.confined for rule in self.rules)
+
+    @property
+    def _coverage(self) -> FileCoverage | None:
+        """Return where its changes can't be undone: of what is destroyed, that alone."""
+        lost = self.request.data_loss
+        return (
+            FileCoverage(places=lost, uncovered=len(lost), is_complete=True)
+            if lost
+            else self.request.coverage
+        )
+
+    @property
+    def uncovered(self) -> str:
+        """Return in one line where its changes can't be undone, unless its reasons name all of that."""
+        is_named = 0 < len(self.request.data_loss) <= MAX_REASON_PLACES
+        return uncovered_line(self._coverage) if self._coverage and not is_named else ""
+
+    @property
+    def uncovered_places(self) -> tuple[str, ...]:
+        """Return each of these places with its reason."""
+        return uncovered_details(self._coverage) if self._coverage else ()
 
 
 class QuestionRow(msgspec.Struct, frozen=True):

@@ -9,12 +9,11 @@ from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
-from helix_desktop.ui.chat.items.excerpt_card import excerpt_card
 from helix_desktop.ui.chat.items.item import ItemContext, RowItem
-from helix_desktop.ui.chat.items.message_actions import turn_footer, versions_note
 from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
+from helix_desktop.ui.chat.items.tool_body import excerpt_card
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.items.user_message import UserMessageItem
+from helix_desktop.ui.chat.items.user_message import UserMessageItem, turn_footer, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown

@@ -79,7 +79,7 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
         heading.setToolTip(plain_tooltip(rule))
         heading.setEnabled(answers is not menu)
         for answer, label in _ANSWERS.items():
-            if row.lasting_refusal and answer != "never":
+            if row.request.lasting_refusal and answer != "never":
                 continue
             action = answers.addAction(translate(label))
             action.setObjectName(f"{answer}:{number}")

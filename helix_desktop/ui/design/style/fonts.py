@@ -74,4 +74,5 @@ def ui_font(px: int = 13, weight: int = 400, is_code: bool = False) -> QFont:
 
 def scaled(px: int) -> int:
     """Return a length that grows with the text size; pixels at 100 % in, pixels on screen out."""
-    return round(px * scale(QApplication.font()))
+    size = QApplication.font().pixelSize()
+    return round(px * size / BASE_PX) if size > 0 else px

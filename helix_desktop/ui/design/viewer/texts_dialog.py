@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _SIZE, _MIN_SIZE = (940, 680), (560, 480)
+_BESIDE_PX = 80  # of the window that it is opened from, above and below
 _LIST_PX, _TEXT_PX = 250, 640  # first widths of the list and of a text
 _SEARCHED_FROM = 12  # names
 TEXT_NAME = Qt.ItemDataRole.UserRole
@@ -44,7 +45,8 @@ class TextsDialog(SizedDialog):
 
         `start` owns what indexes a long text.
         """
-        super().__init__(parent, _SIZE, _MIN_SIZE)
+        height = max(_MIN_SIZE[1], min(_SIZE[1], parent.window().height() - _BESIDE_PX))
+        super().__init__(parent, (_SIZE[0], height), _MIN_SIZE)
         self.setWindowTitle(title)
         self.setModal(True)
         self.texts = dict(texts)

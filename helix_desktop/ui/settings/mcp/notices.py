@@ -29,10 +29,8 @@ class McpNotices(QObject):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session, self._notices, self._services = session, session.notices, session.app
-        self._awaiting_consent: dict[str, tuple[str, ...]] = {}  # servers, by workspace
-        self._lacking_secrets: dict[str, tuple[str, ...]] = {}
+        self._said: dict[tuple[str, str], tuple[str, ...]] = {}  # servers, by notice and workspace
         self._dismissed_secrets: set[str] = set()  # workspaces; said once per start
-        self._failed: dict[str, tuple[str, ...]] = {}
         self._later_tools: dict[str, dict[str, tuple[str, ...]]] = {}  # tools by server
         self._services.mcp_servers.listen(self._on_change)
         session.changed.connect(self._show)
@@ -52,15 +50,19 @@ class McpNotices(QObject):
     def _review(self, place: Intent) -> Answer:
         return Answer(tr("Review…"), partial(self._session.perform, place), "look")
 
+    def _is_new(self, name: str, active: str, servers: tuple[str, ...]) -> bool:
+        """Return True if a notice about these servers is to be shown; the one about others goes."""
+        if servers == self._said.get((name, active), ()):
+            return False
+        self._said[name, active] = servers
+        self._notices.end(name, active)
+        return bool(servers)
+
     def _show_consent(self, active: str) -> None:
         """Name the servers that are not what was agreed to."""
         record = self._services.registry.get(active)
         waiting = record.servers_awaiting_consent
-        if waiting == self._awaiting_consent.get(active, ()):
-            return
-        self._awaiting_consent[active] = waiting
-        self._notices.end(_CONSENT, active)
-        if not waiting:
+        if not self._is_new(_CONSENT, active, waiting):
             return
         title = tr.plural(
             len(waiting),
@@ -85,14 +87,10 @@ class McpNotices(QObject):
     def _show_secrets(self, active: str) -> None:
         """Name the servers that don't run since a secret is gone; none once all have theirs."""
         lacking = self._services.mcp_servers.servers_lacking_secrets(active)
-        announced = self._lacking_secrets.get(active, ())
-        if active in self._dismissed_secrets or lacking == announced:
-            return
+        announced = self._said.get((_SECRET, active), ())
         if any(self._services.mcp_servers.is_starting(active, name) for name in announced):
             return  # it is tried again, and may lack its secret still
-        self._lacking_secrets[active] = lacking
-        if not lacking:
-            self._notices.end(_SECRET, active)
+        if active in self._dismissed_secrets or not self._is_new(_SECRET, active, lacking):
             return
         title = tr.plural(
             len(lacking),
@@ -125,7 +123,7 @@ class McpNotices(QObject):
         """
         servers = self._services.mcp_servers
         awaiting_consent = self._services.registry.get(active).servers_awaiting_consent
-        announced, lacking = self._failed.get(active, ()), servers.servers_lacking_secrets(active)
+        announced, lacking = self._said.get((_FAILED, active), ()), servers.servers_lacking_secrets(active)
         failures = {
             failure.server: failure
             for failure in servers.failures(active)
@@ -133,11 +131,7 @@ class McpNotices(QObject):
             and (failure.server in announced or not servers.is_starting(active, failure.server))
         }
         names = tuple(failures)
-        if names == announced:
-            return
-        self._failed[active] = names
-        self._notices.end(_FAILED, active)
-        if not names:
+        if not self._is_new(_FAILED, active, names):
             return
         title = tr.plural(
             len(names),

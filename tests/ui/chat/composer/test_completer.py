@@ -227,7 +227,7 @@ async def test_it_stays_in_a_small_window_and_follows_the_theme(show_look: ShowL
     assert popup is not None
     assert rig.composer.rect().contains(popup.geometry())
     rig.press(Qt.Key.Key_Up)
-    assert popup.row == len(_NAMES) - 1
+    assert popup.list_view.row == len(_NAMES) - 1
     place = popup.list_view.visualRect(popup.list_view.currentIndex())
     assert popup.list_view.viewport().rect().contains(place.center())
 

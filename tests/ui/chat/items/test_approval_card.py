@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.permissions.rule_offers import suggest_command_rules
-from helix_desktop.domain.permissions.rules import suggest_server_rules
 from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChange
+from helix_desktop.permissions.rule_offers import suggest_command_rules
+from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.presenter import AskRows

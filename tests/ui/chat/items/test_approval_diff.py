@@ -9,10 +9,9 @@ from helix_desktop.domain.tools import ApprovalKind
 from helix_desktop.tools.files.edit import unified_diff
 from helix_desktop.ui.chat.rows.changed_files import patch_files
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.window.chat_geometry import click_area, questions_and_answers, row_key, row_widget
+from tests.support.window.chat_geometry import approval_row, click_area, questions_and_answers, row_widget
 
 _LINES = [f"line {number}\n" for number in range(40)]
 _OLD = "".join(_LINES).encode()
@@ -57,9 +56,7 @@ def test_a_command_in_the_form_of_a_diff_is_shown_word_for_word(qtbot: QtBot) ->
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
     command = "--- a/x; rm -r src\n+++ b/x; rm -r src\n@@ -1 +1 @@\n one"
-    view.chat_viewport.model.reset(
-        [ApprovalRow(row_key("c"), "run_command", "Run a command", command, (), "command")]
-    )
+    view.chat_viewport.model.reset([approval_row("c", "run_command", "Run a command", command, "command")])
     assert command in [text.text() for text in view.chat_viewport.item(0).texts]
     view.highlighter.finish()
 
@@ -72,7 +69,7 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
         view.show()
     long = unified_diff("c.txt", None, b"\xe2\x80\xaex\n" * 70)
     rows = [
-        ApprovalRow(row_key(detail), "edit_file", "Edit a file", detail, ("Change any file",), "edit")
+        approval_row(detail, "edit_file", "Edit a file", detail, "edit")
         for detail in (_EDIT, long, "--- a plan")
     ]
     view.chat_viewport.model.reset(rows)
@@ -90,7 +87,7 @@ def test_an_edit_of_several_files_names_each_above_the_lines(qtbot: QtBot) -> No
     view = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(view)
     long = unified_diff("c.txt", None, b"x\n" * 70)
-    row = ApprovalRow(row_key("c"), "multi_edit", "Edit 2 files", long + _EDIT, (), "edit")
+    row = approval_row("c", "multi_edit", "Edit 2 files", long + _EDIT, "edit")
     view.chat_viewport.model.reset([row])
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
     assert texts[1] == "c.txt · new file · +70 \N{MINUS SIGN}0\nsrc/a.py · +2 \N{MINUS SIGN}2"
@@ -111,7 +108,7 @@ def test_the_answers_are_visible_with_the_card(qtbot: QtBot, size: tuple[int, in
     else:
         detail = ("\n" if kind == "command" else "; ").join(f"echo {n}" for n in range(500))
     row_kind: ApprovalKind = "edit" if kind == "edit" else "command"
-    row = ApprovalRow(row_key("c"), "run_command", "Do it", detail, (), row_kind)
+    row = approval_row("c", "run_command", "Do it", detail, row_kind)
     viewport = view.chat_viewport
     viewport.model.reset(questions_and_answers(5))
     viewport.model.put(row)

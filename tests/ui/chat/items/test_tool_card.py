@@ -372,6 +372,11 @@ def test_a_line_says_only_what_is_unusual(row: ToolRow, words: list[str]) -> Non
     assert [word.text for word in unusual_words(row)] == words
 
 
+def test_a_cached_output_says_on_hover_that_it_was_sent_in_part() -> None:
+    tips = [unusual_words(replace(row, badge="cached"))[0].tip for row in (CARD, PREVIEW)]
+    assert tips[1] == f"{tips[0]} Before that, the model got only a part of it."
+
+
 @pytest.mark.parametrize(
     ("tool", "state", "verb"),
     [

@@ -11,8 +11,8 @@ from helix_desktop.ui.chat.viewport.mouse import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
 from tests.support.intents import take_intents
 from tests.support.manual_clock import ManualClock
+from tests.support.window.chat_geometry import approval_row, row_key
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
-from tests.support.window.chat_geometry import row_key
 from tests.support.window.chat_geometry import row_widget as _widget
 
 
@@ -26,7 +26,7 @@ def _click(view: ChatView, key: str, area: str) -> None:
 
 
 def _question(key: str) -> ApprovalRow:
-    return ApprovalRow(row_key(key), "bash", "Run it", "make", ("bash: make",))
+    return approval_row(key, "bash", "Run it", "make")
 
 
 def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: ManualClock) -> None:

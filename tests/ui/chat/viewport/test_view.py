@@ -14,10 +14,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.chat.actions import ControlTurn, Decide, OpenLink
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.row_types import (
-    ApprovalRow,
     AssistantRow,
     DividerRow,
     NoticeRow,
@@ -29,8 +30,8 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, ShowInTimeline, Undo
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import performed, take_intents
+from tests.support.window.chat_geometry import approval_row, questions_and_answers, row_key
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
-from tests.support.window.chat_geometry import questions_and_answers, row_key
 from tests.support.window.chat_geometry import row_widget as _widget
 from tests.support.window.chat_geometry import text_point as _text_point
 from tests.support.window.looks import ShowLook
@@ -237,9 +238,7 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
 
 
 def test_enter_answers_with_the_button_that_has_the_keyboard(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset(
-        [ApprovalRow(row_key("p"), "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
-    )
+    view.chat_viewport.model.reset([approval_row("p", "bash", "Run it", "rm -rf \u202ex")])
     decided: list[Intent] = []
     take_intents(view, decided.append)
     view.setFocus()
@@ -262,8 +261,12 @@ def _rule_menu(qtbot: QtBot, view: ChatView) -> QMenu:
 
 
 def test_a_rule_is_saved_from_a_menu_that_moves_no_button(qtbot: QtBot, view: ChatView) -> None:
-    offers = ("Run: git log -3 && echo \u202e", "Run commands like: git log *")
-    row = ApprovalRow(row_key("p"), "run_command", "Run it", "git log -3", offers[:1], "command")
+    rules = (
+        PermissionRule("run_command", "git log -3 && echo \u202e", confined=True),
+        PermissionRule("run_command", "git log *", kind="pattern"),
+    )
+    first = replace(rules[0], confined=False)
+    row = approval_row("p", "run_command", "Run it", "git log -3", "command", suggested_rules=(first,))
     view.chat_viewport.model.reset([row])
     decided: list[Intent] = []
     take_intents(view, decided.append)
@@ -277,21 +280,20 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(qtbot: QtBot, view: Ch
         answer.trigger()
     assert decided == [Decide("p", "session"), Decide("p", "always"), Decide("p", "never")]
     decided.clear()
-    view.chat_viewport.model.reset([replace(row, offers=offers, is_rule_confined=True)])
+    view.chat_viewport.model.reset([replace(row, request=replace(row.request, suggested_rules=rules))])
     menu = _rule_menu(qtbot, view)
     assert menu.actions()[0].text() == "“Allow” holds in the sandbox only, “Never allow” everywhere"
-    (second,) = (other for other in menu.findChildren(QMenu) if other.title() == offers[1])
+    (second,) = (
+        other for other in menu.findChildren(QMenu) if other.title() == "Run commands like: git log *"
+    )
     second.actions()[1].trigger()
     assert decided == [Decide("p", "always", 1)]
 
 
 def test_what_cannot_be_undone_is_one_line_and_a_click_names_each_place(qtbot: QtBot, view: ChatView) -> None:
-    line, places = "Can't be undone in 2 places: dist, .env", ("dist · Ignored", ".env\u202e · A secret")
-    row = ApprovalRow(
-        *(row_key("p"), "run_command", "Run it", "make", ("Run: make",), "command"),
-        uncovered=line,
-        uncovered_places=places,
-    )
+    places = (UncoveredPlace("dist", "ignored"), UncoveredPlace(".env\u202e", "secret"))
+    coverage = FileCoverage(places=places, uncovered=2, is_complete=True)
+    row = approval_row("p", "run_command", "Run it", "make", "command", coverage=coverage)
     view.chat_viewport.model.reset([row])
 
     def words() -> str:
@@ -303,10 +305,12 @@ def test_what_cannot_be_undone_is_one_line_and_a_click_names_each_place(qtbot: Q
     assert item is not None
     area = item.hit_area("open:places")
     assert area is not None
-    assert area.label == line
+    assert area.label == "Can't be undone in 2 places: dist, .env\\u202e"
     assert "Ignored" not in words()
     _click(qtbot, view, "p", "open:places")
-    assert "dist · Ignored\n.env\\u202e · A secret" in words()
+    first, second = words().splitlines()[-2:]
+    assert first.startswith("dist · Ignored")
+    assert second.startswith(".env\\u202e · May contain a secret")
 
 
 def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:

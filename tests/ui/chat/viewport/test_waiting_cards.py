@@ -8,14 +8,14 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, DividerRow
 from helix_desktop.ui.chat.viewport.view import ChatView
-from tests.support.window.chat_geometry import row_key, row_widget
+from tests.support.window.chat_geometry import approval_row, row_key, row_widget
 
 ANSWER = AssistantRow(row_key("a"), "Some words to fill the page.\n\n" * 60)
 DIVIDER = DividerRow(row_key("d"), "context", "Context: 12k → 9k")
 
 
 def _card(key: str) -> ApprovalRow:
-    return ApprovalRow(row_key(key), "run_command", "Run it", "make it", ("Run: make",), "command")
+    return approval_row(key, "run_command", "Run it", "make it", "command")
 
 
 def _keys(view: ChatView) -> list[str]:

@@ -230,7 +230,7 @@ async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritte
     gate, reports = asyncio.Event(), model.script
     model.script = lambda request: [TextDelta("I "), gate, *reports(request)]
     await conversation.send("Go on.")
-    await rig.wait_until(lambda: bool(conversation.partial))
+    await rig.wait_until(lambda: bool(conversation.response.text))
     sent = conversation.session.transcript.last_seq
     await conversation.window.exclude(large)
     if is_cut_off:

@@ -37,8 +37,6 @@ from tests.support.scripted_model import (
 
 EVERY_2000 = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=2_000)
 WIDE = ModelInfo("test", "scripted", window=128_000, reserve=400)
-TURN_TOKENS = 620
-"""About what a turn of `thinking_turns` takes."""
 
 
 def thinking_turns(calls: int = 1) -> Script:

@@ -45,7 +45,7 @@ async def waiting_rig() -> tuple[AgentRig, asyncio.Task[object], asyncio.Event]:
     rig = await full_rig(lambda _: [TextDelta(SUMMARY), gate, ModelResponse(SUMMARY)])
     turn: asyncio.Task[object] = asyncio.create_task(rig.conversation.run("Think."))  # noqa: TID251 - it is awaited
     await rig.wait_for_updates(SummaryAwaited)
-    assert rig.conversation.is_summary_awaited
+    assert rig.conversation.summary_wait.is_active
     await pass_loops()  # the limit of the wait runs too
     return rig, turn, gate
 
@@ -70,7 +70,7 @@ async def test_the_next_step_waits_for_the_summary_and_says_so() -> None:
     gate.set()
     await turn
     assert waits(rig)[:2] == [True, False]
-    assert not rig.conversation.is_summary_awaited
+    assert not rig.conversation.summary_wait.is_active
     handovers = rig.events(HandoverMade)
     assert handovers
     assert {(made.model, made.trigger, made.fallback) for made in handovers} == {
@@ -85,11 +85,11 @@ async def test_a_wait_ends_without_a_model(is_chosen: bool) -> None:
     """By the user's choice or after five minutes; the fallback says why, and is counted."""
     rig, turn, _ = await waiting_rig()
     if is_chosen:
-        rig.conversation.continue_without_model()
+        rig.conversation.summary_wait.continue_without_model()
     else:
         rig.clock.advance_s(299)
         await pass_loops()
-        assert rig.conversation.is_summary_awaited
+        assert rig.conversation.summary_wait.is_active
         rig.clock.advance_s(1)
     await rig.wait_for_updates(SummaryAwaited, 2)
     await rig.wait_until(lambda: rig.events(HandoverMade))
@@ -108,7 +108,7 @@ async def test_stop_ends_the_turn_while_it_waits() -> None:
     rig, turn, gate = await waiting_rig()
     await rig.conversation.stop()
     await asyncio.wait([turn])
-    assert not rig.conversation.is_summary_awaited
+    assert not rig.conversation.summary_wait.is_active
     assert rig.events(HandoverMade) == []
     gate.set()
     await rig.wait_until_idle()

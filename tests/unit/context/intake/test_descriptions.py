@@ -91,6 +91,12 @@ def test_a_command_is_described_by_how_it_ended() -> None:
     assert describe_output("run_command", "exit code 0 (sandboxed, no network)\n77\n", 0) == 'exit 0, "77"'
 
 
+def test_source_that_names_an_error_is_not_how_a_command_ended() -> None:
+    source = "508:        try:\n510:        if isinstance(exc, LocalProtocolError):\n511:            pass\n"
+    about = describe_output("run_command", f"exit code 0 (sandboxed, no network)\n3 names\n{source}", 0)
+    assert "LocalProtocolError" not in about
+
+
 def test_a_diff_is_described_by_the_files_it_changes() -> None:
     """Not by one of its lines; what comes after it tells more."""
     parts = [

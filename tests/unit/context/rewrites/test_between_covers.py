@@ -58,13 +58,18 @@ def outermost(simulator: SessionSimulator) -> set[int]:
     }
 
 
-def test_a_fold_stays_between_observations() -> None:
-    """The steps that came back between two are folded by themselves, and those after both as well."""
+def test_what_an_undo_brought_back_between_observations_is_not_folded() -> None:
+    """A user undid what had been compacted; the next message of 39 tokens took it away again, as a note."""
     simulator = observed_thrice()
-    assert session_rewrites.fold_all(simulator) >= 2
+    made = sorted(simulator.transcript.rewrites.observations.values(), key=lambda each: each.upto)
+    middle = made[1]
+    came_back = {item.seq for item in simulator.transcript.messages.between(middle.after, middle.upto)}
+    assert session_rewrites.fold_all(simulator) >= 1, "those after both are"
     covers = simulator.transcript.window.covers
     assert outermost(simulator) <= {cover.seq for cover in covers}
-    assert [type(cover.event) for cover in covers][:3] == [ObservationsMade, FoldMade, ObservationsMade]
+    assert [type(cover.event) for cover in covers][:3] == [ObservationsMade, ObservationsMade, FoldMade]
+    assert came_back <= {entry.seq for entry in simulator.transcript.window.entries()}
+    assert not came_back & simulator.transcript.window.masked
     assert unreachable_content(simulator) == []
     assert session_rewrites.fold_all(simulator) == 0  # an existing note stays
 

@@ -13,8 +13,9 @@ from helix_desktop.context.window.window_breakdown import break_down_window, is_
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.rewrite import FoldMade, Form
 from helix_desktop.domain.messages import ModelInfo, ToolCall
+from tests.support.histories import conversation_with
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,21 @@ def test_an_output_is_named_by_its_tool_and_target() -> None:
     window = project(transcript, PROFILES["balanced"], frame)
     (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
     assert str(row.name) == "read_file notes.md"
+
+
+def test_a_row_knows_the_question_of_its_turn_that_is_compacted() -> None:
+    """The note over the end of one turn and the beginning of the next is of neither."""
+    simulator = conversation_with(2)
+    ends = [item for item in simulator.transcript.messages.items if isinstance(item.event, AssistantSpoke)]
+    questions = [item.seq for item in simulator.transcript.messages.user_items]
+    simulator.record(FoldMade(ends[2].seq - 1, ends[5].seq - 1, "Notes.", 9, "d" * 64, 3, 3, 90))
+    rows = break_down_window(simulator.window(), simulator.transcript, simulator.frame)
+    listed = [(row.kind, row.question, row.question_name) for row in rows if row.seq]
+    before, after = [(questions[at], f"Do task {at}. Always use tabs.") for at in range(2)]
+    assert [each for each in listed if each[0] == "fold"] == [("fold", 0, "")]
+    assert {each[1:] for each in listed[: listed.index(("fold", 0, ""))]} == {before}
+    assert {each[1:] for each in listed[listed.index(("fold", 0, "")) + 1 :]} == {after}
+    assert questions[1] not in [row.seq for row in rows]
 
 
 @pytest.mark.parametrize(

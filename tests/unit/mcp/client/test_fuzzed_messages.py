@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, ListToolsResult
 
 from helix_desktop.mcp.client.message_repair import read_messages, repair_result
 from helix_desktop.mcp.client.session import to_tool_result
-from helix_desktop.mcp.client.transports import _RepairedEvents
+from helix_desktop.mcp.client.transports import repaired_events
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=6),
@@ -93,7 +93,7 @@ class Pieces(httpx2.AsyncByteStream):
 
 async def test_events_are_the_same_in_pieces_of_any_size() -> None:
     body = b'event: message\r\ndata: {"jsonrpc": "2.0", "id": 1}\r\n\r\n\ndata: {"id": 2}\n: no end'
-    streams = [_RepairedEvents(Pieces(body, size)) for size in range(1, len(body) + 1)]
+    streams = [repaired_events(Pieces(body, size)) for size in range(1, len(body) + 1)]
     read = [b"".join([line async for line in stream]) for stream in streams]
     assert read == [read[-1]] * len(body)
     fields = [line.partition(b":")[0] for line in read[0].splitlines() if line]

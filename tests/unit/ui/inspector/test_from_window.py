@@ -375,7 +375,7 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
 def test_an_output_of_the_workspace_folder_has_a_title() -> None:
     """The dot alone said nothing."""
     row = WindowRow(7, "output", "list_directory .", 40, tool="list_directory")
-    assert row.label == "Listed Workspace folder"
+    assert row.label == "Listed the workspace"
 
 
 def test_a_call_without_a_target_is_named_once() -> None:

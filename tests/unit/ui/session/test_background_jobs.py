@@ -57,17 +57,19 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
     assert background.card is None
 
 
-async def test_the_cost_is_shown_in_tokens_and_money() -> None:
+async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None:
     """On the running job and on its card in the timeline."""
     lines = await lines_in_a_session()
     background = BackgroundJobs()
     background.apply(CompactionProgress("summarize", "", CostEstimate(312_000, 0.94, 3)))
     (job,) = lines(background)
-    assert job.text == "Compacting · Write · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
+    assert job.text == "Compacting older messages · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
-    background.apply(CompactionProgress("summarize", "", CostEstimate(1_000)))
-    assert lines(background)[0].text.endswith("Reads ≈ 1k tokens · price unknown")
+    background.apply(CompactionProgress("idle"))
+    background.apply(ObservationProgress("summarize", estimate=CostEstimate(1_000)))
+    (job,) = lines(background)
+    assert job.text == "Writing facts about older messages, so that they can be compacted later"
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:

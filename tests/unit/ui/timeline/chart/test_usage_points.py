@@ -69,7 +69,7 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
                 for more in range(-3, 4)
                 for less in range(-2, 3)
             }
-            assert row.text.rpartition(" · ")[0] in words, (row.text, own)
+            assert row.text.partition(" · ")[0] in words, (row.text, own)
 
 
 def measured(

@@ -1,0 +1,408 @@
+"""Permission rules: which rule or mode answers a call (the strictest wins), and which rules to suggest."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from itertools import takewhile
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.choices import PermissionMode
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.changes import UncoveredPlace
+from helix_desktop.domain.tools import (
+    ANY,
+    ApprovalRequest,
+    McpChange,
+    PermissionRule,
+    RuleEffect,
+    RuleKind,
+)
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.permissions.auto_run import ASKED_FILES, ASKED_FOLDERS
+from helix_desktop.permissions.command_match import (
+    Match,
+    certainly_matches,
+    possibly_matches,
+    without_settings,
+)
+from helix_desktop.permissions.data_loss import find_effects
+
+_text = TextContext("Tools")
+
+_STRICTEST_FIRST: tuple[RuleEffect, ...] = ("deny", "ask", "allow")
+_NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
+_AUTO_EXECUTED = sorted(ASKED_FOLDERS | ASKED_FILES)
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+class PermissionDecision(msgspec.Struct, frozen=True):
+    """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
+
+    Mode auto asks because of the places `data_loss`, the paths `auto_executed` or `secrets` (see
+    `find_effects`), or as the command takes too long to be read: `is_too_long`. `mcp_change` says why no rule
+    allows an MCP call that the user allowed before.
+    """
+
+    effect: RuleEffect
+    rule: PermissionRule | None = None
+    mode: Literal["", "plan", "auto"] = ""
+    data_loss: tuple[UncoveredPlace, ...] = ()
+    auto_executed: tuple[str, ...] = ()
+    is_too_long: bool = False
+    secrets: tuple[str, ...] = ()
+    mcp_change: McpChange = ""
+
+
+def evaluate(
+    rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode = "ask"
+) -> PermissionDecision:
+    """Return the strictest answer of the mode and all rules that apply to a call, whatever their order.
+
+    A change of several files is evaluated file by file.
+    """
+    rules = tuple(rules)
+    subjects = (request.subject, *request.other_paths)
+    decisions = [
+        _evaluate_one(rules, msgspec.structs.replace(request, subject=subject, other_paths=()), mode)
+        for subject in subjects
+    ]
+    strictest = min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
+    lost = dict.fromkeys(place for decision in decisions for place in decision.data_loss)
+    if strictest.effect != "ask":
+        return strictest
+    executed = dict.fromkeys(path for decision in decisions for path in decision.auto_executed)
+    return msgspec.structs.replace(strictest, data_loss=tuple(lost), auto_executed=tuple(executed))
+
+
+def allowed_but_for(
+    rules: Iterable[PermissionRule], request: ApprovalRequest
+) -> tuple[PermissionRule, tuple[str, ...]] | None:
+    """Return the rule that would allow a command if it set no variables, and these; None: that isn't why."""
+    command, variables = without_settings(request.subject)
+    if request.kind != "command" or not variables:
+        return None
+    plain = msgspec.structs.replace(request, subject=command)
+    patterns = (rule for rule in rules if (rule.kind, rule.effect) == ("pattern", "allow"))
+    rule = next((rule for rule in patterns if rule_applies(rule, plain)), None)
+    return (rule, variables) if rule is not None else None
+
+
+def _evaluate_one(
+    rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode
+) -> PermissionDecision:
+    applicable = sorted((rule for rule in rules if rule_applies(rule, request)), key=_precedence)
+    first = applicable[0] if applicable else None
+    if first is not None and first.is_deny:
+        return PermissionDecision("deny", first)
+    # Refused here, not left out of the request: a switch of modes must not change how that begins.
+    if mode == "plan" and request.may_change_files and not request.claims_read_only:
+        return PermissionDecision("deny", mode="plan")
+    if (doubtful := _doubtful_rule(rules, request)) and not _names_exactly(first, request):
+        return PermissionDecision("ask", doubtful)
+    if first is not None:
+        return PermissionDecision(first.effect, first)
+    if request.is_reading:
+        return PermissionDecision("allow")
+    if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
+        return _decide_in_auto(request)
+    return PermissionDecision("ask", mcp_change=_change_since_allowed(rules, request))
+
+
+def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
+    """Decide an edit or a confined command.
+
+    Ask if nothing brings back what it destroys, others run what it writes, or it shows keys or passwords.
+    """
+    if request.kind == "command":
+        effects = find_effects(
+            request.subject, request.coverage, request.folder, request.root, request.scripts, request.links
+        )
+        lost, changed, is_whole = effects.lost, effects.changed, effects.is_whole
+        secrets = effects.secrets
+    else:
+        changed = (request.subject,) if request.kind == "edit" else ()
+        lost, is_whole, secrets = _lost_by_edit(request), True, ()
+    executed = _auto_executed(changed, request.kind == "command")
+    executed += tuple(path for path in changed if path in request.auto_executed and path not in executed)
+    if is_whole and not lost and not executed and not secrets:
+        return PermissionDecision("allow", mode="auto")
+    return PermissionDecision(
+        "ask", data_loss=lost, auto_executed=executed, is_too_long=not is_whole, secrets=secrets
+    )
+
+
+def _lost_by_edit(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:
+    coverage = request.coverage
+    if coverage is None:
+        return ()
+    if not coverage.is_complete:
+        return (UncoveredPlace(request.subject, "pending"),)
+    return tuple(place for place in coverage.places if place.path == request.subject)
+
+
+def _doubtful_rule(rules: Iterable[PermissionRule], request: ApprovalRequest) -> PermissionRule | None:
+    """Return a rule that refuses the command if it is what a variable or the like in it stands for."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.is_deny
+            and (rule.kind, request.kind) == ("pattern", "command")
+            and rule.tool in (ANY, request.tool)
+            and possibly_matches(rule.subject, request.subject) == "maybe"
+        ),
+        None,
+    )
+
+
+def _names_exactly(rule: PermissionRule | None, request: ApprovalRequest) -> bool:
+    """Return True if the user has allowed this very call."""
+    return rule is not None and rule.kind == "exact" and rule.subject == _exact_subject(request)
+
+
+def _exact_subject(request: ApprovalRequest) -> str:
+    """Return what a rule for this very call names: of a command also the folder it runs in."""
+    is_in_folder = request.kind == "command" and request.folder and request.rule.kind == "exact"
+    return request.rule.subject if is_in_folder else request.subject
+
+
+def _found_by(rule: PermissionRule) -> tuple[Match, ...]:
+    """Return with which matches a stricter rule applies: in doubt it asks, and does not refuse."""
+    return ("yes",) if rule.is_deny else ("yes", "maybe")
+
+
+def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
+    return _STRICTEST_FIRST.index(rule.effect), _NARROWEST_FIRST.index(rule.kind), rule.text
+
+
+def _auto_executed(paths: tuple[str, ...], are_of_command: bool) -> tuple[str, ...]:
+    """Return those of written paths that other programs act on automatically."""
+    is_executed = _is_executed_by_name if are_of_command else _is_auto_executed
+    executed = filter(is_executed, paths)  # where a copy may be put into a folder, the folder tells
+    return tuple(path for path in executed if posixpath.dirname(path) not in paths)
+
+
+def _is_executed_by_name(path: str) -> bool:
+    """Return True if programs act on a file automatically; what looks like a path may be any text."""
+    return _has_executed_name(tuple(filter(None, re.split(r"[/\\]", path))))
+
+
+def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
+    """Return True if the rule applies to the call. In doubt, allow rules do not and stricter rules do."""
+    allows = rule.effect == "allow"
+    if allows and ((rule.confined and not request.confined) or not _is_same_definition(rule, request)):
+        return False
+    if rule.kind == "exact":
+        subjects = (
+            (ANY, _exact_subject(request)) if allows else (ANY, _exact_subject(request), request.subject)
+        )
+        return rule.tool == request.tool and rule.subject in subjects
+    return rule.tool in (ANY, request.tool) and _applies_by_kind(rule, request, allows)
+
+
+def _is_same_definition(rule: PermissionRule, request: ApprovalRequest) -> bool:
+    """Return True unless an MCP tool's definition differs from the one the user saw when saving the rule."""
+    if request.kind != "mcp":
+        return True
+    return bool(request.definition) and not mcp_change(
+        rule, request.definition, {request.tool: request.description_digest}
+    )
+
+
+def mcp_change(rule: PermissionRule, definition: str, digests: Mapping[str, str]) -> McpChange:
+    """Return what differs in an MCP server and these tools of it from what the rule was saved for.
+
+    `digests` are those of the tools' descriptions now, by tool.
+    """
+    if rule.definition != definition:
+        return "server"
+    described = dict(rule.described_tools)
+    if not described:
+        return ""
+    changed = [tool for tool, digest in digests.items() if described.get(tool, digest) != digest]
+    return "tool" if changed else "new" if digests.keys() - described else ""
+
+
+def _change_since_allowed(rules: Iterable[PermissionRule], request: ApprovalRequest) -> McpChange:
+    """Return why an MCP call is asked about that a rule would allow had nothing changed; empty: no rule."""
+    if request.kind != "mcp":
+        return ""
+    digests = {request.tool: request.description_digest}
+    changes = [
+        mcp_change(rule, request.definition, digests)
+        for rule in rules
+        if rule.effect == "allow"
+        and (rule.kind, rule.subject) == ("server", request.server)
+        and rule.tool in (ANY, request.tool)
+    ]
+    return next((change for change in ("tool", "server", "new") if change in changes), "")
+
+
+def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: bool) -> bool:
+    match rule.kind, request.kind:
+        case "pattern", "command":
+            # Outside a sandbox without network an allowed first word can carry anything away.
+            return (
+                request.confined
+                and certainly_matches(rule.subject, request.asked_part or request.subject, request.root)
+                if allows
+                else possibly_matches(rule.subject, request.subject) in _found_by(rule)
+            )
+        case "path", "edit":
+            return _matches_path(rule.subject, request.subject, allows)
+        case "folder", "edit":
+            return _is_in_folder(rule.subject, request.subject, allows)
+        case "server", "mcp":
+            return bool(rule.subject) and rule.subject == request.server
+        case "host", "fetch":
+            return _matches_host(rule.subject.lower(), request.host.lower(), allows)
+    return False
+
+
+def _path_parts(path: str) -> tuple[str, ...] | None:
+    """Return the names in a relative path; None if it may lead out of its folder."""
+    if path.startswith("/") or "\\" in path or path[1:2] == ":":
+        return None
+    names = tuple(name for name in path.split("/") if name not in ("", "."))
+    return None if ".." in names else names
+
+
+def _matches_path(rule_path: str, path: str, allows: bool) -> bool:
+    left, right = _path_parts(rule_path), _path_parts(path)
+    if left is None or right is None:
+        return not allows
+    return bool(right) and (left == right if allows else _casefolded(left) == _casefolded(right))
+
+
+def _is_in_folder(folder: str, path: str, allows: bool) -> bool:
+    left, right = _path_parts(folder), _path_parts(path)
+    if left is None or right is None:
+        return not allows
+    if not allows:
+        return _casefolded(right)[: len(left)] == _casefolded(left)
+    return (
+        right[: len(left)] == left
+        and len(right) > len(left)
+        and not _is_auto_executed("/".join(right[len(left) :]))
+    )
+
+
+def _casefolded(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.casefold() for name in names)
+
+
+def _matches_host(rule_host: str, host: str, allows: bool) -> bool:
+    same = bool(host) and rule_host == host
+    return same or (not allows and (not host or host.endswith(f".{rule_host}")))
+
+
+def _is_auto_executed(path: str) -> bool:
+    """Return True if other programs act on a file automatically, or its real location is in doubt."""
+    names = _path_parts(path)
+    return names is None or _has_executed_name(names)
+
+
+def _has_executed_name(names: tuple[str, ...]) -> bool:
+    folded = _casefolded(names)
+    if ASKED_FOLDERS & set(folded) or ASKED_FILES & set(folded[-1:]):
+        return True
+    patterns = [name for name in folded if name.startswith(".") and _WILDCARD.search(name)]
+    return any(fnmatchcase(name, part) for part in patterns for name in _AUTO_EXECUTED)
+
+
+def rule_names(rule: PermissionRule) -> frozenset[str]:
+    """Return the names by which events, also of earlier versions, identify a rule."""
+    if rule.kind == "server" and rule.tool != ANY:
+        old_action = f"se {rule.tool} of the MCP server {rule.subject}"
+        prefixes = {"allow": "U", "ask": "Always ask before: u", "deny": "Never: u"}
+        return frozenset({rule.text, f"{prefixes[rule.effect]}{old_action}"})
+    old_name = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
+    return frozenset({rule.text, old_name} if rule.kind == "exact" else {rule.text})
+
+
+def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
+    """Parse a rule the user wrote: for commands, a file, files in a folder, or a host. Raise InvalidInput."""
+    line = " ".join(text.split())
+    match kind:
+        case "pattern":
+            if not line or line.split()[0] == ANY:
+                raise InvalidInput(
+                    _text("The command is missing."), fix=_text("Enter its first words, such as: git push *")
+                )
+            return PermissionRule(ANY, line, kind=kind, effect=effect, confined=effect == "allow")
+        case "path":
+            names = _path_parts(text.strip())
+            if not names:
+                raise InvalidInput(
+                    _text("The file must be inside the workspace."), fix=_text("Enter a path such as: .envrc")
+                )
+            return PermissionRule(ANY, "/".join(names), kind=kind, effect=effect)
+        case "folder":
+            names = _path_parts(text.strip())
+            if names is None:
+                raise InvalidInput(
+                    _text("The folder must be inside the workspace."),
+                    fix=_text("Enter a path such as: src/app"),
+                )
+            return PermissionRule(ANY, "/".join(names), kind=kind, effect=effect)
+        case "host":
+            host = line.lower().rstrip(".")
+            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
+                raise InvalidInput(
+                    _text("The host name is invalid."), fix=_text("Enter a name such as: docs.python.org")
+                )
+            return PermissionRule(ANY, host, kind=kind, effect=effect)
+    raise InvalidInput(_text("A rule of this kind can't be typed."))
+
+
+def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ...]:
+    """Return the rules to offer for a change of files by any tool: the file, their folder, all files."""
+    file = PermissionRule(ANY, path, kind="path")
+    if any(map(_is_auto_executed, (path, *other_paths))):
+        return (file,)
+    folder = _common_folder(path, *other_paths)
+    folders = (folder, "") if folder else ("",)
+    return (
+        *((file,) if not other_paths else ()),
+        *(PermissionRule(ANY, folder, kind="folder") for folder in folders),
+    )
+
+
+def _common_folder(*paths: str) -> str:
+    """Return the deepest folder that contains all files; empty for the workspace itself."""
+    names = [path.split("/")[:-1] for path in paths]
+    same = takewhile(lambda level: len(set(level)) == 1, zip(*names, strict=False))
+    return "/".join(level[0] for level in same)
+
+
+def suggest_fetch_rules(tool: str, address: str, host: str) -> tuple[PermissionRule, ...]:
+    """Return the rules to offer for a fetch: the address, and its host."""
+    return (
+        (PermissionRule(tool, address), PermissionRule(ANY, host.lower(), kind="host"))
+        if host
+        else (PermissionRule(tool, address),)
+    )
+
+
+def suggest_server_rules(
+    tool: str, server: str, definition: str, digests: Mapping[str, str]
+) -> tuple[PermissionRule, ...]:
+    """Return the rules to offer for an MCP call: this tool, and all tools of its server.
+
+    `digests` are those of the descriptions of all tools of the server, by tool.
+    """
+    own = {tool: digests[tool]} if tool in digests else {}
+    return tuple(
+        PermissionRule(
+            *(name, server),
+            kind="server",
+            definition=definition,
+            described_tools=tuple(sorted(described.items())),
+        )
+        for name, described in ((tool, own), (ANY, digests))
+    )

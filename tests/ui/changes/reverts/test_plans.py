@@ -1,0 +1,55 @@
+"""The plan of a revert, and the sides of a merge."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QScrollArea, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertPlan
+from helix_desktop.ui.changes.reverts.merge_dialog import SideView
+from helix_desktop.ui.changes.reverts.plan_dialog import done_text, revert_button_text
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.tab_order import tab_stops
+from tests.support.galleries.changes_gallery import make_rewind_dialog
+from tests.support.window.looks import ShowLook
+
+
+def test_the_files_are_a_stop_only_while_they_scroll_and_the_ring_cuts_through_none(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = make_rewind_dialog(parent)
+    dialog.resize(680, 900)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    area = dialog.files.findChild(QScrollArea)
+    assert isinstance(area, QScrollArea)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+    assert area not in list(tab_stops(dialog))
+    dialog.files.setMaximumHeight(60)
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
+    assert area in list(tab_stops(dialog))
+    assert area.rect().adjusted(5, 5, -5, -5).contains(area.viewport().geometry()), "inside of the ring"
+    dialog.done(0)
+
+
+def test_a_folder_is_not_called_a_file() -> None:
+    folder = PlannedFile("docs", present=FileState("folder"))
+    file = PlannedFile("docs/a.md", present=FileState("file", "a" * 64, 3))
+    alone, both = RevertPlan((folder,)), RevertPlan((folder, file), is_redo=True)
+    assert (revert_button_text(alone, 1), done_text(alone, 1)) == ("Revert", "Reverted: docs")
+    assert (revert_button_text(both, 1), done_text(both, 1)) == ("Redo 1 file", "Redone: docs/a.md")
+
+
+def test_a_side_has_the_code_font_without_ligatures_in_each_theme(qtbot: QtBot, show_look: ShowLook) -> None:
+    """An arrow of two signs stays two signs, as in the diff."""
+    side = SideView("Now", "ours")
+    qtbot.addWidget(side)
+    side.show()
+    for theme in (LIGHT, DARK):
+        show_look(theme)
+        font = side.text.document().defaultFont()
+        assert font.family() == fonts.MONO_FAMILY
+        assert font.featureValue(QFont.Tag("calt")) == 0
+        assert font.isFeatureSet(QFont.Tag("calt"))

@@ -1,0 +1,316 @@
+"""The small widgets that pages are made of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import delete
+
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.chat.composer.line_buttons import ContextGauge
+from helix_desktop.ui.design.drops import drag_picture
+from helix_desktop.ui.design.fields import ComboBox, SearchField
+from helix_desktop.ui.design.focus import refocus
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, SelectableText
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.design.motion import reduce_motion
+from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.usage_bar import paint_usage_bar
+from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrite_reasons import gauge_compaction_text
+from helix_desktop.words.times import AGE_STEP_MS
+from tests.support.image_bytes import png
+from tests.support.window.looks import ShowLook
+
+
+def test_the_wheel_over_a_choice_is_left_to_the_page(qtbot: QtBot) -> None:
+    """A setting that comes below the mouse stays as it is, and the keyboard where it was."""
+    combo = ComboBox()
+    combo.addItems(["Balanced", "Lean"])
+    qtbot.addWidget(combo)
+    with qtbot.waitExposed(combo):
+        combo.show()
+    middle, down = combo.rect().center(), QPoint(0, -120)
+    no_button, no_key = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    phase = Qt.ScrollPhase.NoScrollPhase
+    places = QPointF(middle), QPointF(combo.mapToGlobal(middle))
+    turned = QWheelEvent(*places, QPoint(), down, no_button, no_key, phase, False)
+    QApplication.sendEvent(combo, turned)
+    assert combo.currentText() == "Balanced"
+    assert not turned.isAccepted()
+    assert combo.focusPolicy() == Qt.FocusPolicy.StrongFocus
+
+
+def test_the_last_choice_is_not_cut(qapp: QApplication, qtbot: QtBot) -> None:
+    Appearance(qapp).apply_stylesheet()
+    combo = ComboBox(300)
+    qtbot.addWidget(combo)
+    for name in ("First", "Second", "Third", "Last"):
+        combo.addItem(name)
+    combo.show()
+    combo.showPopup()
+    view = combo.view()
+    for at in range(combo.count()):
+        place: QRect = view.visualRect(combo.model().index(at, 0))
+        assert view.viewport().rect().contains(place), combo.itemText(at)
+    combo.hidePopup()
+
+
+def test_a_long_name_stays_a_small_pill(qtbot: QtBot) -> None:
+    short, long = (
+        drag_picture(name, LIGHT, 2.0) for name in ("read_file a.py", "read_file " + "folder/" * 90)
+    )
+    assert long.deviceIndependentSize().width() <= 320
+    assert short.deviceIndependentSize().width() < long.deviceIndependentSize().width()
+    assert long.height() == 2 * long.deviceIndependentSize().height()
+
+
+def test_a_search_field_says_one_word_where_its_words_are_cut(qtbot: QtBot) -> None:
+    words = "Search contents, files, tools or a SHA-256"
+    field = SearchField(words)
+    qtbot.addWidget(field)
+    field.resize(700, 32)
+    field.show()
+    assert (field.placeholderText(), field.toolTip()) == (words, "")
+    field.resize(150, 32)
+    assert (field.placeholderText(), field.toolTip(), field.accessibleName()) == ("Search", words, words)
+    field.resize(700, 32)
+    assert (field.placeholderText(), field.toolTip()) == (words, "")
+
+
+def test_the_keyboard_goes_back_only_to_what_is_still_there(qtbot: QtBot) -> None:
+    """What Qt has deleted meanwhile is no error: a tour or a panel has to end."""
+    window, field = QWidget(), QLineEdit()
+    field.setParent(window)
+    qtbot.addWidget(window)
+    assert not refocus(field)
+    window.show()
+    assert refocus(field)
+    delete(field)
+    assert not refocus(field)
+    assert not refocus(None)
+
+
+def test_a_page_scrolls_to_where_the_keyboard_comes_from_outside(qtbot: QtBot) -> None:
+    """Qt scrolls for a move inside the page only: behind a page's end, Tab went to a field out of sight."""
+    window, page, outside, field = QWidget(), QWidget(), QLineEdit(), QLineEdit()
+    scrolled = QVBoxLayout(page)
+    scrolled.addSpacing(2_000)
+    scrolled.addWidget(field)
+    column = QVBoxLayout(window)
+    column.addWidget(outside)
+    column.addWidget(VerticalScrollArea(page))
+    qtbot.addWidget(window)
+    window.resize(200, 300)
+    window.show()
+    window.activateWindow()
+    outside.setFocus()
+    assert field.visibleRegion().isEmpty()
+    field.setFocus(Qt.FocusReason.TabFocusReason)
+    assert not field.visibleRegion().isEmpty()
+
+
+def test_a_title_that_is_cut_keeps_its_number(qtbot: QtBot) -> None:
+    label = ElidedLabel("The gross total is wrong, find out why (12)")
+    qtbot.addWidget(label)
+    label.resize(label.full_width() // 2, 20)
+    label.set_full_text(label.full_text())
+    assert label.text().startswith("The gross")
+    assert label.text().endswith("… (12)")
+    assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+    label.set_full_text("The gross total is wrong (see e12), find out why")
+    assert label.text().endswith("…")
+
+
+def test_the_icon_of_work_that_runs_turns_unless_motion_is_reduced(qtbot: QtBot) -> None:
+    """Another icon stands upright again."""
+    moving = IconLabel("loader-circle")
+    qtbot.addWidget(moving)
+    moving.show()
+    upright = moving.grab().toImage()
+    qtbot.waitUntil(lambda: moving.grab().toImage() != upright)
+    reduce_motion("on")
+    try:
+        qtbot.waitUntil(lambda: moving.grab().toImage() == upright)
+    finally:
+        reduce_motion("off")
+    moving.hide()
+    moving.show()
+    qtbot.waitUntil(lambda: moving.grab().toImage() != upright)
+    moving.show_icon("check", "muted")
+    still = IconLabel("check", color_token="muted")
+    qtbot.addWidget(still)
+    assert moving.grab().toImage() == still.grab().toImage()
+
+
+@pytest.mark.parametrize("now_ms", [0, 1, AGE_STEP_MS - 20, 7 * AGE_STEP_MS + 300])
+def test_the_next_tick_is_at_the_next_step_of_the_clock(qtbot: QtBot, now_ms: int) -> None:
+    """However long ago the widget appeared."""
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    clock = MinuteClock(widget, lambda: now_ms)
+    assert (now_ms + clock.wait_ms) % AGE_STEP_MS == 0
+    assert 0 < clock.wait_ms <= AGE_STEP_MS
+
+
+def test_it_ticks_while_its_widget_is_on_screen(qtbot: QtBot) -> None:
+    """At once when it appears, and as soon as an age can change."""
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    clock = MinuteClock(widget, lambda: AGE_STEP_MS - 20)
+    ticks: list[None] = []
+    clock.ticked.connect(lambda: ticks.append(None))
+    widget.show()
+    assert len(ticks) == 1
+    qtbot.waitUntil(lambda: len(ticks) > 2)
+    widget.hide()
+    count = len(ticks)
+    qtbot.wait(60)
+    assert len(ticks) == count
+
+
+def test_a_thumbnail_keeps_the_aspect_and_is_no_larger_than_the_image() -> None:
+    assert thumbnail_size(1_600, 800).toTuple() == (80, 40)
+    assert thumbnail_size(12, 10).toTuple() == (12, 10)
+    assert thumbnail_size(9_000, 2).toTuple() == (96, 1)
+    large, small = read_thumbnail(png(320, 200)), read_thumbnail(png(12, 10))
+    assert large is not None
+    assert small is not None
+    assert (large.size().toTuple(), small.size().toTuple()) == ((128, 80), (12, 10))
+
+
+def test_a_damaged_image_has_no_thumbnail() -> None:
+    assert read_thumbnail(png(320, 200)[:60]) is None
+
+
+def test_a_reported_number_is_not_called_an_estimate() -> None:
+    state = GaugeState(19_900, 24_000, False, "reported", "compaction in ≈ 500")
+    assert gauge_text(state) == "83 % · 19.9k / 24k · compaction in ≈ 500"
+
+
+@pytest.mark.parametrize(
+    ("used", "is_managed", "is_on_hold", "text"),
+    [
+        (19_900, True, False, "compaction in ≈ 500"),
+        (20_400, True, False, "above 85 %"),
+        (23_000, True, False, "above 85 %"),
+        (23_000, True, True, "paused"),
+        (19_900, False, True, "compaction off"),
+    ],
+)
+def test_the_gauge_says_how_far_the_next_compaction_is(
+    used: int, is_managed: bool, is_on_hold: bool, text: str
+) -> None:
+    gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
+    assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
+
+
+def test_without_a_window_no_number_is_claimed() -> None:
+    assert gauge_text(GaugeState(10, 0, True, "")) == "Context window unknown"
+
+
+@given(st.integers(min_value=0, max_value=99_000_000))
+def test_token_counts_stay_short(tokens: int) -> None:
+    assert len(format_tokens(tokens)) <= 6
+
+
+def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
+    """Twice the window: full, with a gap where the window ends; a bar that fits has none."""
+
+    def painted(share: float) -> list[str]:
+        image = QImage(100, 8, QImage.Format.Format_RGB32)
+        painter = QPainter(image)
+        paint_usage_bar(painter, QRectF(0, 0, 100, 8), share, LIGHT.error, LIGHT)
+        painter.end()
+        return [image.pixelColor(x, 4).name() for x in (25, 50, 75)]
+
+    color, free, gap = (QColor(name).name() for name in (LIGHT.error, LIGHT.seg_free, LIGHT.surface))
+    assert painted(2.0) == [color, gap, color]
+    assert painted(0.4) == [color, free, free]
+    assert painted(1.0) == [color, color, color]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowLook, theme: Theme) -> None:
+    gauge = ContextGauge()
+    qtbot.addWidget(gauge)
+    show_look(theme)
+    colors, widths = [], set()
+    for used in (690, 700, 849, 1_000):
+        gauge.show_state(GaugeState(used, 1_000, False, "reported"))
+        gauge.resize(gauge.sizeHint())
+        image = gauge.grab().toImage()
+        colors.append(image.pixelColor(20, image.height() // 2).name())
+        widths.add(gauge.width())
+    assert colors == [QColor(name).name() for name in (theme.accent, theme.warn, theme.warn, theme.error)]
+    assert len(widths) == 1, "nothing moves as it fills"
+    assert gauge.text() == "100 %"
+    assert "Context: 100 % · 1k / 1k" in gauge.accessibleName()
+
+
+SENTENCE = "Compacted as observations 2 · \N{MINUS SIGN}22.9k tokens · context above the threshold"
+
+
+def _boxes(line: ResponsiveRow, width: int) -> list[QRect]:
+    line.resize(width, line.heightForWidth(width))
+    line.show()
+    others = line.findChildren(QPushButton)
+    return [QRect(part.mapTo(line, part.rect().topLeft()), part.size()) for part in others]
+
+
+def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBot) -> None:
+    """A label that wraps asks for little; that is no reason to break it into five lines."""
+    words, undo = SelectableText(SENTENCE), QPushButton("Undo")
+    line = ResponsiveRow(words, [QLabel("9 minutes ago"), undo])
+    qtbot.addWidget(line)
+    (box,) = _boxes(line, 300)
+    assert words.width() == 300
+    assert box.top() >= words.geometry().bottom()
+    (box,) = _boxes(line, 900)
+    assert box.top() <= words.geometry().bottom()
+
+
+def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
+    """Sizes are measured once; what changes is measured again."""
+    undo = QPushButton("Undo")
+    line = ResponsiveRow(SelectableText("Handover 3"), [QLabel("now"), undo], least_px=100)
+    qtbot.addWidget(line)
+    with qtbot.waitExposed(line):
+        _boxes(line, 300)
+    height, label = line.heightForWidth(300), undo.text()
+    undo.setText("Undo this handover and the two before it")
+    qtbot.waitUntil(lambda: line.heightForWidth(300) > height and undo.width() == undo.sizeHint().width())
+    undo.setText(label)
+    qtbot.waitUntil(lambda: line.heightForWidth(300) == height and undo.width() == undo.sizeHint().width())
+
+
+@pytest.mark.parametrize("width", [300, 900])
+def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -> None:
+    """It never stands alone in a line of its own."""
+    words, more = SelectableText(SENTENCE), QPushButton("…")
+    line = ResponsiveRow(words, [QPushButton("Compare…"), QPushButton("Undo")], corner=more)
+    qtbot.addWidget(line)
+    _boxes(line, width)
+    assert more.geometry().right() == width - 1
+    assert more.geometry().intersects(QRect(0, words.y(), width, words.height()))
+    assert not more.geometry().intersects(words.geometry())
+
+
+def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
+    words, more = SelectableText("Handover 3"), QPushButton("…")
+    line = ResponsiveRow(words, [QPushButton("Undo")], corner=more)
+    line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    qtbot.addWidget(line)
+    _boxes(line, 600)
+    assert more.geometry().left() == 0
+    assert words.geometry().right() == 599

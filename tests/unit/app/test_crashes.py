@@ -1,0 +1,84 @@
+"""What is written and said of a crash."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.app.crash_log import close_window_logs, open_window_logs
+from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report
+from helix_desktop.config.log_file import close_log, log, open_log
+from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has no device that is always full")
+def test_what_a_full_disk_refuses_is_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / LOG_FILE).symlink_to("/dev/full")
+    handler = open_log(tmp_path)
+    log.info("The store was closed.")
+    close_log(handler)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with a name")
+def test_logs_that_are_pipes_stop_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody reads them: opened as files they would wait for ever."""
+    os.mkfifo(tmp_path / LOG_FILE)
+    os.mkfifo(tmp_path / STACKS_FILE)
+    hooks = sys.excepthook, threading.excepthook
+    stacks = open_window_logs(tmp_path)
+    log.info("The store was closed.")
+    close_window_logs(stacks)
+    sys.excepthook, threading.excepthook = hooks
+    assert capsys.readouterr().err == ""
+
+
+HOME = Path("/home/ada")
+DAY = 1_700_000_000_000  # 2023-11-14
+
+
+def test_a_leftover_marker_names_the_run_that_crashed(tmp_path: Path) -> None:
+    marker_file = tmp_path / "window.open"
+    marker = RunMarker(marker_file)
+    assert marker.crashed_run() is None
+    marker.start(DAY, 40)
+    marker.add_workspace("one")
+    marker.add_workspace("one")
+    marker.add_workspace("two")
+    crashed = RunMarker(marker_file).crashed_run()
+    assert crashed is not None
+    assert (crashed.started, crashed.stacks, crashed.workspaces) == (DAY, 40, ("one", "two"))
+    marker.clear()
+    assert RunMarker(marker_file).crashed_run() is None
+
+
+def test_a_marker_of_an_older_version_or_cut_off_is_a_crash_too(tmp_path: Path) -> None:
+    marker_file = tmp_path / "window.open"
+    for data in (b"", b'{"started": 1700'):
+        marker_file.write_bytes(data)
+        crashed = RunMarker(marker_file).crashed_run()
+        assert crashed is not None
+        assert crashed.started == int(marker_file.stat().st_mtime * 1_000)
+
+
+def test_the_report_contains_only_its_own_run(tmp_path: Path) -> None:
+    (tmp_path / "crash.log").write_text("older stack\nFatal: newer stack\n", encoding="utf-8")
+    (tmp_path / "helix-desktop.log").write_text(
+        "2023-01-01 10:00:00,000 ERROR x: long ago\n2999-01-01 10:00:00,000 ERROR x: just now\nTraceback\n",
+        encoding="utf-8",
+    )
+    report = crash_report(tmp_path, LastRun(DAY, stacks=len("older stack\n")), HOME)
+    assert "newer stack" in report
+    assert "just now\nTraceback" in report
+    assert "older stack" not in report
+    assert "long ago" not in report
+
+
+def test_the_report_of_a_killed_run_says_that_there_is_no_log(tmp_path: Path) -> None:
+    report = crash_report(tmp_path, LastRun(DAY), HOME)
+    assert "ended from outside" in report
+    assert "No warnings or errors" in report

@@ -1,0 +1,236 @@
+"""What the rows of the cache say, and which of them are listed."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from msgspec.structs import replace
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.context.window.window_breakdown import MessageState
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.image import identify_image
+from helix_desktop.domain.store import Commit, Content, ContentKind, EntryFilter, SavedCondition
+from helix_desktop.domain.text_format import FIRST_LINE_CAP, ellipsize
+from helix_desktop.ui.cache.columns import tool_name
+from helix_desktop.ui.cache.entry_actions import table_line
+from helix_desktop.ui.cache.filter_bar import restored_options
+from helix_desktop.ui.cache.rows import (
+    DIGEST_BYTES,
+    SAME_STATES,
+    STATE_LABELS,
+    STATE_TIPS,
+    CacheFilter,
+    CacheRow,
+    CacheState,
+)
+from helix_desktop.ui.cache.source import WorkspaceCacheSource, content_states
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.translation import translate
+from tests.support.agent_rig import AgentRig
+from tests.support.galleries.panes_samples import cache_row
+from tests.support.image_bytes import png
+from tests.support.scripted_model import ScriptedModel, thinking_script
+from tests.support.session_simulator import SessionSimulator
+
+
+@pytest.mark.parametrize(
+    ("maker", "name"),
+    [("fold", "Note"), ("handover", "Handover"), ("observations", "Facts"), ("other", "other")],
+)
+def test_an_index_is_named_after_what_it_belongs_to(maker: str, name: str) -> None:
+    """In the words of the timeline; a tool of the same name keeps its own."""
+    row = replace(cache_row(1), tool=maker)
+    assert tool_name(replace(row, state="index")) == name
+    assert tool_name(replace(row, state="elsewhere")) == maker
+
+
+def test_states_have_five_names_and_a_meaning_each() -> None:
+    """The panel, the chat and the cache say the same of a message; a filter has each name once."""
+    assert set(STATE_WORDS) == {*get_args(MessageState), "in_part"}
+    assert {words.label for words in STATE_WORDS.values()} == {
+        "In context",
+        "In part",
+        "Cached",
+        "Compacted",
+        "Left out",
+    }
+    for name, states in SAME_STATES.items():
+        assert {STATE_LABELS[state] for state in states if state != "in_part"} == {STATE_LABELS[name]}
+    assert {state for states in SAME_STATES.values() for state in states} == set(STATE_TIPS)
+
+
+@pytest.mark.parametrize(
+    ("stored", "state"),
+    [("marker", "cached"), ("noted", "handed_over"), ("stored", "elsewhere"), ("excluded", "excluded")],
+)
+def test_a_filter_of_an_earlier_version_opens(stored: str, state: CacheState) -> None:
+    """States had other names: what was filtered by them is filtered by what they are called now."""
+    assert [option.state for option in restored_options((SavedCondition("state", stored),), 0)] == [state]
+
+
+@pytest.mark.parametrize(("words", "state"), [(20, "in_window"), (500, "in_part")])
+def test_a_preview_of_which_some_lines_were_recalled_is_in_context_in_part(words: int, state: str) -> None:
+    """A recall of its beginning shows all of a short output, and of a long one that: the rest is saved."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * words
+    simulator.answer_call(0, output, form="preview")
+    digest = digest_of(output.encode())
+    simulator.recall(digest)
+    found, saved = content_states(simulator.transcript)[digest]
+    assert (found, saved > 0) == (state, state == "in_part")
+
+
+def test_a_preview_saves_what_its_output_has_more_tokens_in_the_chat() -> None:
+    """Both are messages: what frames one is no saving."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * 500
+    simulator.answer_call(0, output, form="preview")
+    answer = simulator.transcript.messages.items[-1].event
+    assert isinstance(answer, ToolAnswered)
+    _, saved = content_states(simulator.transcript)[digest_of(output.encode())]
+    assert saved == answer.full_tokens - answer.tokens > 0
+
+
+def test_the_index_of_a_note_is_of_its_session() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    note = FoldMade(0, simulator.transcript.last_seq, "A note.", 3, "d" * 64, 1, steps=1, saved=5)
+    simulator.record(note)
+    assert content_states(simulator.transcript)[note.index] == ("index", 0)
+
+
+def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    image = identify_image(png(32, 20), "d" * 64, "lamp.png")
+    assert image is not None
+    simulator.send_message("What is this?", image=image)
+    assert content_states(simulator.transcript)[image.digest] == ("in_window", 0)
+    assert content_states(simulator.transcript, sees_images=False)[image.digest] == ("cached", 0)
+
+
+async def first_line(rig: AgentRig, digest: str) -> str:
+    """Return the first line that the table shows of a content."""
+    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+    (row,) = await source.rows([digest])
+    return row.first_line
+
+
+async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
+    """As it is stored now, and as it was stored earlier."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), PROFILES["classic"])
+    await rig.begin()
+    for _ in range(2):
+        await rig.conversation.run("Think.")
+    rig.conversation.handovers.start()
+    await rig.wait_until_idle()
+    (handover,) = rig.events(HandoverMade)
+    assert await first_line(rig, handover.index) == ellipsize(HEAD, FIRST_LINE_CAP)
+    kinds: tuple[tuple[str, ContentKind, str], ...] = (
+        (HEAD[:FIRST_LINE_CAP], "index", HEAD[:FIRST_LINE_CAP] + "…"),
+        ("x" * FIRST_LINE_CAP, "output", "x" * FIRST_LINE_CAP),
+    )
+    for line, kind, expected in kinds:
+        data = kind.encode()
+        old = digest_of(data)
+        await rig.store.commit(
+            Commit(rig.conversation.session.id, (), [Content(old, data, "t", "", line, 1, kind)])
+        )
+        assert await first_line(rig, old) == expected
+
+
+def test_a_cut_line_respects_its_limit() -> None:
+    """A line that fits stays unchanged."""
+    assert ellipsize("words", 5) == "words"
+    assert ellipsize("words!", 5) == "word…"
+
+
+@pytest.mark.parametrize("line", ["=1+1", "+1", "-1+cmd", "@sum", "a = 1"])
+def test_no_cell_is_a_formula(line: str) -> None:
+    """Programs that take the first sign for one run what follows."""
+    row = CacheRow("d" * 64, "elsewhere", "run_command", "ls\t-l", line, 12, 3, 0, 0, 0, 0, 86_400_000)
+    cells = table_line(row).split("\t")
+    assert cells[1:4] == ["run_command", "ls -l", line if line[0] == "a" else f"'{line}"]
+    assert cells[-1] == "1970-01-02T00:00:00+00:00"
+
+
+WORDS = "background"  # in every handover
+
+
+def source_of(rig: AgentRig) -> WorkspaceCacheSource:
+    """Return the source of the conversation on screen."""
+    return WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+
+
+THIS_SESSION = CacheFilter(session_only=True)
+
+
+async def listed(rig: AgentRig, cache_filter: CacheFilter = THIS_SESSION) -> set[str]:
+    ids = await source_of(rig).ids(cache_filter)
+    return {ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)}
+
+
+async def found_handovers(rig: AgentRig, cache_filter: CacheFilter) -> set[str]:
+    found = await source_of(rig).search(cache_filter)
+    return {link.session_id for link in found.handovers}
+
+
+async def begin_with_handover(rig: AgentRig) -> str:
+    await rig.begin()
+    for _ in range(2):
+        await rig.conversation.run("Think.")
+    rig.conversation.handovers.start()
+    await rig.wait_until_idle()
+    return str(rig.events(HandoverMade)[-1].index)
+
+
+async def test_handovers_of_other_sessions_are_left_out_and_those_of_a_branch_are_its_own() -> None:
+    rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
+    first_index = await begin_with_handover(rig)
+    first = rig.conversation.session.id
+    second_index = await begin_with_handover(rig)
+    second = rig.conversation.session.id
+    everywhere = CacheFilter(WORDS)
+    assert await found_handovers(rig, everywhere) == {first, second}
+    of_first = CacheFilter(WORDS, entry_filter=EntryFilter(session=first))
+    assert await found_handovers(rig, of_first) == {first}
+    here = CacheFilter(WORDS, session_only=True)
+    assert await found_handovers(rig, here) == {second}
+    assert second_index in await listed(rig)
+    assert first_index not in await listed(rig)
+
+    rig.switch_to(await rig.workspace.branches.open(first))
+    assert await found_handovers(rig, here) == {first}, "its log begins with it"
+    assert first_index in await listed(rig)
+    await rig.begin()
+    assert await found_handovers(rig, here) == set()
+    assert await listed(rig) == set()
+
+
+async def test_the_list_of_what_was_compacted_is_listed_as_compacted() -> None:
+    rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
+    index = await begin_with_handover(rig)
+    (row,) = await source_of(rig).rows([index])
+    assert translate(STATE_LABELS[row.state]) == "Compacted"
+    assert index in await listed(rig, CacheFilter(state="handed_over"))
+    for state in SAME_STATES:
+        if state != "handed_over":
+            assert index not in await listed(rig, CacheFilter(state=state))
+
+
+async def test_what_waits_in_a_message_belongs_to_its_session() -> None:
+    """It stands in no window yet."""
+    rig = AgentRig(ScriptedModel(thinking_script(1)))
+    await rig.begin()
+    attachment = await rig.workspace.contents.attach_paste(rig.conversation.session.id, "tide\n" * 50)
+    await rig.conversation.session.record(MessageQueued("Read it.", (attachment,)))
+    assert await listed(rig) == {digest_of(("tide\n" * 50).encode())}

@@ -1,0 +1,398 @@
+"""Rows of the chat that are made of several events."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain import errors
+from helix_desktop.domain.choices import Remedy
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import (
+    AuthenticationFailed,
+    ContextWindowExceeded,
+    HelixError,
+    ImagesRejected,
+    WorkspaceUntrusted,
+)
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import ChangesRecorded, FilesChanged, SessionStarted
+from helix_desktop.domain.files.content import ChangedFile
+from helix_desktop.domain.image import identify_image
+from helix_desktop.domain.messages import ModelInfo, StopReason
+from helix_desktop.domain.store import SessionSummary
+from helix_desktop.domain.tools import Excerpt
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.ui.chat.actions import OpenChanges
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_types import (
+    MAX_BYTES,
+    AssistantRow,
+    DividerRow,
+    ExcerptContent,
+    NoticeRow,
+    Row,
+    ToolRow,
+    TurnFooterRow,
+    UserRow,
+    Versions,
+)
+from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.chat.rows.tool_rows import FIRST_BYTES, FIRST_LINES, excerpt_content
+from helix_desktop.ui.chat.rows.versions import find_versions
+from helix_desktop.ui.kit.notices import error_notice
+from helix_desktop.words.action_labels import action_label, supported_remedies
+from tests.support.call_log import CallLog
+from tests.support.histories import SessionSimulator
+from tests.support.image_bytes import minimal_png, png
+from tests.support.window.chat_geometry import action_names
+
+
+def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() -> None:
+    """Step by step as from the whole log, and as the inspector says it."""
+    log = CallLog()
+    log.call("read_file", "v1", path="a.py")
+    log.call("read_file", "other", path="b.py")
+    edit = log.call("edit_file", path="a.py", old_text="1", new_text="2")
+    log.call("read_file", "v2", path="a.py")
+    changed = log.add(FilesChanged((ChangedFile("a.py"), ChangedFile("b.py"))))
+    assert changes_on_cards(log) == [edit, changed, 0, changed]
+    log.call("read_file", "v1", path="a.py")
+    assert changes_on_cards(log) == [0, changed, 0, changed, 0]
+
+
+def test_a_divider_says_which_files_changed() -> None:
+    log = CallLog()
+    log.add(FilesChanged((ChangedFile("a.py"),)))
+    log.add(FilesChanged((ChangedFile("a.py", is_gone=True), ChangedFile("b.py"))))
+    rows = [row for row in rows_from_log(log.events)[1] if isinstance(row, DividerRow)]
+    assert [(row.text, row.details) for row in rows] == [
+        ("a.py changed since it was read", ()),
+        (
+            "2 files changed since they were read",
+            ("a.py was deleted since it was read", "b.py changed since it was read"),
+        ),
+    ]
+
+
+def changes_on_cards(log: CallLog) -> list[int]:
+    """Return the change that each card names, in order; all ways to it must agree."""
+    rows, transcript = ChatRows(), Transcript()
+    current: dict[RowKey, Row] = {}
+    for recorded in log.events:
+        transcript.apply(recorded)
+        current |= {row.key: row for row in rows.apply(recorded, transcript)}
+    assert list(current.values()) == rows_from_log(log.events)[1]
+    changes = [row.changed_since for row in current.values() if isinstance(row, ToolRow)]
+    frame = PromptFrame(ModelInfo("m", "m", 10_000), "")
+    window = project(transcript, PROFILES["balanced"], frame)
+    items = break_down_window(window, transcript, frame)
+    assert changes == [item.changed_since for item in items if item.kind == "output"]
+    return changes
+
+
+def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did() -> None:
+    log = CallLog()
+    log.call("run_command", command="sed -i s/a/b/ *.py")
+    made = ChangesRecorded("c1", "1" * 64, "command", "c0", changed=2, added_lines=12, removed_lines=4)
+    log.add(made)
+    log.add(ChangesRecorded("c2", "2" * 64, "outside", changed=1, first_path="odd\nname.py"))
+    log.add(ChangesRecorded("c3", "3" * 64, "outside", created=2, deleted=1))
+    log.add(ChangesRecorded("c4", "4" * 64, "revert", reverts=("c1",), scope="turn", changed=2))
+    log.add(ChangesRecorded("c5", "5" * 64, "revert", reverts=("c4",), scope="redo", changed=2))
+    reduction, rows = rows_from_log(log.events)
+    assert reduction.tools.key_of_call("c0") in [row.key for row in rows if isinstance(row, ToolRow)]
+    cards = [row.changes for row in rows if isinstance(row, ToolRow)]
+    assert cards == [made]
+    dividers = [row for row in rows if isinstance(row, DividerRow)]
+    assert [(row.text, row.actions) for row in dividers] == [
+        ("odd\\u000aname.py changed outside the agent", (OpenChanges("c2"),)),
+        ("3 files changed outside the agent", (OpenChanges("c3"),)),
+        ("Reverted turn 1: 2 files", (OpenChanges("c4"),)),
+        ("Redid changes: 2 files", (OpenChanges("c5"),)),
+    ]
+    assert [row.kind for row in dividers] == ["changes", "changes", "revert", "redo"]
+
+
+STATUS = SubagentStatus("waiting", steps=3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        (99, "3 model calls · 21k tokens used · $0.0031 · 1:05"),
+        (40, "21k tokens used · $0.0031 · 1:05"),
+        (20, "$0.0031 · 1:05"),
+        (4, "1:05"),
+        (3, ""),
+    ],
+)
+def test_figures_that_have_no_room_are_left_out_whole(room: int, line: str) -> None:
+    assert STATUS.summary(66_000, lambda words: len(words) <= room) == line
+
+
+def test_figures_by_our_own_count_say_so() -> None:
+    """As in the line of the session."""
+    status = replace(STATUS, is_estimated=True)
+    assert status.summary(66_000) == "3 model calls · ≈ 21k tokens used · ≈ $0.0031 · 1:05"
+
+
+def test_a_subagent_that_has_not_begun_has_no_figures() -> None:
+    assert SubagentStatus("queued").summary(0) == ""
+
+
+def cut_off(ending: str, partial: str = "I was saying") -> SessionSimulator:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    simulator.end_turn(
+        "stopped" if ending == "stopped" else "interrupted" if ending == "interrupted" else "failed", partial
+    )
+    return simulator
+
+
+def ends(simulator: SessionSimulator) -> list[DividerRow | NoticeRow]:
+    return [row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow | NoticeRow)]
+
+
+def test_a_stopped_turn_is_marked_once_and_offers_to_continue_or_retry() -> None:
+    (end,) = ends(cut_off("stopped"))
+    assert text_of_row(end) == "Stopped"
+    assert action_names(end) == ("continue", "retry")
+    assert action_names(ends(cut_off("interrupted"))[0]) == ("continue", "retry")
+
+
+def test_a_retried_attempt_folds_to_one_line_that_keeps_its_text() -> None:
+    simulator = cut_off("failed")
+    simulator.retry()
+    simulator.end_turn("stopped", "Again I")
+    simulator.retry()
+    simulator.step("All of it.", 0)
+    rows = rows_from_log(simulator.log)[1]
+    assert [type(row) for row in rows] == [UserRow, DividerRow, DividerRow, AssistantRow, TurnFooterRow]
+    assert [text_of_row(row).split("\n")[0] for row in rows[1:3]] == ["Attempt 1 failed", "Attempt 2 stopped"]
+    assert "I was saying" in text_of_row(rows[1])
+    assert "Again I" in text_of_row(rows[2])
+    assert not [row for row in ends(simulator) if row.actions]
+
+
+def test_only_the_newest_end_offers_actions() -> None:
+    """A button under an older turn would repeat the newest one."""
+    simulator = cut_off("failed")
+    assert "retry" in action_names(ends(simulator)[0])
+    simulator.send_message("Something else.")
+    assert ends(simulator)[0].actions == ()
+    simulator.end_turn("failed", "")
+    assert ["retry" in action_names(row) for row in ends(simulator)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("ended", "text"),
+    [
+        (TurnEnded("interrupted", interruption="crash"), "Interrupted: Helix ended during this turn"),
+        (TurnEnded("interrupted", interruption="unsaved"), "Interrupted: what came next couldn't be saved"),
+        (TurnEnded("interrupted", cause="closed"), "Stopped: Helix or the workspace was closed"),
+        (TurnEnded("interrupted"), "Interrupted"),  # of a log from before the cause was recorded
+    ],
+)
+def test_an_interrupted_turn_says_the_one_cause_it_has(ended: TurnEnded, text: str) -> None:
+    log = [RecordedEvent(1, 0, UserSpoke("Begin.", 1)), RecordedEvent(2, 0, ended)]
+    (row,) = [row for row in rows_from_log(log)[1] if isinstance(row, DividerRow)]
+    assert text_of_row(row) == text
+
+
+def test_an_answer_that_reached_the_limit_says_so_and_can_go_on() -> None:
+    """What a provider cut off looked whole; older ones keep the line without its button."""
+    answer = AssistantSpoke("Because the limit of", "test/model", 4, stop="length")
+    log = [RecordedEvent(1, 0, UserSpoke("Why?", 1)), RecordedEvent(2, 0, answer)]
+    log.append(RecordedEvent(3, 0, TurnEnded("done")))
+    rows = rows_from_log(log)[1]
+    assert [type(row) for row in rows] == [UserRow, AssistantRow, DividerRow, TurnFooterRow]
+    (line,) = [row for row in rows if isinstance(row, DividerRow)]
+    assert text_of_row(line).startswith("Cut off")
+    assert action_names(line) == ("continue",)
+    later = rows_from_log([*log, RecordedEvent(4, 0, UserSpoke("Continue.", 1))])[1]
+    assert [action_names(row) for row in later if isinstance(row, DividerRow)] == [()]
+    whole = replace(answer, stop="end")
+    assert DividerRow not in map(type, rows_from_log([log[0], RecordedEvent(2, 0, whole), log[2]])[1])
+
+
+@pytest.mark.parametrize(
+    ("stop", "what", "fix", "action"),
+    [
+        ("refusal", "Stopped: the model refused to continue", "Rephrase the message", "retry"),
+        ("filter", "Cut off by the provider's content filter", "Rephrase the message", "retry"),
+        ("context", "Cut off: the context window is full", "Compact the conversation", "continue"),
+        ("written-call", "The model wrote a tool call as text", "Turn tool calling on", "retry"),
+        ("malformed", "Cut off: the server couldn't read", "Send the message again", "retry"),
+    ],
+)
+def test_an_answer_that_is_not_whole_says_what_to_do(
+    stop: StopReason, what: str, fix: str, action: str
+) -> None:
+    log = [
+        RecordedEvent(1, 0, UserSpoke("Begin.", 1)),
+        RecordedEvent(2, 0, AssistantSpoke("I was", "test/model", 4, stop=stop)),
+        RecordedEvent(3, 0, TurnEnded("done")),
+    ]
+    (row,) = [row for row in rows_from_log(log)[1] if isinstance(row, NoticeRow)]
+    assert row.what.startswith(what)
+    assert row.fix.startswith(fix)
+    assert action_names(row) == (action,)
+
+
+LOG = [
+    RecordedEvent(1, 0, SessionStarted("T")),
+    RecordedEvent(2, 0, UserSpoke("one", 1)),
+    RecordedEvent(3, 0, TurnEnded("done")),
+    RecordedEvent(4, 0, UserSpoke("two", 1)),
+    RecordedEvent(5, 0, TurnEnded("done")),
+]
+
+
+def summary(name: str, of: str = "", seq: int = 0, how: str = "edit", created: int = 0) -> SessionSummary:
+    made_for = how if of else ""
+    return SessionSummary(
+        name,
+        name,
+        created,
+        created,
+        branch_of=of,
+        branch_seq=seq,
+        branch_how=made_for,  # type: ignore[arg-type]  # of the three kinds
+    )
+
+
+def test_an_edited_message_has_the_versions_of_all_its_branches() -> None:
+    listed = [summary("p"), summary("b", "p", 3, created=2), summary("a", "p", 3, created=1)]
+    assert find_versions("p", LOG, listed) == {RowKey(4): Versions(("p", "a", "b"), 0)}
+    assert find_versions("b", LOG, listed) == {RowKey(4): Versions(("p", "a", "b"), 2)}
+
+
+def test_a_branch_of_a_branch_shows_the_version_that_it_comes_from() -> None:
+    listed = [summary("p"), summary("a", "p", 1, created=1), summary("deep", "a", 3, created=2)]
+    assert find_versions("deep", LOG, listed) == {
+        RowKey(2): Versions(("p", "a"), 1),
+        RowKey(4): Versions(("a", "deep"), 1),
+    }
+    assert find_versions("p", LOG, listed) == {RowKey(2): Versions(("p", "a"), 0)}
+
+
+def test_a_retried_answer_has_its_versions_at_the_end_of_the_turn() -> None:
+    listed = [summary("p"), summary("r", "p", 4, "retry", 1)]
+    assert find_versions("p", LOG, listed) == {RowKey(5): Versions(("p", "r"), 0)}
+
+
+def test_a_plain_branch_and_a_deleted_parent_make_no_version() -> None:
+    assert find_versions("p", LOG, [summary("p"), summary("b", "p", 3, "")]) == {}
+    assert find_versions("a", LOG, [summary("a", "gone", 3)]) == {}
+    two = [summary("a", "gone", 3), summary("b", "gone", 3, created=1)]
+    assert find_versions("b", LOG, two) == {RowKey(4): Versions(("a", "b"), 1)}
+
+
+KINDS = [
+    value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, HelixError)
+]
+
+
+@pytest.mark.parametrize("remedy", get_args(Remedy))
+def test_a_button_is_a_verb_or_a_place_in_three_words(remedy: Remedy) -> None:
+    label = action_label(remedy)
+    assert len(label.split()) <= 3
+    assert label[0].isupper()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
+    assert set(kind.remedies) <= set(get_args(Remedy))
+
+
+@pytest.mark.parametrize(
+    ("error", "labels"),
+    [
+        (AuthenticationFailed(verbatim("box refused the key.")), ["Enter API key…"]),
+        (
+            ContextWindowExceeded(verbatim("It does not fit.")),
+            ["Compact conversation…", "Open provider settings"],
+        ),
+        (WorkspaceUntrusted(verbatim("This folder isn't trusted yet.")), ["Trust folder…"]),
+        (ImagesRejected(verbatim("box refused an image.")), ["Send without images", "Choose model…"]),
+        (HelixError(verbatim("It broke."), remedies=("open_log",)), ["Open log folder"]),
+        (HelixError(verbatim("It broke.")), []),
+    ],
+)
+def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
+    helped: list[str] = []
+    answers = error_notice(error, helped.append).answers
+    assert [answer.words for answer in answers] == labels
+    for answer in answers:
+        answer.action()
+    assert helped == list(error.remedies)
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Go.")
+    simulator.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))
+    notice = rows_from_log(simulator.log)[1][-1]
+    assert isinstance(notice, NoticeRow)
+    assert [action_label(name) for name in action_names(notice)] == [*labels, "Retry"]
+
+
+def test_an_unknown_remedy_has_no_button() -> None:
+    assert supported_remedies(["call_support", "open_log"]) == ("open_log",)
+
+
+@given(st.lists(st.text("ab é\r\u2028", max_size=9), min_size=1, max_size=200), st.data(), st.booleans())
+def test_a_card_shows_exactly_the_lines_of_the_excerpt(
+    lines: list[str], data: st.DataObject, in_full: bool
+) -> None:
+    """Numbered as recall numbers them; what does not stand there is counted, and can be asked for."""
+    start = data.draw(st.integers(1, len(lines)))
+    end = data.draw(st.integers(start, len(lines)))
+    content = "\n".join(lines).encode() + b"\n"
+    excerpt = Excerpt(digest_of(content), start, end, len(content), len(lines), "read_file", "a.txt")
+    result = excerpt_content(content, excerpt, in_full)
+    count = end - start + 1 if in_full else min(end - start + 1, FIRST_LINES)
+    assert result.text == "\n".join(lines[start - 1 : start - 1 + count])
+    assert result.hidden_lines == end - start + 1 - count
+    assert result.can_show_more == (result.hidden_lines > 0)
+    assert not result.problem
+
+
+def test_what_is_too_large_for_a_card_is_cut_and_left_to_the_cache() -> None:
+    content = b"x" * (2 * MAX_BYTES) + b"\nlast\n"
+    result = excerpt_content(content, Excerpt("d", 1, 2, len(content), 2), in_full=True)
+    assert (len(result.text), result.hidden_lines, result.can_show_more) == (MAX_BYTES, 2, False)
+
+
+def test_long_lines_come_when_the_user_asks_for_all() -> None:
+    """So that a card comes into sight at once."""
+    content = b"".join(b"%04d" % number + b" word" * 100 + b"\n" for number in range(70))
+    excerpt = Excerpt("d", 1, 70, len(content), 70)
+    first = excerpt_content(content, excerpt, in_full=False)
+    assert len(first.text) <= FIRST_BYTES
+    assert first.text.endswith(" word")
+    assert first.text.count("\n") + 1 + first.hidden_lines == 70
+    assert first.can_show_more
+    assert excerpt_content(content, excerpt, in_full=True).text == content.decode().removesuffix("\n")
+
+
+@pytest.mark.parametrize("in_full", [True, False])
+def test_an_image_is_shown_as_one_and_a_damaged_one_says_so(in_full: bool) -> None:
+    """A large one is read no larger than a card can show it."""
+    for data, size in ((png(40, 30), (40, 30)), (png(3_000, 30), (2_000, 20)), (minimal_png(9, 9, 1), None)):
+        image = identify_image(data, digest_of(data))
+        result = excerpt_content(data, Excerpt(digest_of(data), 0, 0, len(data), image=image), in_full)
+        if size is None:
+            assert result == ExcerptContent(problem="Couldn't read the image.")
+        else:
+            assert result.image is not None
+            assert (result.image.width(), result.image.height()) == size

@@ -1,0 +1,516 @@
+"""Words for values, in one way wherever they are read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from msgspec.structs import replace
+
+from helix_desktop.context.log.steps import read_steps
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.cost import format_usd
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Pinned, Unpinned
+from helix_desktop.domain.events.session import BudgetSet
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, SummaryCoverage
+from helix_desktop.domain.file_history.changes import FileHistoryCleanup
+from helix_desktop.domain.git import GitStatus
+from helix_desktop.domain.messages import ToolCall, Usage
+from helix_desktop.domain.retention import PermanentDeletion
+from helix_desktop.domain.slash_command import is_command_name
+from helix_desktop.domain.store_reports import ImportResult, LostContent, RepairReport, TruncatedSession
+from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.ui.kit.window_commands import WindowCommands
+from helix_desktop.words.call_targets import failed_tests_text, shown_target
+from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
+from helix_desktop.words.git import git_text
+from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.numbers import (
+    format_size,
+    format_token_difference,
+    format_tokens,
+    format_whole_percent,
+    keep_options,
+    keep_units,
+)
+from helix_desktop.words.numbers import format_usd as words_usd
+from helix_desktop.words.rewrites import (
+    budget_text,
+    excluded_text,
+    masked_contents_text,
+    model_text,
+    pin_text,
+)
+from helix_desktop.words.session_markdown import session_markdown
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
+from helix_desktop.words.steps import looking_at_text, sent_at_text, step_text
+from helix_desktop.words.store_reports import (
+    deletion_lines,
+    import_summary,
+    lost_content_text,
+    repair_notice,
+    truncated_session_text,
+)
+from helix_desktop.words.summary_coverage import missing_rules_text
+from helix_desktop.words.times import (
+    AGE_STEP_MS,
+    format_date_and_time,
+    format_moment,
+    format_relative_time,
+    format_short_time,
+)
+from tests.support.store.builders import START_MS
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("FAILED tests/test_a.py::test_b\n==== 1 failed, 12 passed in 0.31s ====\n", "1 failed"),
+        ("3 failed, 1 error in 2.10s", "3 failed"),
+        ("2 errors in 0.10s", "2 failed"),
+        ("==== 12 passed, 3 warnings in 4.02s ====", ""),
+        ("Tests:       1 failed, 3 passed, 4 total\nSnapshots:   0 total\nTime:  1 s\nRan all.", "1 failed"),
+        ("      Tests  2 failed | 3 passed (5)\n   Start at  12:00:00\n   Duration  1s", "2 failed"),
+        ("test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured\n\nerror: test failed", "1 failed"),
+        ("test result: ok. 4 passed; 0 failed; 0 ignored", ""),
+        ("Ran 7 tests in 0.1s\n\nFAILED (failures=1, errors=2)", "3 failed"),
+        ("Ran 7 tests in 0.1s\n\nFAILED (errors=2)", "2 failed"),
+        ("--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tpkg\t0.002s\nFAIL", "Tests failed"),
+        ("ok  \tpkg\t0.002s", ""),
+        ("  3 passing (12ms)\n  1 failing", "1 failed"),
+        ("# pass 3\n# fail 2", "2 failed"),
+        ("# pass 3\n# fail 0", ""),
+        ("3 examples, 1 failure", "1 failed"),
+        ("3 examples, 0 failures", ""),
+        ("12 tests completed, 4 failed", "4 failed"),
+        ("[ERROR] Tests run: 9, Failures: 1, Errors: 1, Skipped: 0", "2 failed"),
+        ("50% tests passed, 1 tests failed out of 2", "1 failed"),
+        ("grep: 3 failed logins", ""),
+        ("1 failed\n" + "more\n" * 20, ""),
+        ("", ""),
+    ],
+)
+def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str) -> None:
+    """Also where the command ended with 0; other words about failures say nothing of tests."""
+    assert failed_tests_text(output) == text
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("index", "what was compacted"),
+        ("index, 'tide'", "what was compacted, 'tide'"),
+        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted, 'tide' · 3 lines"),
+        ("index · table of 71", "what was compacted · table of 71"),
+        ("e12", "earlier messages"),
+        ("e12-e31, 'tide'", "earlier messages, 'tide'"),
+        ("0a9443523603 e4-e9", "earlier messages"),
+        ("read_file e12.txt", "e12.txt"),
+        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "a.log · 2 lines"),
+        ("mcp__hub__find x, lines 3-9", "mcp__hub__find x, lines 3-9"),
+        ("index.html", "index.html"),
+        ("e2e/test_cli.py", "e2e/test_cli.py"),
+    ],
+)
+def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
+    assert shown_target("recall_cached_content", target) == words
+    assert shown_target("read_file", target) == target
+
+
+@pytest.mark.parametrize(
+    ("tool", "target", "words"),
+    [
+        ("list_directory", ".", "the workspace"),
+        ("list_directory", "", "the workspace"),
+        ("list_directory", "src", "src"),
+        ("search_text", "def run in .", "def run in the workspace"),
+        ("search_text", "def run in src", "def run in src"),
+        ("run_command", "", ""),
+    ],
+)
+def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, target: str, words: str) -> None:
+    assert shown_target(tool, target) == words
+
+
+@pytest.mark.parametrize(
+    ("counted", "words"),
+    [
+        (3_600, ""),
+        (3_780, ""),
+        (3_790, "The rows are 3.8k by Helix's count; the total is the provider's."),
+        (3_400, "The rows are 3.4k by Helix's count; the total is the provider's."),
+    ],
+)
+def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
+    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
+    assert own_count_text(gauge, counted) == words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1.0, "Estimated"),
+        (1.004, "Estimated"),
+        (1.3, "Estimated: 1.30 × Helix's count, from earlier sessions"),
+    ],
+)
+def test_an_estimate_names_the_ratio_of_earlier_sessions(ratio: float, words: str) -> None:
+    assert gauge_source_text(UsageGauge(3_600, 32_000, 4_000, 27_000, False, ratio)) == words
+
+
+CASES = (
+    (GitStatus("main"), "main", "Branch main|No changes"),
+    (
+        GitStatus("main", upstream="origin/main", ahead=2, behind=1, changed=3, untracked=1),
+        "main · 3 changed · 1 untracked",
+        "Branch main|2 commits ahead of origin/main|1 commit behind origin/main|3 changed files"
+        "|1 untracked file or folder",
+    ),
+    (
+        GitStatus("main", upstream="origin/main", changed=2, conflicts=1),
+        "main · 1 conflict",
+        "Branch main|Up to date with origin/main|2 changed files|1 of them in conflict",
+    ),
+    (GitStatus("main", has_commit=False), "main · no commits yet", "Branch main|No commits yet|No changes"),
+    (
+        GitStatus(detached_at="06de214447c9", worktree="side", main_folder="/code/app"),
+        "at 06de2144 · worktree side",
+        "Detached at commit 06de2144|Worktree side of /code/app|No changes",
+    ),
+    (
+        GitStatus("main", is_known=False, problem="slow"),
+        "main · status unknown",
+        "Branch main|Changes aren't known: git didn't answer in time.",
+    ),
+)
+
+
+@pytest.mark.parametrize(("status", "line", "details"), CASES)
+def test_a_state_in_short_and_in_full(status: GitStatus, line: str, details: str) -> None:
+    text = git_text(status)
+    assert (text.on_one_line, "|".join(text.details)) == (line, details)
+
+
+def test_outside_a_checkout_there_is_nothing_to_say() -> None:
+    assert git_text(None).on_one_line == ""
+
+
+_WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MANUAL)
+
+
+def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
+    handovers = {
+        10: _WRITTEN,
+        20: replace(_WRITTEN, revises=10),
+        30: replace(_WRITTEN, revises=20),
+        40: _WRITTEN,
+        50: replace(_WRITTEN, replaces=(30,)),
+        60: replace(_WRITTEN, replaces=(50,)),
+        70: replace(_WRITTEN, revises=60),
+        80: replace(_WRITTEN, revises=40),
+    }
+    assert list(handover_titles(handovers).values()) == [
+        "Handover 1",
+        "Handover 1, edited",
+        "Handover 1, edited (2)",
+        "Handover 2",
+        "Handover 1, run again",
+        "Handover 1, run again (2)",
+        "Handover 1, edited (3)",
+        "Handover 2, edited",
+    ]
+
+
+def test_the_handover_that_a_session_starts_with_is_of_the_other_session() -> None:
+    left = replace(_WRITTEN, origin="s-1", origin_title="Fix the gauge")
+    handovers = {1: left, 20: _WRITTEN}
+    assert list(handover_titles(handovers).values()) == ["Handover of “Fix the gauge”", "Handover 1"]
+
+
+def test_no_line_parts_a_number_from_its_unit_or_begins_with_a_dot() -> None:
+    text = "61 % of 24 KB · ≈ 8 tokens left after 10 s, 5 steps"
+    assert (
+        keep_units(text).replace("\N{NO-BREAK SPACE}", "_")
+        == "61_% of 24_KB_· ≈_8 tokens left after 10_s, 5 steps"
+    )
+
+
+def test_an_option_is_not_parted_at_its_hyphens() -> None:
+    text = "vLLM needs --enable-auto-tool-choice and a well-named --tool-call-parser. -n stays."
+    shown = keep_options(text).replace("\N{NON-BREAKING HYPHEN}", "_")
+    assert shown == "vLLM needs __enable_auto_tool_choice and a well-named __tool_call_parser. -n stays."
+
+
+def test_the_decimals_of_a_column_stand_below_each_other() -> None:
+    assert [format_tokens(count) for count in (999, 5_000, 11_700)] == ["999", "5k", "11.7k"]
+    assert [format_tokens(count, in_column=True) for count in (999, 5_000, 128_000)] == [
+        "999",
+        "5.0k",
+        "128k",
+    ]
+    assert format_token_difference(-2_000, in_column=True) == "\N{MINUS SIGN}2.0k"
+
+
+def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
+    """What isn't 0 never reads `0 %`, and 1024 of a unit are one of the next."""
+    shares = [format_whole_percent(share) for share in (0.0, 0.001, 0.006, 0.384, 1.0, 95.68)]
+    assert shares == ["0 %", "< 1 %", "1 %", "38 %", "100 %", "9,568 %"]
+    assert format_whole_percent(0.384, is_estimated=True) == "≈ 38 %"
+    assert format_whole_percent(0.001, is_estimated=True) == "< 1 %"
+    sizes = (1023, 1024**2 - 600, 1024**2 - 500, 1024**3 - 1)
+    assert [format_size(size) for size in sizes] == ["1023 B", "1023 KB", "1 MB", "1 GB"]
+    assert [format_bytes(size) for size in sizes] == ["1023 B", "1023 KB", "1.0 MB", "1.0 GB"]
+    tokens = (999_499, 999_500, 999_994_999, 999_995_000, 12_296_850_000)
+    assert [format_tokens(count) for count in tokens] == ["999k", "1.00M", "999.99M", "1.00B", "12.30B"]
+    amounts = (0.09994, 0.09996, 0.1)
+    assert [words_usd(amount) for amount in amounts] == [format_usd(amount) for amount in amounts]
+    assert [words_usd(amount) for amount in amounts] == ["$0.0999", "$0.10", "$0.10"]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "calls", "image_messages", "text"),
+    [
+        (1, 0, 0, "1 output cached"),
+        (1_200, 0, 0, "1,200 outputs cached"),
+        (0, 1, 0, "Cached: arguments of 1 call"),
+        (1, 0, 2, "Cached: 1 output and images of 2 messages"),
+        (3, 2, 1, "Cached: 3 outputs, arguments of 2 calls and images of 1 message"),
+    ],
+)
+def test_cached_contents_are_counted_by_kind(
+    outputs: int, calls: int, image_messages: int, text: str
+) -> None:
+    assert masked_contents_text(outputs, calls, image_messages) == text
+
+
+def test_an_exclusion_says_what_was_left_out() -> None:
+    """Its row says how the context's size changed."""
+    excluded = Excluded((7,), "excluded", 30, "f" * 64, 900)
+    assert excluded_text(excluded, Transcript()) == "You left out instructions"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cost", "text"),
+    [
+        (0, 0.0, "Budget: no limit"),
+        (200_000, 0.0, "Budget: 200,000 tokens"),
+        (0, 2.5, "Budget: $2.50"),
+        (200_000, 2.5, "Budget: 200,000 tokens or $2.50"),
+    ],
+)
+def test_a_budget_names_its_limits(tokens: int, cost: float, text: str) -> None:
+    assert budget_text(BudgetSet(tokens, cost)) == text
+
+
+def test_a_model_that_was_chosen_is_named() -> None:
+    assert model_text("") == "Model for this session: workspace default"
+    assert model_text("demo/offline") == "Model for this session: offline demo model"
+    assert model_text("lab/m") == "Model for this session: lab/m"
+
+
+def test_a_pin_on_an_unknown_output_names_its_event() -> None:
+    assert pin_text(Pinned(7), Transcript()) == "You pinned e7 · always kept in context"
+    assert pin_text(Unpinned(7), Transcript()) == "You unpinned e7"
+
+
+@pytest.mark.parametrize(
+    ("title", "line"),
+    [
+        ("Fix the parser", "Fix the parser"),
+        ("\u202eevil override", "evil override"),
+        ("two\nlines\tand a tab", "two lines and a tab"),
+        ("עברית and English", "עברית and English"),
+        ("\u200f", "New session"),
+        ("", "New session"),
+    ],
+)
+def test_a_title_is_one_line_without_signs_of_direction(title: str, line: str) -> None:
+    assert session_title(title) == line
+
+
+TIME = format_date_and_time(START_MS)
+
+
+def document(*events: Event) -> str:
+    return session_markdown(
+        "A title", [RecordedEvent(n, START_MS, event) for n, event in enumerate(events, 1)]
+    )
+
+
+def answer(text: str, ok: bool = True) -> ToolAnswered:
+    """The output of a call on `a.py`."""
+    return ToolAnswered("c1", "edit_file", text, "d" * 64, len(text), 1, 1, target="a.py", ok=ok)
+
+
+def test_messages_calls_and_ends_are_told_in_order() -> None:
+    arguments = '{"path": "a.py", "new": "x = 1\\ny = 2", "all": true}'
+    call = ToolCall("c1", "edit_file", arguments)
+    assert document(
+        UserSpoke("Do it.", 1),
+        AssistantSpoke("I will.", "p/m", 1, calls=(call,)),
+        answer("done\n```\n", ok=False),
+        AssistantSpoke("Done.", "p/m", 1),
+        TurnEnded("failed", "The server refused.", "No credit."),
+    ).split("\n\n") == [
+        "# A title",
+        f"## You · {TIME}",
+        "Do it.",
+        f"## Agent · p/m · {TIME}",
+        "I will.",
+        "### `edit_file a.py`",
+        "> Failed",
+        '```json\n{\n "all": true\n}\n```',
+        "`new`:",
+        "```\nx = 1\ny = 2\n```",
+        "````\ndone\n```\n````",
+        "Done.",
+        "> The turn failed. The server refused. No credit.\n",
+    ]
+
+
+def test_what_is_left_out_of_an_output_is_counted() -> None:
+    lines = document(answer("line\n" * 100))
+    assert (lines.count("line\n"), "> 60 more lines\n" in lines) == (40, True)
+    assert document(answer("x" * 5_000)).endswith(
+        f"{'x' * 4_000}\n```\n\n> The rest of the line is left out.\n"
+    )
+    assert "more lines" not in document(answer("line\n" * 40))
+
+
+def test_each_command_is_an_action_and_its_names_are_its_own() -> None:
+    """Menus, palette and commands do the same thing; no two commands share a name."""
+    names = [name for command in SLASH_COMMANDS for name in (command.name, *command.also)]
+    assert len(set(names)) == len(names)
+    assert all(map(is_command_name, names))
+    table = [command for command in WindowCommands.commands.values() if command.slash]
+    assert sorted(command.slash for command in table) == [command.name for command in SLASH_COMMANDS]
+    takes_arguments = {command.name for command in SLASH_COMMANDS if command.arguments}
+    assert {command.slash for command in table if command.with_arguments} == takes_arguments
+    assert [command.name for command in SLASH_COMMANDS] == sorted(command.name for command in SLASH_COMMANDS)
+    clear = find_slash_command("CLEAR")
+    assert clear is not None
+    assert clear.name == "new"
+
+
+@pytest.mark.parametrize(
+    ("usage", "figure"),
+    [(Usage(1_300, 4), "1.3k tokens"), (Usage(0, 4), "≈ 1.2k tokens"), (None, "≈ 1.2k tokens")],
+)
+def test_a_request_that_no_provider_counted_is_marked_as_estimated(usage: Usage | None, figure: str) -> None:
+    answer = AssistantSpoke("Hello.", "lab/m", 2, usage=usage, estimate=1_200)
+    (step,) = read_steps([RecordedEvent(1, 0, UserSpoke("Hello", 2)), RecordedEvent(2, 0, answer)])
+    assert sent_at_text(step).endswith(f" · {figure}")
+    assert all(text(step).endswith(f" · {figure} in the request") for text in (step_text, looking_at_text))
+
+
+def test_one_loss_is_singular_and_several_are_plural() -> None:
+    singular = repair_notice(
+        RepairReport(0, ("it",), 1, 1, 1, writes=1, rows=1, vanished=1, copy="there")
+    ).why
+    assert "The last change is missing." in singular
+    assert "1 cached output is gone" in singular
+    assert "1 record couldn't be read." in singular
+    many = repair_notice(RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there")).why
+    assert "The last 1,200 changes are missing." in many
+    assert "2 cached outputs are gone" in many
+    assert "2 records couldn't be read." in many
+
+
+def test_names_are_shown_without_control_characters() -> None:
+    lost = LostContent("ab" * 32, tool="read_file", target="a\x1b[31m\nb")
+    assert lost_content_text(lost) == "abababababab read_file a\\u001b[31m\\u000ab"
+    assert (
+        truncated_session_text(TruncatedSession("s", "a\x1bb", 1, lost=2)) == "a\\u001bb (1 of 3 events left)"
+    )
+
+
+def test_what_a_deletion_removes_is_one_sentence() -> None:
+    deletion = PermanentDeletion(sessions=("s",), digests=("ab" * 32,) * 85, freed=100_000)
+    history = FileHistoryCleanup(contents=15, stored_size=93_000)
+    assert deletion_lines(deletion, history)[0] == (
+        "This deletes 1 session with its messages, 85 cached outputs and 15 previous file versions, "
+        "which frees 188 KB."
+    )
+    assert deletion_lines(PermanentDeletion(), FileHistoryCleanup())[0].startswith("This deletes nothing, ")
+
+
+def test_an_import_names_what_was_there_already_only_if_something_was() -> None:
+    assert import_summary(ImportResult("a.helix", 85, 0, new=("s", "t"))) == (
+        "85 entries added. Sessions: 2 new."
+    )
+    assert import_summary(ImportResult("a.helix", 0, 2, unchanged=("s",))) == (
+        "0 entries added, 2 already present. Sessions: 1 unchanged."
+    )
+
+
+def test_only_a_missing_instruction_is_quoted() -> None:
+    """Not what a summary says in its own words, keeps word for word or adds as a list."""
+    files = tuple(Bullet(f"src/module_{n}.py", (n,)) for n in range(9))
+    others = (
+        SummaryCoverage("instructions", 2, 5, (), verbatim=3),
+        SummaryCoverage("conclusions", 0, 1, (), verbatim=1),
+        SummaryCoverage("files", 41, 50, files),
+    )
+    assert missing_rules_text(others).text == ""
+    missing = (Bullet("Never push.", (3,)), Bullet("Ask first.", (4,)))
+    text = missing_rules_text((*others, SummaryCoverage("instructions", 25, 200, missing, verbatim=3)))
+    assert text.heading == "Not in the text, added below it"
+    assert text.lines == (("Instructions", "Never push. · Ask first. · 170 more only in the cache"),)
+
+
+def test_a_long_name_is_shortened() -> None:
+    """An instruction may be a sentence of a list; the card shows its beginning, without the list's dash."""
+    line = missing_rules_text(
+        (SummaryCoverage("instructions", 0, 1, (Bullet("- " + "Never push " * 20, (3,)),)),)
+    ).text.splitlines()[-1]
+    assert line.startswith("Instructions: Never push")
+    assert line.endswith("…")
+    assert len(line) < 100
+
+
+def test_a_line_of_instructions_ends_at_one() -> None:
+    """What it has no room for is counted."""
+    rules = tuple(Bullet(f"Write chapter {n} of the manual\nfor testers", (n,)) for n in range(7))
+    listed = " · ".join(f"Write chapter {n} of the manual for testers" for n in range(3))
+    text = missing_rules_text((SummaryCoverage("instructions", 0, 7, rules),))
+    assert text.lines == (("Instructions", f"{listed} · and 4 more"),)
+
+
+def test_the_marks_of_markdown_are_left_out() -> None:
+    rule = Bullet("- **Offset:** edit `a.toml`", (3,))
+    text = missing_rules_text((SummaryCoverage("instructions", 0, 1, (rule,)),))
+    assert text.lines == (("Instructions", "Offset: edit a.toml"),)
+
+
+def in_ms(moment: datetime) -> int:
+    """A local time in milliseconds since 1970."""
+    return round(moment.timestamp() * 1_000)
+
+
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        (datetime(2026, 11, 25, 0, 5), "00:05"),
+        (datetime(2026, 11, 24, 23, 55), "24 Nov 23:55"),
+        (datetime(2025, 11, 25, 0, 5), "25 Nov 2025 00:05"),
+    ],
+)
+def test_the_time_stands_alone_only_for_today(moment: datetime, words: str) -> None:
+    """However little earlier it was."""
+    now_ms = in_ms(datetime(2026, 11, 25, 0, 30))
+    assert format_moment(in_ms(moment), now_ms) == words
+    assert format_moment(0, now_ms) == "", "not known"
+
+
+def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
+    """Whenever within it a place is drawn: what is drawn again under the pointer is not ahead of the rest."""
+    at = in_ms(datetime(2026, 11, 25, 14, 8, 57))
+    before, after = (in_ms(datetime(2026, 11, 25, 14, 18, second)) for second in (50, 57))
+    assert {format_relative_time(at, now) for now in (before, after)} == {"9 min ago"}
+    assert format_relative_time(at, after + AGE_STEP_MS) == "10 min ago"
+    recent = datetime(2026, 11, 25, 14, 9, 58)
+    assert format_short_time(at, recent) == format_relative_time(at, in_ms(recent)) == "now"
