@@ -210,7 +210,7 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
     model.reset([AssistantRow(row_key("x"), text)])
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         use_theme(theme)
-        worst = max(_slices(view, view.tint))
+        worst = max(_slices(view, view.apply_theme))
         results.append((f"chat: {name} theme over a 64 KB answer, longest slice", worst, _SLICE))
     model.reset(conversation(10_000))
     jumps = [

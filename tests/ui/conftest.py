@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT, Theme, tint_all, use_theme
+from helix_desktop.ui.design.style.theme import LIGHT, Theme, apply_theme_to_all, use_theme
 from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 from tests.support.window.looks import ShowLook
@@ -51,7 +51,7 @@ def show_look(qapp: QApplication) -> Iterator[ShowLook]:
     def show(theme: Theme, text_px: int = fonts.BASE_PX) -> None:
         use_theme(theme)
         qapp.setFont(fonts.base(text_px))
-        tint_all()
+        apply_theme_to_all()
 
     yield show
     qapp.setFont(font)

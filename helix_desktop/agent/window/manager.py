@@ -159,7 +159,7 @@ Rung = Callable[[int], Awaitable[None]]
 _OVERFLOW = SweepReason.OVERFLOW
 
 
-class OverflowLadder:
+class OverflowSteps:
     """The steps run when a request would not fit, or when the provider rejected it as too large.
 
     What the newest step read leaves last.
@@ -252,7 +252,7 @@ class ContextManager:
         )
         self.checkpoints.on_done = self._after_checkpoint
         self.handovers.wait_for_checkpoint = self.checkpoints.wait
-        self._ladder = OverflowLadder(session, self.rewriter, writer)
+        self._ladder = OverflowSteps(session, self.rewriter, writer)
         self._validator = request_validation.RequestValidator()
 
     async def prepare_window(self) -> Window:

@@ -37,7 +37,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         super().__init__()
         self._state: CostState | None = None
         self.tell_purposes: Callable[[], str] = str  # what was spent on what; asked when the tip comes
-        self.tint()
+        self.apply_theme()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setToolTip(self._tip())
@@ -63,8 +63,8 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
             self.setToolTip(self._tip())
         return super().event(event)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def show_cost(self, state: CostState | None) -> None:

@@ -28,6 +28,7 @@ from helix_desktop.ui.cache.rows import (
     CacheTotals,
 )
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column, row, shorten_row
@@ -35,7 +36,6 @@ from helix_desktop.ui.design.layout.flow import place_flow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, current_language, translate
@@ -217,8 +217,8 @@ class ChipRow(Themed, QWidget):
     def sizeHint(self) -> QSize:
         return QSize(200, self.height())
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -280,7 +280,7 @@ class CacheFilterBar(Themed, QWidget):
         self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
         self._lay_out()
         self._wire()
-        self.tint()
+        self.apply_theme()
 
     def _wire(self) -> None:
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
@@ -418,7 +418,7 @@ class CacheFilterBar(Themed, QWidget):
             self._selected = max(count, 1)
             self._update_counter()
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         theme = self._theme
         set_style_sheet(
             self.session,

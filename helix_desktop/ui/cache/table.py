@@ -55,6 +55,7 @@ from helix_desktop.ui.cache.columns import (
 from helix_desktop.ui.cache.rows import STATE_LABELS, CacheRow, CacheState, short_digest
 from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, CacheTableModel, Index
 from helix_desktop.ui.design.drops import run_drag
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
@@ -62,7 +63,6 @@ from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
@@ -117,9 +117,9 @@ class CacheDelegate(QStyledItemDelegate):
         self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
         self._is_mirrored = False  # the cell that is being painted
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         theme = current_theme()
         text, mono = ui_font(12), ui_font(12, is_code=True)
         faces: tuple[tuple[CellStyle, QFont, str], ...] = (
@@ -347,7 +347,7 @@ class CacheTable(Themed, QTableView):
         )
         head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
         self.doubleClicked.connect(lambda _: self.opened.emit())
-        self.tint()
+        self.apply_theme()
 
     def current_digest(self) -> str:
         """Return the digest of the current row; empty when there is none."""
@@ -406,10 +406,10 @@ class CacheTable(Themed, QTableView):
         flag = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
-        self._delegate.tint()
+        self._delegate.apply_theme()
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
         begin = "right" if self.isRightToLeft() else "left"

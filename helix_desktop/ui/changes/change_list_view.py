@@ -48,11 +48,11 @@ from helix_desktop.ui.changes.texts import (
     who_text,
 )
 from helix_desktop.ui.design.drops import mentions_data, run_drag
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.mirror import draw_chevron, mirror, mirrored_x
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Pill, Row, Text, paint_box
 from helix_desktop.words.translation import Translator
 
@@ -345,7 +345,7 @@ class ChangeListView(Themed, QListView):
         self._sight_timer.timeout.connect(self.visible_changed)
         self.verticalScrollBar().valueChanged.connect(lambda _: self._sight_timer.start())
         self.list_model.modelReset.connect(self._sight_timer.start)
-        self.tint()
+        self.apply_theme()
 
     @property
     def selected(self) -> Entry | None:
@@ -384,8 +384,8 @@ class ChangeListView(Themed, QListView):
         self.setCurrentIndex(self.list_model.index(ahead[0] if by > 0 else ahead[-1]))
         return True
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         set_style_sheet(self, f"QListView {{ background: {self._theme.canvas}; border: 0; outline: 0; }}")
         self.scheduleDelayedItemsLayout()
 

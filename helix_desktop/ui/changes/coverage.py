@@ -68,11 +68,11 @@ class FileCoverageStrip(Themed, QWidget):
         )
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
         self.show_coverage(FileCoverage(is_complete=True), "")
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         """Take the colors of a theme; every row is as high as one with a link, at the text size in force."""
-        super().tint()
+        super().apply_theme()
         self.places.ensurePolished()
         for words in (self.text, self._names):
             words.setMinimumHeight(self.places.sizeHint().height())

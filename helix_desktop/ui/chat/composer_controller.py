@@ -171,7 +171,7 @@ class ComposerController(QObject):
         has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
         if has_approval != self._has_approval:
             self._has_approval = has_approval
-            self._session.commands.meet(WAITING_APPROVAL, has_approval)
+            self._session.commands.set_met(WAITING_APPROVAL, has_approval)
             self.show_availability()
 
     async def _show(self) -> None:

@@ -395,7 +395,7 @@ class ChatPage(Themed, QWidget):
         stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
-        self.tint()
+        self.apply_theme()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F3 goes on finding from anywhere on the page, with Shift back; Esc leads to the composer, too."""
@@ -525,6 +525,6 @@ class ChatPage(Themed, QWidget):
         has_rows = len(self.model) or self.model.is_loading
         self._pages.setCurrentWidget(self.view if has_rows else self.empty_state)
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         for frame, width in self._frame_widths.items():
             frame.setMaximumWidth(scaled(width))

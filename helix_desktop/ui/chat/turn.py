@@ -117,8 +117,8 @@ class TurnController(QObject):
     def _show_running(self, is_running: bool) -> None:
         conversation = self._session.find_conversation()
         can_send = bool(conversation and conversation.running_calls.running and conversation.queue.pending)
-        self._commands.meet(RUNNING_AGENT, is_running)
-        self._commands.meet(SENDABLE_MESSAGE, is_running and can_send)
+        self._commands.set_met(RUNNING_AGENT, is_running)
+        self._commands.set_met(SENDABLE_MESSAGE, is_running and can_send)
         self._chat.composer.set_running(is_running)
         self._chat.todo_panel.set_running(is_running)
 

@@ -64,7 +64,7 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self.setAutoDefault(False)
         self._icon_name = icon_name
         self._px = px
-        self.tint()
+        self.apply_theme()
         if on_click is not None:
             self.clicked.connect(on_click)
 
@@ -73,15 +73,15 @@ class PushButton(EnterActivates, Themed, QPushButton):
         is_other = bool(text) != bool(self.text())
         super().setText(text)
         if is_other:
-            self.tint()
+            self.apply_theme()
 
     def set_icon(self, icon_name: str) -> None:
         if icon_name != self._icon_name:
             self._icon_name = icon_name
-            self.tint()
+            self.apply_theme()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
         if self._icon_name:
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
@@ -128,7 +128,7 @@ class IconButton(EnterActivates, Themed, QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.set_tip(tip)
-        self.tint()
+        self.apply_theme()
 
     def set_tip(self, tip: str) -> None:
         """Set the tooltip, which is also its name for screen readers."""
@@ -137,10 +137,10 @@ class IconButton(EnterActivates, Themed, QToolButton):
 
     def set_icon(self, icon_name: str) -> None:
         self._icon_name = icon_name
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         px, edge = scaled(self._px), scaled(self._edge)
         self.setIconSize(QSize(px, px))
         self.setFixedSize(edge, edge)

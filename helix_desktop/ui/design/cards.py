@@ -51,8 +51,8 @@ class BalancedText(SelectableText):
         super().setText(text)
         self._balance()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._balance()
 
     def _balance(self) -> None:

@@ -212,9 +212,9 @@ class SearchField(ComposingField, Themed, TextField):
             action.setText(tr("Clear search"))
         self._magnifier = QAction(tr("Search"), self)
         self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         self._magnifier.setIcon(icon("search", self._theme.faint, 15))
         for action in self._clear_actions:
             action.setIcon(icon("x", self._theme.muted, 14))

@@ -65,8 +65,8 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
         self.updateGeometry()
         self.update()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._font = ui_font(_FONT_PX)
         self.updateGeometry()
 

@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.domain.text_format import title_number
+from helix_desktop.ui.design.dynamic_style import TextRole, role_color, set_style_sheet
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.motion import is_motion_reduced
@@ -30,7 +31,6 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import TextRole, role_color, set_style_sheet
 from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
@@ -248,8 +248,8 @@ class TextLine(Themed, QWidget):
         self._role = role
         self.update()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
         self._full_size = QSize()
@@ -298,7 +298,7 @@ class SelectableText(Themed, QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.tint()
+        self.apply_theme()
 
     def text(self) -> str:
         return self._full_text
@@ -309,7 +309,7 @@ class SelectableText(Themed, QLabel):
         super().setText(laid_out)
         self.setAccessibleName(text if laid_out != text else "")
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         # The colors are the application's, by the role: hundreds of these would take long one by one.
         set_style_sheet(
             self,
@@ -335,15 +335,15 @@ class IconLabel(Themed, QLabel):
         self._px = px
         self._color_token = color_token
         self._timer, self._angle = QBasicTimer(), 0
-        self.tint()
+        self.apply_theme()
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
         self._icon_name, self._color_token = icon_name, color_token
-        self.tint()
+        self.apply_theme()
         self._turn_or_rest()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         px = scaled(self._px)
         self.setFixedSize(scaled(self._width_px), px)
         self.setPixmap(

@@ -103,7 +103,7 @@ class PageNames(Themed, TabList):
         self.setLayout(names)
         self.current = next(iter(self._buttons))
         self.mark(self.current)
-        self.tint()
+        self.apply_theme()
 
     def mark(self, key: str) -> None:
         """Highlight the name of the page that is shown; where the keyboard was on another name it follows."""
@@ -125,8 +125,8 @@ class PageNames(Themed, TabList):
         for heading, pages in self._headings:
             heading.setVisible(any(key in keys for key in pages))
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         side = fonts.scaled(_ICON_PX)
         for key, button in self._buttons.items():
             if not self._icons[key]:

@@ -88,8 +88,8 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         self.setFixedSize(self._hint)
         self.update()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._font = ui_font(11, 500, self._mono)
         self.set_text(self.text())
 

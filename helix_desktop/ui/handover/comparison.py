@@ -16,13 +16,13 @@ from helix_desktop.context.summaries.handover_revision import (
 )
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dynamic_style import TextRole
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.mirror import set_margins
-from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.handover.versions import Version
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.timeline.bullet_view import BulletView

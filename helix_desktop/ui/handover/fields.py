@@ -104,8 +104,8 @@ class SectionField(Themed, QWidget):
     def text(self) -> str:
         return self.editor.toPlainText()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._colors.rehighlight()
 
     def add_sentence(self, bullet: Bullet) -> None:
@@ -211,8 +211,8 @@ class VersionList(Themed, QListView):
         if version is not None:
             self.chosen.emit(version.seq)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.scheduleDelayedItemsLayout()
 
 

@@ -13,6 +13,7 @@ from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import TextField
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
@@ -21,7 +22,6 @@ from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.handover.comparison import Comparison
 from helix_desktop.ui.handover.fields import RangeBox, VersionList
 from helix_desktop.ui.kit.notices import error_level

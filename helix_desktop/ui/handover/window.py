@@ -43,6 +43,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.copied import show_copied
 from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
@@ -50,7 +51,6 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.handover.comparison import CompareWith, PutBack
 from helix_desktop.ui.handover.draft import (
     WHOLE_CONVERSATION,

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.key_names import native_key, tip_with_key
@@ -35,7 +36,6 @@ from helix_desktop.ui.design.page_stack import PageName, PageNames, page_side
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.words.translation import Translator
 
@@ -170,8 +170,8 @@ class GuideDialog(Themed, SizedDialog):
         else:
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

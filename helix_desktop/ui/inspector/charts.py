@@ -52,7 +52,7 @@ SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] 
 }
 
 
-class WindowBar(Themed, QWidget):
+class ContextBar(Themed, QWidget):
     """What fills the window, at the right what is kept for the answer; a tick where it is compacted.
 
     What does not fit is drawn to the same scale, behind a mark at the window's edge.

@@ -41,12 +41,12 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Themed, current_theme
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import (
     RequestGroup,
@@ -337,7 +337,7 @@ class RequestList(Themed, QListView):
         self.selectionModel().currentChanged.connect(self._show_current)
         self.clicked.connect(self._click)
         self.doubleClicked.connect(self._show_text)
-        self.tint()
+        self.apply_theme()
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows; the current one stays current where it is now.
@@ -390,7 +390,7 @@ class RequestList(Themed, QListView):
         else:
             self._trigger(("show",), index.data(ROW_ROLE))
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self._hide_rows()
         self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before

@@ -33,7 +33,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
-from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, WindowBar
+from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, ContextBar
 from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
@@ -466,7 +466,7 @@ class Inspector(Themed, QWidget):
         """Return how full the window is: the total, the bar, and when it is compacted."""
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
-        self.bar = WindowBar()
+        self.bar = ContextBar()
         self.until = SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
         return pane(column(used, self.bar, self.until, margins=_SIDES, gap=5))

@@ -742,7 +742,7 @@ class Column(Row):
 
 
 @dataclass(slots=True, eq=False)
-class Halves(Column):
+class TwoColumns(Column):
     """Columns of one width side by side; one below the other where the row is narrower than `least`."""
 
     gap: int = 10
@@ -806,7 +806,7 @@ class Flow(Row):
 
 
 @dataclass(slots=True, eq=False)
-class Beside(Row):
+class RowWithEnd(Row):
     """What takes the room there is, and others at its end, or below it where it would be too narrow.
 
     `children` are these two, and perhaps a third that ends the first line always. `least` is the width below

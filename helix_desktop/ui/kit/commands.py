@@ -124,13 +124,13 @@ class WindowCommandTable(CommandTable):
         hint = "" if keys else native_key(command.fixed_key)
         action.setText("\t".join(filter(None, (action_words(action), hint))))
 
-    def meet(self, need: Need, is_met: bool) -> None:
+    def set_met(self, need: Need, is_met: bool) -> None:
         """Let the commands that have this need be used, as far as they have no other; or say why not."""
         if is_met != (need in self._met):
             self._met ^= {need}
             self._enable()
 
-    def that_need(self, need: Need) -> tuple[QAction, ...]:
+    def actions_needing(self, need: Need) -> tuple[QAction, ...]:
         return tuple(self._actions[name] for name, command in self.commands.items() if need in command.needs)
 
     def _enable(self) -> None:

@@ -462,11 +462,11 @@ class _FoldedButton(PushButton):
         words = tr.plural(len(notices), "Show %n notice", "Show %n notices")
         self.setToolTip(plain_tooltip("\n".join((words, *(notice.what for notice in notices)))))
         self.setAccessibleName(words)
-        self.tint()
+        self.apply_theme()
         self.setVisible(bool(notices))
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         face, token = _ICONS[self._level]
         self.setIcon(icon(face, str(getattr(self._theme, token)), scaled(15), gap=ICON_GAP_PX))
 

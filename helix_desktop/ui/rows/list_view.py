@@ -16,10 +16,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.rows.interactions import ListInteractions
 from helix_desktop.ui.rows.mouse import ListMouse
 from helix_desktop.ui.rows.row_widget import RowArea
@@ -69,7 +69,7 @@ class RowListView(Themed, QAbstractScrollArea):
 
     def show_style(self, theme: Theme) -> None:
         """Show ring, ground and scroll bar in a theme."""
-        self._ring.tint()
+        self._ring.apply_theme()
         set_style_sheet(self, _style(type(self).__name__, theme))
 
     def selected_text(self) -> str:

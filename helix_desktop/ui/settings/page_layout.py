@@ -29,15 +29,15 @@ class FilledPage(Protocol):
 
 
 class _Column(Themed, QWidget):
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setMaximumWidth(fonts.scaled(_COLUMN_PX))
 
 
 def page_column(layout: QLayout) -> QHBoxLayout:
     """Return a layout that keeps another one in the middle of a wide page, no wider than is good to read."""
     middle = _Column()
-    middle.tint()
+    middle.apply_theme()
     middle.setLayout(layout)
     across = row(middle, stretch=0)
     for place in (0, 2):  # beside it, without a stretch: they get only what the column can't take

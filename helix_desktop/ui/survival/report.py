@@ -212,7 +212,7 @@ class FactTable(Themed, QTreeWidget):
         for place in range(1, self.columnCount()):
             self.headerItem().setTextAlignment(place, _RIGHT)
             self.setColumnWidth(place, max(scaled(_COLUMN_PX), head.sectionSizeHint(place)))
-        self.tint()
+        self.apply_theme()
 
     def _add_facts(self, item: QTreeWidgetItem) -> None:
         """Fill a kind that is opened for the first time."""
@@ -223,10 +223,10 @@ class FactTable(Themed, QTreeWidget):
         if (rest := len(facts) - _MAX_FACTS) > 0:
             words = tr.plural(rest, "%n older one isn't listed", "%n older ones aren't listed")
             item.addChild(QTreeWidgetItem([words]))
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
         colors = {_SUMMARY: theme.muted, 3: theme.ok, 4: theme.accent_text, 5: theme.error}
         every = QTreeWidgetItemIterator(self)

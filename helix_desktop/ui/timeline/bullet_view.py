@@ -19,10 +19,10 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.file_history.line_match import Span
+from helix_desktop.ui.design.dynamic_style import TextRole, role_color
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import TextRole, role_color
 from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.kit.styled_words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
 from helix_desktop.words.translation import Translator
@@ -84,8 +84,8 @@ class BulletView(Themed, QWidget):
         self.setSizePolicy(policy)
         self.setAccessibleName(self._text)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._size_cache = (-1, 0)
         self._heights.clear()
         self.updateGeometry()

@@ -32,7 +32,23 @@ from helix_desktop.ui.rows.list_view import RowListView
 from helix_desktop.ui.rows.mouse import ListMouse
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
-from helix_desktop.ui.timeline.card_boxes import (
+from helix_desktop.ui.timeline.card_data import (
+    Continuation,
+    FailureCard,
+    FoldCard,
+    FormCard,
+    HandoverCard,
+    ManualActionCard,
+    ObservationsCard,
+    PlacedCard,
+    RunningCard,
+    SweepCard,
+    TimelineCard,
+    UndoCard,
+    card_title,
+    send_form_text,
+)
+from helix_desktop.ui.timeline.small_cards import (
     CardLook,
     OpenCardMenu,
     ToggleFold,
@@ -50,23 +66,7 @@ from helix_desktop.ui.timeline.card_boxes import (
     sweep_title,
     undo_box,
 )
-from helix_desktop.ui.timeline.card_data import (
-    Continuation,
-    FailureCard,
-    FoldCard,
-    FormCard,
-    HandoverCard,
-    ManualActionCard,
-    ObservationsCard,
-    PlacedCard,
-    RunningCard,
-    SweepCard,
-    TimelineCard,
-    UndoCard,
-    card_title,
-    send_form_text,
-)
-from helix_desktop.ui.timeline.summary_boxes import (
+from helix_desktop.ui.timeline.summary_cards import (
     continued_box,
     continued_text,
     fold_box,
@@ -83,7 +83,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Timeline")
 
 COLUMN_WIDTH = 760  # pixels at 100 %; the chat's column has the same
-_RAIL_X = 15.0  # pixels from the edge to the rail
+_LINE_X = 15.0  # pixels from the edge to the rail
 _CARD_X = 38  # pixels
 _DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
@@ -240,7 +240,7 @@ class CardItem(BoxItem):
         if self.look.is_later:
             painter.setOpacity(_DIMMED)
         if self.node:
-            self._paint_rail(painter)
+            self._paint_timeline_line(painter)
         if isinstance(self._card, Frame):
             self._card.edge, self._card.edge_px = ("accent", 2) if self.is_marked else ("border", 1)
         super().paint(painter, state)
@@ -254,23 +254,23 @@ class CardItem(BoxItem):
         line = first.line_height() if isinstance(first, Words) else first.rect.height()
         return first.rect.y() + line / 2
 
-    def _paint_rail(self, painter: QPainter) -> None:
+    def _paint_timeline_line(self, painter: QPainter) -> None:
         small = self.node in ("sweep", "fold", "mark")
         y, room = self.node_y, 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self.ends[0]:
-            painter.drawLine(QPointF(_RAIL_X, 0), QPointF(_RAIL_X, y - room))
+            painter.drawLine(QPointF(_LINE_X, 0), QPointF(_LINE_X, y - room))
         if not self.ends[1]:
-            painter.drawLine(QPointF(_RAIL_X, y + room), QPointF(_RAIL_X, self.height))
+            painter.drawLine(QPointF(_LINE_X, y + room), QPointF(_LINE_X, self.height))
         color = QColor(self._node_color())
         if small:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)
-            painter.drawEllipse(QPointF(_RAIL_X, y), 3.5, 3.5)
+            painter.drawEllipse(QPointF(_LINE_X, y), 3.5, 3.5)
             return
         painter.setPen(QPen(color, 2.5))
         painter.setBrush(color if self.node == "live" else QColor(self._theme.canvas))
-        painter.drawEllipse(QPointF(_RAIL_X, y), 5.5, 5.5)
+        painter.drawEllipse(QPointF(_LINE_X, y), 5.5, 5.5)
 
     def _node_color(self) -> str:
         theme = self._theme
@@ -448,7 +448,7 @@ class CardList(RowListView):
         self.use(self.rows, selection, mouse, _CardInteractions(self, self.rows, mouse, selection))
         self._unmark_soon = QTimer(self, singleShot=True, interval=_MARK_MS)
         self._unmark_soon.timeout.connect(lambda: self._mark(0))
-        self.tint()
+        self.apply_theme()
 
     def show_rows(self, rows: Sequence[Row], keep: Hashable = None) -> None:
         """Show these rows; the first whose top is in sight, or that of `keep`, stays where it is."""
@@ -471,8 +471,8 @@ class CardList(RowListView):
         self.rows.refresh()
         self.rows.repaint()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.cards.clear()
         self.show_style(self._theme)
         self.refresh()

@@ -10,23 +10,23 @@ from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.boxes import PaintState, Pen
-from helix_desktop.ui.timeline.card_boxes import paint_phases, phases_name
 from helix_desktop.ui.timeline.card_data import PHASES, Phase
+from helix_desktop.ui.timeline.small_cards import paint_phases, phases_name
 
 
 class PhaseSteps(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._phase = PHASES[0]
-        self.tint()
+        self.apply_theme()
 
     def set_phase(self, phase: Phase) -> None:
         self._phase = phase
         self.setAccessibleName(phases_name(phase))
         self.update()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedHeight(scaled(24))
 
     def sizeHint(self) -> QSize:

@@ -22,6 +22,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.dynamic_style import TextRole
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column
@@ -29,7 +30,6 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.intents import (
     FocusComposer,
@@ -134,7 +134,7 @@ class Timeline(Themed, QWidget):
         self._workspace_id = ""  # that the fallbacks were counted in
         self._conversation: Conversation | None = None  # whose cards are shown
         self._fallback_rate = NO_SUMMARIES
-        self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
+        self._newest_refresh = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
         self._past_step: Step | None = None
@@ -146,7 +146,7 @@ class Timeline(Themed, QWidget):
             tr("Write a message"),
         )
         self.cards = CardList(clock)
-        self._usage = self._spark_card()
+        self._usage = self._usage_card()
         for hosted in (self._usage, self.filter_bar):
             hosted.setParent(self.cards.viewport())
             hosted.resized.connect(self.cards.refresh)
@@ -230,7 +230,7 @@ class Timeline(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
-    def _spark_card(self) -> HostedRow:
+    def _usage_card(self) -> HostedRow:
         card = CardFrame((16, 11, 12, 8), 4)
         self._used = TextLine("", 13, 600)
         self._captions = [TextLine("", 12, role=role) for role in _CAPTION_ROLES]
@@ -334,8 +334,8 @@ class Timeline(Themed, QWidget):
         if not self._session.has_conversation:
             return
         workspace, conversation = self._session.workspace, self._session.conversation
-        self._last_begun += 1
-        number = self._last_begun
+        self._newest_refresh += 1
+        number = self._newest_refresh
         transcript = conversation.session.transcript
         log, (_, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.messages.items[-1].seq if transcript.messages.items else 0
@@ -401,7 +401,7 @@ class Timeline(Themed, QWidget):
     @property
     def is_reading(self) -> bool:
         """Return True while a refresh is under way: what is shown may be older than the log."""
-        return self._last_shown < self._last_begun
+        return self._last_shown < self._newest_refresh
 
     @property
     def is_revealing(self) -> bool:

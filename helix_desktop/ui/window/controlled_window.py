@@ -29,20 +29,20 @@ from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
 from helix_desktop.ui.window.branches import BranchController
 from helix_desktop.ui.window.cleanup import CleanupController
-from helix_desktop.ui.window.figures import SessionFigures
 from helix_desktop.ui.window.import_export import ImportExportController
 from helix_desktop.ui.window.inspector import InspectorPresenter
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
 from helix_desktop.ui.window.open_external import ExternalOpenController
-from helix_desktop.ui.window.past import PastController
+from helix_desktop.ui.window.past_step import PastController
 from helix_desktop.ui.window.quit import QuitController
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
 from helix_desktop.ui.window.running_search import search_sessions
 from helix_desktop.ui.window.session_list_actions import SessionListController
 from helix_desktop.ui.window.session_lists import SidebarPresenter, unused_sessions
+from helix_desktop.ui.window.session_status import SessionStatus
 from helix_desktop.ui.window.settings_controller import SettingsController
 from helix_desktop.ui.window.trust import TrustController
 from helix_desktop.ui.window.window_group import ShownSession, WindowGroup
@@ -75,7 +75,7 @@ class ControlledWindow:
     def _add_pages(self) -> None:
         """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
         window, session, pages = self.window, self.session, self.window.pages
-        SessionFigures(window, session)
+        SessionStatus(window, session)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         self.past = PastController(window, session, self.chat)
         for lazy_page, kind in (

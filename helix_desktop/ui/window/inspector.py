@@ -55,7 +55,7 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.past import PastController
+from helix_desktop.ui.window.past_step import PastController
 from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.steps import sent_at_text

@@ -240,8 +240,8 @@ class JobLines(Themed, QWidget):
             self._grid.setColumnStretch(0, share)
             self._grid.setColumnStretch(1, self.width() - share)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         for line in self._lines.values():
             line.setFixedHeight(scaled(STATUS_LINE_PX))
 
@@ -275,11 +275,11 @@ class WaitingSessionsLine(Themed, QWidget):
         line.addStretch(1)
         line.addWidget(self.button)
         self.setLayout(line)
-        self.tint()
+        self.apply_theme()
         self.hide()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:

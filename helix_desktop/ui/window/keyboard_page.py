@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
@@ -18,7 +19,6 @@ from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, pane,
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands

@@ -283,7 +283,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
-        self.commands.meet(OUTSIDE_SETTINGS, True)
+        self.commands.set_met(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self.help_windows)
         self.resize(*_FIRST_SIZE)
@@ -541,8 +541,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._center_page = center_page
         built = {"opening": self.opening_page, "work": self.session_pages}
         self._center.setCurrentWidget(built.get(center_page) or self._places[center_page].get())
-        self.commands.meet(OPEN_SESSION, center_page == "work")
-        self.commands.meet(OPEN_WORKSPACE, center_page in {"empty", "work"})
+        self.commands.set_met(OPEN_SESSION, center_page == "work")
+        self.commands.set_met(OPEN_WORKSPACE, center_page in {"empty", "work"})
         self._enable_close_page()
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 
@@ -635,7 +635,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.top_bar.setVisible(not is_shown)
         self._panes.show_sidebar_alone(is_shown)
         self.rail.mark_settings(is_shown)
-        self.commands.meet(OUTSIDE_SETTINGS, not is_shown)
+        self.commands.set_met(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
         self._show_waiting()
 
@@ -648,7 +648,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def _enable_close_page(self) -> None:
         is_side_page = self._center_page == "work" and self._session_page() != "chat"
-        self.commands.meet(OTHER_PAGE, self._is_settings_shown or is_side_page)
+        self.commands.set_met(OTHER_PAGE, self._is_settings_shown or is_side_page)
 
     def allow_close(self) -> None:
         """Close and end: everything that the window showed has ended."""

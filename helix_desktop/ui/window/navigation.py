@@ -48,7 +48,7 @@ from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.past import PastController
+from helix_desktop.ui.window.past_step import PastController
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date

@@ -254,8 +254,8 @@ class RewriteController(QObject):
 
     def _offer(self) -> None:
         """Let the commands be used while there is something to undo or redo."""
-        self._window.commands.meet(UNDOABLE_CHANGE, has_change(self._session.transcript))
-        self._window.commands.meet(REDOABLE_CHANGE, has_undone(self._session.transcript))
+        self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
+        self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
     @handles(UndoLast, RedoLast)
     def change_last(self, intent: UndoLast | RedoLast) -> None:

@@ -80,7 +80,7 @@ class SessionListController(QObject):
     def _show_actions(self) -> None:
         """Let the menu say what it would do with the session on screen; a subagent's goes with its parent."""
         place = self._session.transcript.place
-        self._commands.meet(OWN_PLACE, not self._session.transcript.parent)
+        self._commands.set_met(OWN_PLACE, not self._session.transcript.parent)
         pin = tr("Unpin session") if place.pinned else tr("Pin session")
         set_action_words(self._commands.pin_session, pin)
         archive = tr("Unarchive session") if place.archived else tr("Archive session")

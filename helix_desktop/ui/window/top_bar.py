@@ -226,10 +226,10 @@ class PageSwitch(Themed, TabList):
             is_worded = self._detail == "words" or (self._detail == "current" and button.isChecked())
             button.setText(title if is_worded else "")
             button.setToolTip("" if is_worded else title)
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         side = scaled(_PAGE_ICON_PX)
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
@@ -282,7 +282,7 @@ class TopBar(Themed, QWidget):
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, commands))
         self._arrange()
-        self.tint()
+        self.apply_theme()
         self.show_session(None)
         self._facts = ""  # not known yet
 
@@ -302,8 +302,8 @@ class TopBar(Themed, QWidget):
         self._added = button
         self._line.insertWidget(self._line.indexOf(self.pages), button)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedHeight(scaled(_HEIGHT_PX))
         self.title.setFixedHeight(scaled(_TITLE_HEIGHT_PX))
         self.shorten()

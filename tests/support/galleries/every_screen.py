@@ -187,14 +187,14 @@ def chat_screens() -> Iterator[Screen]:
 class _TintedPopup(Themed, CompletionPopup):
     """Takes the colors that the message field gives it in the window."""
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.set_style(ChatStyle(self._theme))
 
 
 def _completion_popup(window: QWidget) -> CompletionPopup:
     popup = _TintedPopup(window)
-    popup.tint()
+    popup.apply_theme()
     rows = [CompletionItem("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)

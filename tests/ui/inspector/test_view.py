@@ -75,7 +75,7 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
 
 def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
-    appearance.changed.connect(pane.requests.tint)
+    appearance.changed.connect(pane.requests.apply_theme)
     pane.requests.open_group(0)
     index = pane.requests.model().index(0, 0)
     for px in (20, fonts.BASE_PX):

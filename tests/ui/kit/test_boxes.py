@@ -11,17 +11,17 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.kit.boxes import (
-    Beside,
     Box,
     Button,
     Column,
     Flow,
     Frame,
-    Halves,
     PaintState,
     Pill,
     Row,
+    RowWithEnd,
     Text,
+    TwoColumns,
     Words,
     chip,
     link,
@@ -67,7 +67,7 @@ def test_a_flow_breaks_where_it_has_to_and_keeps_its_parts_inside() -> None:
 
 def test_what_stands_beside_words_goes_below_them_where_it_is_narrow() -> None:
     words, undo = Words(LONG, grow=True, shrink=True), link("undo", None, "Undo")
-    box = Beside([words, Flow([undo])])
+    box = RowWithEnd([words, Flow([undo])])
     lay_out(box, 500)
     assert undo.rect.left() >= words.rect.right()
     lay_out(box, 200)
@@ -76,10 +76,10 @@ def test_what_stands_beside_words_goes_below_them_where_it_is_narrow() -> None:
 
 def test_halves_stand_side_by_side_where_there_is_room() -> None:
     left, right = Column([Text("Issues")]), Column([Text("To do")])
-    lay_out(Halves([left, right]), 700)
+    lay_out(TwoColumns([left, right]), 700)
     assert left.rect.top() == right.rect.top()
     assert left.rect.width() == right.rect.width()
-    lay_out(Halves([left, right]), 300)
+    lay_out(TwoColumns([left, right]), 300)
     assert right.rect.top() >= left.rect.bottom()
 
 

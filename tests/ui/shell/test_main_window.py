@@ -252,7 +252,7 @@ def test_session_commands_need_a_session(window: MainWindow) -> None:
 
 def test_esc_twice_stops_and_once_does_not(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
-    window.commands.meet(RUNNING_AGENT, True)
+    window.commands.set_met(RUNNING_AGENT, True)
     field = window.findChildren(QTextEdit)[0]
     field.setFocus()
 

@@ -105,7 +105,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         press(await question(rig), "cancel")
         await importing
         assert rig.window.welcome.get().isVisible()
-        assert not any(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE))
+        assert not any(action.isEnabled() for action in rig.window.commands.actions_needing(OPEN_WORKSPACE))
 
         rig.window.commands.import_file.trigger()
         await choose_path(rig, place)
@@ -115,7 +115,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         await until(lambda: rig.wiring.session.has_conversation, "its session on screen")
         assert len(await rig.workspace.sessions()) == 1
         await until(
-            lambda: all(action.isEnabled() for action in rig.window.commands.that_need(OPEN_WORKSPACE)),
+            lambda: all(action.isEnabled() for action in rig.window.commands.actions_needing(OPEN_WORKSPACE)),
             "commands",
         )
 

@@ -109,7 +109,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(identity)
     await until(rig.window.closed_workspace.get().isVisible, "its page")
     assert "Not a directory" in rig.banner_text()
-    of_workspace = commands.that_need(OPEN_WORKSPACE)
+    of_workspace = commands.actions_needing(OPEN_WORKSPACE)
     assert not any(action.isEnabled() for action in of_workspace)
     assert {action.statusTip() for action in of_workspace} == {"Needs an open workspace"}
     for action in (commands.compact_now, commands.toggle_inspector):

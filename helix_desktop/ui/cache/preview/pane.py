@@ -368,7 +368,7 @@ class Preview(Themed, QWidget):
         self._keys.changed.connect(self._update_tips)
         self._update_tips()
         MinuteClock(self).ticked.connect(self._update_facts)
-        self.tint()
+        self.apply_theme()
 
     @property
     def digest(self) -> str:
@@ -441,8 +441,8 @@ class Preview(Themed, QWidget):
                 _COPIED_MS, self.copy_hash_button, lambda: self.copy_hash_button.set_icon("copy")
             )
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -17,13 +17,13 @@ from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.ui.changes.texts import path_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.document_units import count_units
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import TextLine, label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -42,10 +42,10 @@ class CodeEdit(Themed, QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self.setTabChangesFocus(True)
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
         set_style_sheet(
             self,
@@ -98,7 +98,7 @@ class SideView(Themed, QWidget):
         self.text = CodeEdit(title)
         self.text.setReadOnly(True)
         self.setLayout(column(TextLine(title, 12, 600), self.text, gap=4))
-        self.tint()
+        self.apply_theme()
 
     @property
     def scroll_bar(self) -> QScrollBar:
@@ -123,8 +123,8 @@ class SideView(Themed, QWidget):
             self.text.centerCursor()
         self._show_backgrounds()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._show_backgrounds()
 
     def _show_backgrounds(self) -> None:
@@ -153,7 +153,7 @@ class MergeResult(CodeEdit):
     changed = Signal()
 
     def __init__(self) -> None:
-        self._merge, self._encoding = Merge(()), "utf-8"  # before `tint` reads it
+        self._merge, self._encoding = Merge(()), "utf-8"  # before `apply_theme` reads it
         super().__init__(tr("Result"))
         self.setObjectName("merge_result")
         self._starts = [0]  # of each chunk in the text, in UTF-16 units, and the end
@@ -246,8 +246,8 @@ class MergeResult(CodeEdit):
                 parts.append(part)
         return b"".join(parts)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._show_chunks()
 
     def _lines(self, number: int) -> tuple[bytes, ...]:

@@ -20,13 +20,13 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.line_buttons import ChoiceButton, ContextGauge, ModeButton
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.translation import Translator
@@ -314,7 +314,7 @@ class Composer(Themed, QWidget):
         self._chips.show_chips(chips)
         self._refresh()
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         current = self._style
         look = (self._theme, scale(QApplication.font()), self.devicePixelRatioF())
         if look == (current.theme, current.zoom, current.ratio):

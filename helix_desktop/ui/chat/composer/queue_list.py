@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
 from helix_desktop.words.translation import Translator
 
@@ -58,7 +58,7 @@ class _EditField(Themed, Editor):
         else:
             super().keyPressEvent(event)
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         theme = self._theme
         set_style_sheet(
             self,
@@ -87,7 +87,7 @@ class QueueLine(QWidget):
         self._text_label = _MessageLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
         self._field = _EditField()
-        self._field.tint()
+        self._field.apply_theme()
         self._field.setAccessibleName(tr("Queued message"))
         self._field.hide()
         self._send_now = PushButton(

@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
+from helix_desktop.ui.design.dynamic_style import TextRole, set_style_sheet
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import clear_layout, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import TextRole, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -70,14 +70,14 @@ class TodoPanel(Themed, QWidget):
         for changed in (model.rows_reset, model.row_added, model.rows_changed):
             changed.connect(self._update_list)
         self.hide()
-        self.tint()
+        self.apply_theme()
 
     def set_running(self, running: bool) -> None:
         self._running = running
         self._update_list()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
         set_style_sheet(
             self.frame,

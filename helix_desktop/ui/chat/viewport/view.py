@@ -29,11 +29,11 @@ from helix_desktop.ui.chat.viewport.item_cache import ItemCache
 from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler, text_under
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import RowListView
 from helix_desktop.ui.rows.selection import Selection
@@ -209,7 +209,7 @@ class ChatView(RowListView):
         self._show_style()
         self.chat_viewport.reset()
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         """Show everything in the theme and at the text size in force, at the same place."""
         current = self.chat_viewport.style
         look = (self._theme, scale(QApplication.font()), self.devicePixelRatioF())

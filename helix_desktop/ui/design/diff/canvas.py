@@ -336,7 +336,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         FocusRing(self)  # the row of the keyboard may be one that has no mark of its own
-        self.tint()
+        self.apply_theme()
 
     @property
     def rows(self) -> DiffRows:
@@ -391,8 +391,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._columns = max(self._columns, *(width_in_columns(row.line.text) for row in measured))
         self._build()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._set_up_painter()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QRe
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.dynamic_style import TextRole
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -31,10 +31,10 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.tint()
+        self.apply_theme()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedHeight(scaled(26))
 
     def sizeHint(self) -> QSize:

@@ -19,7 +19,7 @@ from shiboken6 import isValid
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, tint_all, use_theme
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, apply_theme_to_all, use_theme
 
 ThemeMode = Literal["system", "light", "dark"]
 THEME_MODES: tuple[ThemeMode, ...] = ("system", "light", "dark")
@@ -239,7 +239,7 @@ def change_style_sheet(app: QApplication, sheet: str) -> None:
         app.sendEvent(widget, QEvent(QEvent.Type.StyleChange))
 
 
-class Polisher(QObject):
+class StyleUpdater(QObject):
     """Changes colors: at once on screen, then of hidden widgets, in slices that leave the window usable."""
 
     def __init__(self, app: QApplication, parent: QObject) -> None:
@@ -376,7 +376,7 @@ class Appearance(QObject):
         self._app = app
         self._mode: ThemeMode = mode
         self._text_px = text_px
-        self._polisher = Polisher(app, self)
+        self._style_updater = StyleUpdater(app, self)
         app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         prepare(app, self.theme, text_px)
 
@@ -425,11 +425,11 @@ class Appearance(QObject):
     def _change_colors(self) -> None:
         theme = self.theme
         prepare(self._app, theme, self._text_px)
-        self._polisher.change_colors(stylesheet(theme, self._text_px))
-        tint_all()
+        self._style_updater.change_colors(stylesheet(theme, self._text_px))
+        apply_theme_to_all()
         self.changed.emit()
 
     def _change_all(self) -> None:
         apply(self._app, self.theme, self._text_px)
-        tint_all()
+        apply_theme_to_all()
         self.changed.emit()

@@ -209,33 +209,33 @@ DARK = Theme(
 )
 
 
-class _InForce:
+class _CurrentTheme:
     theme = LIGHT
 
 
 def current_theme() -> Theme:
-    return _InForce.theme
+    return _CurrentTheme.theme
 
 
 def use_theme(theme: Theme) -> None:
-    """Let what is painted from now on take these tokens; `tint_all` lets what is there take them."""
-    _InForce.theme = theme
+    """Let what is painted from now on take these tokens; `apply_theme_to_all` is for what is there."""
+    _CurrentTheme.theme = theme
 
 
 class Themed(_Widget):
-    """A widget that paints with theme tokens, or makes something of them in `tint`."""
+    """A widget that paints with theme tokens, or makes something of them in `apply_theme`."""
 
     @property
     def _theme(self) -> Theme:
-        return _InForce.theme
+        return _CurrentTheme.theme
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         """Take the theme and the text size in force."""
         QWidget.update(self)  # an item view has an `update` of its own, which takes an index
 
 
-def tint_all() -> None:
+def apply_theme_to_all() -> None:
     """Let all widgets take the theme and the text size in force."""
     for widget in QApplication.allWidgets():
         if isinstance(widget, Themed):
-            widget.tint()
+            widget.apply_theme()

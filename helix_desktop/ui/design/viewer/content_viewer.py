@@ -21,6 +21,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
@@ -29,7 +30,6 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.find_bar import FindBar
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
@@ -85,7 +85,7 @@ class PagedText(Themed, QPlainTextEdit):
         self.setAccessibleName(tr("Content"))
         self.updateRequest.connect(self._update_gutter)
         self.selectionChanged.connect(self._emit_selected_lines)
-        self.tint()
+        self.apply_theme()
 
     @property
     def content(self) -> PagedContent:
@@ -157,8 +157,8 @@ class PagedText(Themed, QPlainTextEdit):
         last = self._content.line_at(base + row)
         return (max(1, self._content.line_at(base + begin)), last) if last else (0, 0)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
         self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
@@ -261,8 +261,8 @@ class _CopyButton(IconButton):
         self._is_worded = is_shown
         self._fit()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._fit()
 
     def _fit(self) -> None:
@@ -321,8 +321,8 @@ class ContentViewer(Card):
         self._next_button.clicked.connect(lambda: self.text.show_page(self.text.page_index + 1))
         self.text.page_changed.connect(lambda _: self._update_page())
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._shorten_head()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

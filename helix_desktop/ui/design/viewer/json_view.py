@@ -8,11 +8,11 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.design.viewer.json_tree import GROUP_SIZE, JsonNode
 from helix_desktop.words.translation import Translator
 
@@ -96,7 +96,7 @@ class JsonView(Themed, QTreeView):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.header().setStretchLastSection(False)
         self.header().setSectionResizeMode(self.header().ResizeMode.ResizeToContents)
-        self.tint()
+        self.apply_theme()
 
     def show_root(self, root: JsonNode) -> None:
         """Show a tree, its upper levels unfolded as far as they take few rows."""
@@ -139,8 +139,8 @@ class JsonView(Themed, QTreeView):
         if is_current and self.hasFocus():
             painter.fillRect(0, top, 3, height, QColor(self._theme.accent))
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFont(ui_font(12, is_code=True))
         self.setIndentation(scaled(18))
         set_style_sheet(

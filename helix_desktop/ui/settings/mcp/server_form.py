@@ -15,13 +15,13 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
 from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.texts import (
@@ -126,7 +126,7 @@ class LogView(Themed, QPlainTextEdit):
         self.setAccessibleName(tr("Log output"))
         self.setPlaceholderText(tr("No log output"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.tint()
+        self.apply_theme()
 
     def show_log(self, text: str) -> None:
         if text == self.toPlainText():
@@ -144,7 +144,7 @@ class LogView(Themed, QPlainTextEdit):
         super().showEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         theme = self._theme
         self.setFont(ui_font(12, is_code=True))
         set_style_sheet(
@@ -164,7 +164,7 @@ class DisclosureButton(PushButton):
 
     def _show_state(self, is_open: bool) -> None:
         self._icon_name = "chevron-down" if is_open else "chevron-right"
-        self.tint()
+        self.apply_theme()
 
 
 _STATE_ICONS = {

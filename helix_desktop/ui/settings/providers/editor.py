@@ -18,12 +18,12 @@ from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
 from helix_desktop.ui.settings.providers.draft import (
@@ -176,7 +176,7 @@ class ProviderCheckView(Themed, QWidget):
         self.clear()
         for line in notices:
             face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
-            face.tint()
+            face.apply_theme()
             sentence = " · ".join(filter(None, (line.name, line.detail)))
             notice = label(sentence, "error" if line.state == "failed" else "note", wrap=True)
             line_widget = QWidget()

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
-from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.draft import IncompleteExtras
 from helix_desktop.words.translation import Translator, translate

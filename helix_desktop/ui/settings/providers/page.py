@@ -293,8 +293,8 @@ class ProvidersPage(Themed, QWidget):
         self.list.setCurrentRow(self._row_of(key))
         self.editor.focus_first_empty()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._fit_list()
 
     def _paint_icons(self) -> None:

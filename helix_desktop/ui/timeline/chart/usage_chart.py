@@ -290,8 +290,8 @@ class UsageChart(Themed, QWidget):
         top = round(self.plot.rect.bottom() - SCRUBBER_HEIGHT / 2)
         self.scrubber.setGeometry(0, top, self.width(), SCRUBBER_HEIGHT)
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self._picture = None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -56,7 +56,7 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.show_workspace(workspace)
-        self.tint()
+        self.apply_theme()
 
     def show_workspace(self, workspace: WorkspaceRow) -> None:
         self.workspace = workspace
@@ -71,8 +71,8 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         )
         self.update()
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -119,7 +119,7 @@ class Rail(Themed, QFrame):
         self._button_layout.setContentsMargins(0, 0, 0, 0)
         self._button_layout.setSpacing(0)
         self._arrange(settings)
-        self.tint()
+        self.apply_theme()
 
     def _arrange(self, settings: IconButton) -> None:
         middle = Qt.AlignmentFlag.AlignHCenter
@@ -189,8 +189,8 @@ class Rail(Themed, QFrame):
             action.setEnabled(name != "show_folder" or not is_missing)
         return menu
 
-    def tint(self) -> None:
-        super().tint()
+    def apply_theme(self) -> None:
+        super().apply_theme()
         theme = self._theme
         self.setFixedWidth(_rail_width())
         self._theme_button.set_icon("sun" if theme.dark else "moon")

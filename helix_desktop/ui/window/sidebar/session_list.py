@@ -343,7 +343,7 @@ class SessionList(Themed, QListView):
             self._typed_text = (self._typed_text or "") + text
         return bool(text) or event.key() == Qt.Key.Key_Delete
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         self.scheduleDelayedItemsLayout()  # Qt laid the rows out before, with the heights of the last size
         self.viewport().update()
 

@@ -63,7 +63,7 @@ class _NameButton(PushButton):
             f"{self._title}\n{tip_with_key(tr('Switch workspace'), action_shortcut(self._switch))}"
         )
 
-    def tint(self) -> None:
+    def apply_theme(self) -> None:
         side = scaled(15)
         self.setIcon(icon("chevron-down", self._theme.muted, side))
         self.setIconSize(QSize(side, side))

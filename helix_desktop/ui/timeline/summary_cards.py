@@ -12,17 +12,17 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.boxes import (
-    Beside,
     Box,
     Button,
     Column,
     Flow,
     Frame,
-    Halves,
     Icon,
     Pill,
     Row,
+    RowWithEnd,
     Text,
+    TwoColumns,
     Words,
     chip,
     link,
@@ -34,7 +34,14 @@ from helix_desktop.ui.kit.intents import (
     OpenSession,
     ShowEvent,
 )
-from helix_desktop.ui.timeline.card_boxes import (
+from helix_desktop.ui.timeline.card_data import (
+    Continuation,
+    FoldCard,
+    HandoverCard,
+    ObservationsCard,
+    card_title,
+)
+from helix_desktop.ui.timeline.small_cards import (
     CardLook,
     OpenCardMenu,
     bullet_row,
@@ -54,13 +61,6 @@ from helix_desktop.ui.timeline.card_boxes import (
     time_text,
     undo_links,
     undone_pill,
-)
-from helix_desktop.ui.timeline.card_data import (
-    Continuation,
-    FoldCard,
-    HandoverCard,
-    ObservationsCard,
-    card_title,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.models import recorded_writer, writer_name
@@ -172,7 +172,7 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
         return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
 
-    content = [_handover_heading(card, look, color), Halves(sections)]
+    content = [_handover_heading(card, look, color), TwoColumns(sections)]
     content.append(fold(look, "details", tr("Full handover"), note, "muted", details))
     return framed(content, (14, 9, 12, 12), 7)
 
@@ -196,7 +196,7 @@ def _handover_heading(card: HandoverCard, look: CardLook, color: str) -> Box:
         words.append(_session_chip(tr("From “{title}”", title=name), card.event.origin))
     tip = tr("More actions")
     more = [] if look.is_later else [Button("more", OpenCardMenu(), Icon("ellipsis"), tip, "icon", tip=tip)]
-    return Beside([Flow(words), Flow(end, is_at_end=True), *more])
+    return RowWithEnd([Flow(words), Flow(end, is_at_end=True), *more])
 
 
 def _session_chip(words: str, session_id: str) -> Button:

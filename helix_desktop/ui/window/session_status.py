@@ -67,7 +67,7 @@ def _cost_state(conversation: Conversation) -> CostState:
     )
 
 
-class SessionFigures(QObject):
+class SessionStatus(QObject):
     def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
         self._window, self._session = window, session

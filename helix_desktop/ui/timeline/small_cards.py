@@ -15,7 +15,6 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.kit.boxes import (
-    Beside,
     Box,
     Button,
     Column,
@@ -27,6 +26,7 @@ from helix_desktop.ui.kit.boxes import (
     Pen,
     Pill,
     Row,
+    RowWithEnd,
     Text,
     Words,
     chip,
@@ -150,16 +150,16 @@ def state_pills(is_undone: bool, inside: str, undone_with: str = "") -> list[Pil
     return undone + ([inside_pill(inside)] if inside else [])
 
 
-def icon_line(icon: Icon, content: Box, end: Sequence[Box], corner: Sequence[Box] = ()) -> Beside:
+def icon_line(icon: Icon, content: Box, end: Sequence[Box], corner: Sequence[Box] = ()) -> RowWithEnd:
     """Return an icon, words, and what stands at the end of their line, or below it where there is no room."""
     content.grow = content.shrink = True
     words = Frame(Row([icon, content], 9), (0, 4, 0, 4))
-    return Beside([words, Flow(end, 6, is_at_end=True), *corner], least=224)
+    return RowWithEnd([words, Flow(end, 6, is_at_end=True), *corner], least=224)
 
 
 def headline(
     icon: str, title: str, is_undone: bool, end: Sequence[Box], corner: Sequence[Box] = ()
-) -> Beside:
+) -> RowWithEnd:
     words = Words(title, 13, "faint" if is_undone else "text", 500)
     return icon_line(Icon(icon, "faint" if is_undone else "muted"), words, end, corner)
 
@@ -439,7 +439,7 @@ def running_box(card: RunningCard, look: CardLook) -> Box:
     if len(card.text) > _TAIL_CHARS:
         tail = "… " + tail.split(" ", 1)[-1]
     content: list[Box] = [
-        Beside([Text(running_text(card.what), 14, weight=600), stop]),
+        RowWithEnd([Text(running_text(card.what), 14, weight=600), stop]),
         Drawing((420, 24), lambda pen, rect: paint_phases(pen, rect, card.phase), phases_name(card.phase)),
     ]
     content += [Text(card.usage_text, 12, "muted")] if card.usage_text else []
