@@ -41,7 +41,7 @@ async def _check_the_counts(rig: WindowRig) -> None:
     await rig.open_folder("not-sent")
     drop(rig, rig.folder / "lamp.png")
     await until(rig.attachment_labels, "the image stands above the text")
-    await until(lambda: _inspector_says(rig, "Workspace: 1 entry · "), "the inspector counts it")
+    await until(lambda: _inspector_says(rig, "In this workspace: 1 entry · "), "the inspector counts it")
 
 
 async def _check_a_dropped_image(rig: WindowRig) -> None:
