@@ -111,7 +111,10 @@ class ScriptedTools:
         arguments: dict[str, Any] = json.loads(call.arguments)
         subject = str(arguments.get("subject", call.arguments))
         offers = {
-            "command": suggest_command_rules(subject, bool(arguments.get("confined")), "ask"),
+            "command": tuple(
+                msgspec.structs.replace(rule, tool="ask")
+                for rule in suggest_command_rules(subject, bool(arguments.get("confined")))
+            ),
             "edit": suggest_edit_rules(subject),
         }.get(str(arguments.get("kind")), (PermissionRule("ask", "*"),))
         return ApprovalRequest(
