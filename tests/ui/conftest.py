@@ -16,6 +16,7 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme, apply_theme_to_all, use_theme
 from helix_desktop.ui.window.main_window import MainWindow
+from tests.support.default_settings import NoWindow
 from tests.support.window.bare_window import make_window
 from tests.support.window.looks import ShowLook
 
@@ -98,3 +99,12 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     if isinstance(scope, TestScope):
         scope.cancel()
     yield
+
+
+@pytest.fixture(autouse=True)
+def _windows_of_sessions() -> Iterator[None]:
+    """Delete the windows that stand for none: each holds its session, which holds it."""
+    yield
+    for window in QApplication.topLevelWidgets():
+        if isinstance(window, NoWindow):
+            window.deleteLater()

@@ -66,7 +66,7 @@ def tool_name(row: CacheRow) -> str:
 
 def target_name(row: CacheRow) -> str:
     """Return a row's target as the table writes it; an index lists what was compacted."""
-    return tr("Compacted messages") if row.state == "index" else row.target
+    return tr("Messages") if row.state == "index" else row.target
 
 
 def tokens_text(row: CacheRow) -> str:

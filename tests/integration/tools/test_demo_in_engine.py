@@ -125,7 +125,7 @@ def check_story(log: list[Event]) -> None:
     requests = [event.estimate for event in log if isinstance(event, AssistantSpoke)]
     at_handover = [estimate for estimate in requests if estimate >= 17_000]
     assert len(at_handover) == 1
-    assert 17_600 < at_handover[0] < 18_300
+    assert 17_100 < at_handover[0] < 18_300
     assert max(estimate for estimate in requests if estimate < 17_000) < 16_400
 
 
