@@ -167,17 +167,17 @@ class SessionUsage:
                 return True
         try:
             # A long log is read, counted and freed in threads: each takes longer than a frame.
-            held = [await asyncio.to_thread(Transcript, await self._store.events(summary.id))]
-            info = await self._models.resolve_model(held[0].chosen_model)
+            transcripts = [await asyncio.to_thread(Transcript, await self._store.events(summary.id))]
+            info = await self._models.resolve_model(transcripts[0].chosen_model)
             frame = replace(self._models.shared()[1], info=info)
-            policy = held[0].session_policy or self._policy()
+            policy = transcripts[0].session_policy or self._policy()
 
-            def count_held() -> tuple[WindowCount, MessageCounts, int | None]:
-                state = held.pop()
+            def count_whole_log() -> tuple[WindowCount, MessageCounts, int | None]:
+                state = transcripts.pop()
                 count = count_window(state, policy, info.window)
                 return count, state.messages.counts(), state.spending.unpriced
 
-            count, counts, unpriced = await asyncio.to_thread(count_held)
+            count, counts, unpriced = await asyncio.to_thread(count_whole_log)
             used = usage_from_count(count, policy, frame).used
             counted = replace(
                 summary,
