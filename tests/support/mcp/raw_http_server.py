@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 from helix_desktop.domain.mcp_server import McpServerConfig
@@ -65,22 +66,24 @@ class RawHttpServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request, and close the connection."""
+        with suppress(asyncio.IncompleteReadError, ConnectionError):  # a call was canceled
+            await self._answer_request(reader, writer)
+        writer.close()
+
+    async def _answer_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await reader.read(1)
         if first in (b"", b"\x16"):  # nothing, or the beginning of TLS
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            writer.close()
             return
         head = (first + await reader.readuntil(b"\r\n\r\n")).decode().lower()
         headers = dict(line.split(": ", 1) for line in head.splitlines()[1:] if ": " in line)
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         if self.is_silent:
             await reader.read()  # until the client gives up
-            writer.close()
             return
         if refusal := self.refusal(head):
             writer.write(refusal)
             await writer.drain()
-            writer.close()
             return
         session, (status, media, content) = "", ("405 Method Not Allowed", "text/plain", b"")
         if self.answer is not None:
@@ -110,7 +113,6 @@ class RawHttpServer:
         await writer.drain()
         if body and "method" not in json.loads(body):
             self._reply_refused.set()
-        writer.close()
 
     def refusal(self, head: str) -> bytes | None:
         """Return the whole response to a request that is not for the protocol; None for all others."""

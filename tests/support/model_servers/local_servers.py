@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,13 +39,14 @@ async def run_server(routes: Routes) -> AsyncIterator[RunningServer]:
     state = RunningServer(0)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        size = int(head.lower().partition("content-length:")[2].partition("\r\n")[0] or 0)
-        line = " ".join(head.split()[:2])
-        state.request_lines.append(line)
-        state.request_heads.append(head)
-        writer.write(_reply(routes.get(line), await reader.readexactly(size)))
-        await writer.drain()
+        with suppress(asyncio.IncompleteReadError, ConnectionError):  # the client has gone
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            size = int(head.lower().partition("content-length:")[2].partition("\r\n")[0] or 0)
+            line = " ".join(head.split()[:2])
+            state.request_lines.append(line)
+            state.request_heads.append(head)
+            writer.write(_reply(routes.get(line), await reader.readexactly(size)))
+            await writer.drain()
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
