@@ -47,6 +47,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.timeline.card_data import (
     PHASES,
+    ChangeCard,
     FailureCard,
     FormCard,
     ManualActionCard,
@@ -59,6 +60,7 @@ from helix_desktop.ui.timeline.card_data import (
     chooser_text,
     phase_text,
     running_text,
+    undo_seqs,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
@@ -96,6 +98,7 @@ class CardLook(NamedTuple):
     now_ms: int
     toggled: frozenset[str] = frozenset()
     is_later: bool = False
+    is_part: bool = False  # of a change that is undone as a whole
 
     def is_open(self, part: str, *, at_first: bool = False) -> bool:
         return at_first != (part in self.toggled)
@@ -108,18 +111,20 @@ def framed(
     return Frame(Column(content, gap), pad, fill, "border", tip=tip)
 
 
-def undo_links(seq: int, look: CardLook, undone: bool, inside: str = "", carries: str = "") -> list[Button]:
+def undo_links(
+    seqs: tuple[int, ...], look: CardLook, undone: bool, inside: str = "", carries: str = ""
+) -> list[Button]:
     """Return Undo, or Redo when it is undone already; none `inside` a later rewrite, which is undone first.
 
     `carries` is what falls and returns with it.
     """
-    if look.is_later or (inside and not undone):
+    if not seqs or look.is_later or look.is_part or (inside and not undone):
         return []
     if undone:
         tip = tr("Redo also repeats: {changes}", changes=carries) if carries else ""
-        return [link("redo", Redo((seq,)), tr("Redo"), "redo-2", tip=tip)]
+        return [link("redo", Redo(seqs), tr("Redo"), "redo-2", tip=tip)]
     tip = tr("Undo also takes back: {changes}", changes=carries) if carries else ""
-    return [link("undo", Undo((seq,)), tr("Undo"), "undo-2", tip=tip)]
+    return [link("undo", Undo(seqs), tr("Undo"), "undo-2", tip=tip)]
 
 
 def _show_links(seq: int, title: str, look: CardLook) -> list[Button]:
@@ -291,7 +296,7 @@ def sweep_box(card: SweepCard, look: CardLook) -> Box:
     end = [
         *state_pills(card.is_undone, card.inside, card.undone_with),
         time_text(card.at_ms, look),
-        *undo_links(card.seq, look, card.is_undone, card.inside),
+        *undo_links((card.seq,), look, card.is_undone, card.inside),
     ]
     content: list[Box] = [headline("layers", sweep_title(card), card.is_undone, end, corner)]
     if is_open:
@@ -311,6 +316,24 @@ def sweep_box(card: SweepCard, look: CardLook) -> Box:
     return framed(content, (14, 5, 8, 10 if is_open else 5), 8, tip)
 
 
+def change_title(card: ChangeCard) -> str:
+    return dotted((card_title(card), context_change_text(card.before, card.after) if card.before else ""))
+
+
+def change_box(card: ChangeCard, look: CardLook) -> Box:
+    """Return all that became of the context before a request, in one line."""
+    is_open = look.is_open("rewrites")
+    tip = tr("Hide parts") if is_open else tr("Show parts")
+    icon = Icon("chevron-down" if is_open else "chevron-right")
+    end = [
+        *state_pills(card.is_undone, card.inside),
+        time_text(card.at_ms, look),
+        *undo_links(undo_seqs(card), look, card.is_undone),
+    ]
+    corner = [Button("unfold", ToggleFold("rewrites"), icon, tip, "icon", tip=tip)]
+    return framed([headline("layers", change_title(card), card.is_undone, end, corner)], (14, 5, 8, 5), 8)
+
+
 def placed_title(card: PlacedCard) -> str:
     size = context_change_text(card.before, card.after)
     why = placement_text(card.reason, card.threshold, card.averted_handover_at)
@@ -323,7 +346,7 @@ def placed_box(card: PlacedCard, look: CardLook) -> Box:
     end = [
         *state_pills(card.is_undone, card.inside),
         time_text(card.at_ms, look),
-        *undo_links(card.seq, look, card.is_undone, card.inside, card.carries),
+        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
     ]
     line = headline("eye", placed_title(card), card.is_undone, end)
     return framed([line], (14, 5, 12, 5), 8, translate(STATE_WORDS["observed"].tooltip))
@@ -404,7 +427,7 @@ def manual_action_box(card: ManualActionCard, look: CardLook) -> Box:
     end: list[Box] = [*state_pills(card.is_undone, card.inside), time_text(card.at_ms, look)]
     end += _show_links(card.target or card.seq, card.text, look)
     if card.kind in ("form", "exclude"):
-        end += undo_links(card.seq, look, card.is_undone, card.inside)
+        end += undo_links((card.seq,), look, card.is_undone, card.inside)
     elif card.reversal and not look.is_later:
         intent = Pin(card.target) if card.reversal == "pin" else Unpin(card.target)
         end.append(link(card.reversal, intent, tr("Undo"), "undo-2"))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.window.window_breakdown import covers_around
@@ -50,7 +51,15 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
-from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard, card_title
+from helix_desktop.ui.timeline.card_data import (
+    ChangeCard,
+    HandoverCard,
+    TimelineCard,
+    UndoCard,
+    card_title,
+    merge_changes,
+    undo_seqs,
+)
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.action_labels import action_label
@@ -268,28 +277,43 @@ class RewriteController(QObject):
         if output:
             self._session.start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
-            self._session.start(self._change_and_say(conversation, target, is_undo=is_undo), "undo or redo")
+            self._session.start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
         elif is_undo:
             self._say(conversation, tr("Nothing to undo in the context."))
         else:
             self._say(conversation, tr("Nothing to redo in the context."))
 
-    async def _change_and_say(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
-        await (conversation.window.undo if is_undo else conversation.window.redo)(target)
+    async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
+        """Undo or redo a rewrite with all that the timeline's row of it has."""
+        rows = map(undo_seqs, await self._read_changes(conversation))
+        seqs = next((seqs for seqs in rows if target in seqs), (target,))
+        await self._change_and_say(conversation, seqs, is_undo=is_undo)
+
+    async def _change_and_say(
+        self, conversation: Conversation, seqs: tuple[int, ...], *, is_undo: bool
+    ) -> None:
+        await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
 
         def go_back() -> None:
-            self._session.start(
-                self._change_and_say(conversation, target, is_undo=not is_undo), "undo or redo"
-            )
+            self._session.start(self._change_and_say(conversation, seqs, is_undo=not is_undo), "undo or redo")
 
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
-        await self._say_change(conversation, (target,), Answer(words, go_back, f"{name}:{target}"))
+        await self._say_change(conversation, seqs, Answer(words, go_back, f"{name}:{seqs[0]}"))
+
+    @staticmethod
+    async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
+        """Return what the timeline shows, newest first."""
+        log, transcript = list(conversation.session.log), conversation.session.transcript
+
+        def read() -> list[TimelineCard]:
+            return merge_changes(build_cards(log, transcript), read_steps(log))
+
+        return await asyncio.to_thread(read)
 
     async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
-        log, transcript = list(conversation.session.log), conversation.session.transcript
-        cards = await asyncio.to_thread(build_cards, log, transcript)
-        changes = (card for card in cards if isinstance(card, UndoCard) and card.target == seqs[0])
+        cards, transcript = await self._read_changes(conversation), conversation.session.transcript
+        changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next(map(card_title, changes), "") or tr("Context changed.")
         self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
 
@@ -320,7 +344,10 @@ def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Se
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
     others = sorted({*seqs, *attached} - {0, seqs[0]} - covers_around(transcript).keys())
-    names = {card.seq: card_title(card) for card in cards}
+    names = {card.seq: card_title(card) for card in cards if not isinstance(card, ChangeCard)}
+    names |= {
+        part.seq: card_title(part) for card in cards if isinstance(card, HandoverCard) for part in card.parts
+    }
     titles = tuple(names[seq] for seq in others if seq in names)
     return tr("Together with it: {changes}.", changes=titles) if titles else ""
 

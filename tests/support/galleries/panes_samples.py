@@ -327,7 +327,8 @@ def timeline_state() -> TimelineState:
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 9_900, 7_600),
     )  # fmt: skip
-    return TimelineState(cards, usage_points(), 14_600, 24_000, steps=steps())
+    answered = tuple(Step(seq, 31, number, at) for number, seq in enumerate((130, 300, 400, 460, 480, 495), 1))
+    return TimelineState(cards, usage_points(), 14_600, 24_000, steps=steps() + answered)
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")

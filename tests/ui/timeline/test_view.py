@@ -308,7 +308,7 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    assert card(pane, 497).accessible_name.startswith("Older steps compacted · Context: 23.9k → 14.8k")
+    assert card(pane, 497).accessible_name.startswith("Older messages compacted · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)
@@ -427,9 +427,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
     assert point_text(about, 128_000) == "≈ 64,000 tokens in context · ≈ 50 % of 128k · e2"
     words = point_text(small, 128_000)
-    assert (
-        words == "38,000 tokens in context · 119 % of 32k · after messages were compacted as a handover · e1"
-    )
+    assert words == "38,000 tokens in context · 119 % of 32k · after older messages were compacted · e1"
     assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.chart.is_overfull
