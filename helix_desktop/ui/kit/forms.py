@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QEvent, QMargins, QObject, QRect, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QMargins,
+    QObject,
+    QRect,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
@@ -22,6 +33,7 @@ from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import WrappedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import translate
@@ -504,12 +516,23 @@ def align_labels(*rows: FieldRow) -> tuple[FieldRow, ...]:
     return rows
 
 
+def _open_around(place: QWidget) -> None:
+    """Open what a control is folded in, with its layout done."""
+    parent = place.parentWidget()
+    while parent is not None:
+        if isinstance(parent, Disclosure) and not parent.head.isChecked():
+            parent.head.setChecked(True)
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        parent = parent.parentWidget()
+
+
 def show_control(control: QWidget, line: QWidget | None = None, *, is_marked: bool = False) -> None:
     """Bring a control into sight, with all of `line` around it, and give it the keyboard.
 
     `is_marked`: it stands in a ring for a moment, for an eye that searches it.
     """
     place = line or control
+    _open_around(place)
     target = next(
         (
             part

@@ -255,7 +255,7 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Write down facts about older messages"), intents.Observe(), menu=SESSION, group=5,
+        text("Prepare next compaction"), intents.Observe(), menu=SESSION, group=5,
         needs=_SESSION, slash="observe", also=_also("facts summarize"), is_in_menu=False,
     )
     undo_compaction = Command(

@@ -469,9 +469,9 @@ def _undo_title(card: UndoCard) -> str:
 def _form_title(card: FormCard) -> str:
     match card.form:
         case "full":
-            return tr("Full output sent: {output}", output=card.output)
+            return tr("Large output sent whole: {output}", output=card.output)
         case "preview" | "compact":
-            return tr("Part of the output sent: {output}", output=card.output)
+            return tr("Large output sent in part: {output}", output=card.output)
 
 
 def send_form_text(form: Form) -> str:
@@ -541,7 +541,7 @@ def card_group_text(group: Group | None) -> str:
         "handovers": tr("Handovers"),
         "compacted": translate(STATE_WORDS["handed_over"].label),
         "cached": translate(STATE_WORDS["cached"].label),
-        "yours": tr("Yours"),
+        "yours": tr("By you"),
     }
     return texts[group]
 

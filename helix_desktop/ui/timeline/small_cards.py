@@ -169,6 +169,12 @@ def headline(
     return icon_line(Icon(icon, "faint" if is_undone else "muted"), words, end, corner)
 
 
+def _unfold_button(part: str, *, is_open: bool) -> Button:
+    tip = tr("Hide details") if is_open else tr("Show details")
+    icon = Icon("chevron-down" if is_open else "chevron-right")
+    return Button("unfold", ToggleFold(part), icon, tip, "icon", tip=tip)
+
+
 def index_chips(digest: str, entries: int) -> list[Button]:
     """Return the way to the index entry of what a rewrite covers, if it has one."""
     if not digest:
@@ -290,9 +296,7 @@ def sweep_title(card: SweepCard) -> str:
 
 def sweep_box(card: SweepCard, look: CardLook) -> Box:
     is_open = look.is_open("outputs")
-    tip = tr("Hide outputs") if is_open else tr("Show outputs")
-    icon = Icon("chevron-down" if is_open else "chevron-right")
-    corner = [Button("unfold", ToggleFold("outputs"), icon, tip, "icon", tip=tip)] if card.contents else []
+    corner = [_unfold_button("outputs", is_open=is_open)] if card.contents else []
     end = [
         *state_pills(card.is_undone, card.inside, card.undone_with),
         time_text(card.at_ms, look),
@@ -322,23 +326,20 @@ def change_title(card: ChangeCard) -> str:
 
 def change_box(card: ChangeCard, look: CardLook) -> Box:
     """Return all that became of the context before a request, in one line."""
-    is_open = look.is_open("rewrites")
-    tip = tr("Hide parts") if is_open else tr("Show parts")
-    icon = Icon("chevron-down" if is_open else "chevron-right")
     end = [
         *state_pills(card.is_undone, card.inside),
         time_text(card.at_ms, look),
         *undo_links(undo_seqs(card), look, card.is_undone),
     ]
-    corner = [Button("unfold", ToggleFold("rewrites"), icon, tip, "icon", tip=tip)]
+    corner = [_unfold_button("rewrites", is_open=look.is_open("rewrites"))]
     return framed([headline("layers", change_title(card), card.is_undone, end, corner)], (14, 5, 8, 5), 8)
 
 
 def placed_title(card: PlacedCard) -> str:
     size = context_change_text(card.before, card.after)
     why = placement_text(card.reason, card.threshold, card.averted_handover_at)
-    if card.reason is PlacementReason.REWRITE and not card.averted_handover_at:
-        why = ""  # the other change has a card of its own
+    if card.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD) and not card.averted_handover_at:
+        why = ""  # the other change stands beside it; the usual reason is on the policy page
     return dotted((card_title(card), size, why))
 
 
@@ -380,13 +381,16 @@ def form_box(card: FormCard, look: CardLook) -> Box:
     end: list[Box] = [Pill(tr("Changed by you"))] if card.is_changed else []
     end += [inside_pill(card.inside)] if card.inside else []
     end += [time_text(card.at_ms, look), *_show_links(card.seq, card_title(card), look)]
-    if not (card.inside or look.is_later):
-        label = tr("Send more or less of {output}", output=card.output)
-        end.append(link("change-form", OpenCardMenu(), tr("Send more or less…"), label=label))
+    is_open = look.is_open("details", at_first=card.has_failed)
+    if is_open and not (card.inside or look.is_later):
+        label = tr("Send another part of {output}", output=card.output)
+        end.append(link("change-form", OpenCardMenu(), tr("Send another part…"), label=label))
     words = Words(form_title(card), 13, "faint" if card.is_changed else "text", 500)
-    below = Column([Words(text, 12, "muted") for text in form_details(card)])
-    content = [icon_line(icon, words, end), Frame(below, (24, 0, 0, 0))]
-    return framed(content, (14, 5, 12, 10), 0)
+    content: list[Box] = [icon_line(icon, words, end, [_unfold_button("details", is_open=is_open)])]
+    if is_open:
+        below = Column([Words(text, 12, "muted") for text in form_details(card)])
+        content.append(Frame(below, (24, 0, 0, 0)))
+    return framed(content, (14, 5, 8, 10 if is_open else 5), 0)
 
 
 def failure_texts(card: FailureCard) -> list[str]:

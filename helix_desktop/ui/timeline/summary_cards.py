@@ -138,8 +138,8 @@ def handover_size(card: HandoverCard) -> str:
 
 def handover_messages(card: HandoverCard) -> str:
     if card.is_checkpoint:
-        return tr("{messages} covered", messages=card.messages)
-    return tr("{messages} compacted", messages=card.messages)
+        return tr("Prepared to replace {messages}", messages=card.messages)
+    return tr("Replaces {messages}", messages=card.messages)
 
 
 def handover_name(card: HandoverCard) -> str:
@@ -176,7 +176,8 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
         return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
 
-    content = [_handover_heading(card, look, color), TwoColumns(sections)]
+    replaced = Words(handover_messages(card), 12, "muted")
+    content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
     content.append(fold(look, "details", tr("Full handover"), note, "muted", details))
     if card.parts:
         also = dotted(card_title(part) for part in card.parts if not isinstance(part, ObservationsCard))
@@ -233,12 +234,10 @@ def _handover_pills(card: HandoverCard) -> list[Box]:
     index = index_chips(event.index, event.index_entries)
     if event.origin:  # that another session left to this one
         size = Pill(format_token_count(card.after), "accent", "gauge")
-        return [size, Pill(handover_messages(card), icon="message-square"), _model_pill(card), *index]
+        return [size, _model_pill(card), *index]
     is_active = not (card.is_undone or card.is_checkpoint)
-    tip = explain_checkpoint() if card.is_checkpoint else translate(STATE_WORDS["handed_over"].tooltip)
     pills: list[Box] = [
         Pill(handover_size(card), "accent" if is_active else "neutral", "gauge"),
-        Pill(handover_messages(card), icon="message-square", tip=tip),
         _model_pill(card),
     ]
     if card.read:

@@ -46,7 +46,9 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
     Continuation,
+    FormCard,
     Group,
+    HandoverCard,
     RunningCard,
     TimelineCard,
     TimelineState,
@@ -118,10 +120,19 @@ class TimelineFilterBar(HostedRow):
         if self.group is not None and self.group not in groups:
             self.choose(None)
         self._flow.rearrange()
-        self.is_needed = len(cards) >= MIN_CARDS and len(groups) > 1
+        has_hidden = not all(map(_is_change, cards))
+        self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        return self.group is None or self.group in card_groups(card)
+        return self.group in card_groups(card) if self.group is not None else _is_change(card)
+
+
+def _is_change(card: TimelineCard) -> bool:
+    """Return False of what changed no request: it is shown among others of its kind, not among all."""
+    match card:
+        case HandoverCard(is_checkpoint=True) | FormCard(form="full", has_failed=False, is_changed=False):
+            return False
+    return True
 
 
 class Timeline(Themed, QWidget):
@@ -224,6 +235,8 @@ class Timeline(Themed, QWidget):
         card = next((card for card in self._changes if _has(card, seq)), None)
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
+            if not self.filter_bar.matches(card):
+                self.filter_bar.choose(card_groups(card)[0])
         while self.cards.cards.index_of(seq) is None:
             rows = (row for row in self.cards.cards.rows if any(_has(card, seq) for card in rows_below(row)))
             closed = (key for key in map(key_of, rows) if not self.cards.cards.is_open(key, "rewrites"))

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.planner import RewriteStatus
+from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
@@ -32,7 +32,7 @@ from helix_desktop.ui.inspector.from_window import (
     provider_cache_state,
     request_row_text,
     window_rows,
-    with_rewrite_status,
+    with_request_cost,
 )
 from helix_desktop.ui.inspector.inspector_data import RequestTexts, RowAction, WindowRow
 from helix_desktop.ui.inspector.request_list import (
@@ -76,8 +76,8 @@ class InspectorPresenter(QObject):
         super().__init__(window)
         self._window, self._session, self._past = window, session, past
         self._inspector = window.pages.inspector
-        self._status = RewriteStatus()
-        self._status_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None  # what it was read for
+        self._outlook = NO_COMPACTION
+        self._outlook_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None  # what it was read for
         details, stored = self._inspector.details, window.layout_store
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
@@ -95,16 +95,16 @@ class InspectorPresenter(QObject):
             session.start(conversation.plan_opening(), "plan the first message")
         totals = await session.workspace.store.totals()
         made_for = (session.id, transcript.last_seq, conversation.window.policy, conversation.window.frame)
-        if made_for != self._status_for:
-            status = await conversation.window.rewrite_status()
+        if made_for != self._outlook_for:
+            outlook = await conversation.window.read_outlook()
             if session.shows(conversation):
-                self._status, self._status_for = status, made_for
+                self._outlook, self._outlook_for = outlook, made_for
         if not session.shows(conversation) or self._past.step is not None:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
-        policy, status = conversation.window.policy, self._status
+        policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
-        state = inspector_state(items, gauge, transcript, policy, totals, status.outlook, cost.fresh)
+        state = inspector_state(items, gauge, transcript, policy, totals, outlook, cost.fresh)
         cache = provider_cache_state(
             conversation.session.log,
             conversation.budget.spent,
@@ -112,7 +112,7 @@ class InspectorPresenter(QObject):
             transcript.cache_lifetime_s,
             conversation.window.frame.info.demo,
         )
-        state = with_rewrite_status(state, status, policy, gauge, cost)
+        state = with_request_cost(state, gauge, cost)
         self._inspector.set_state(replace(state, provider_cache=cache))
 
     @handles(ShowRowText)

@@ -362,7 +362,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._main.addWidget(session)
         # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
         # something to click, it leaves the height of a line free above it.
-        body = QGridLayout()
+        body = self._body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
         body.addLayout(news, 0, 0)
@@ -556,10 +556,17 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._enable_close_page()
         if name != "survives":
             self.layout_store.save("page", name.encode())
+        self._place_notices()
         self._layout_timer.start()
         self.page_shown.emit(name)
         if leaves_settings:
             self.settings_left.emit()
+
+    def _place_notices(self) -> None:
+        """Keep notices off what a page begins with where that is a toolbar or a chart, and no text."""
+        is_text = self.page() in ("chat", "settings")
+        edge = Qt.AlignmentFlag.AlignTop if is_text else Qt.AlignmentFlag.AlignBottom
+        self._body.setAlignment(self.notices, Qt.AlignmentFlag.AlignHCenter | edge)
 
     def focus_page(self, name: str) -> None:
         """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
@@ -637,6 +644,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.rail.mark_settings(is_shown)
         self.commands.set_met(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
+        self._place_notices()
         self._show_waiting()
 
     @handles(ClosePage)

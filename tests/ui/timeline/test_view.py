@@ -262,7 +262,7 @@ def test_a_sweep_expands_to_what_was_cached_by_name(qtbot: QtBot, pane: Timeline
     press(pane, 470, "unfold")
     area = card(pane, 470).hit_area("unfold")
     assert area is not None
-    assert area.tip == area.label == "Hide outputs"
+    assert area.tip == area.label == "Hide details"
     sweep = timeline_state().cards[1]
     assert isinstance(sweep, SweepCard)
     digest, name = sweep.contents[3]
@@ -440,7 +440,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "Yours"]
+    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "By you"]
     for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group

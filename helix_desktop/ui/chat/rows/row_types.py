@@ -57,6 +57,7 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
     "past",
     "context",
+    "prepared",
     "budget",
     "interrupted",
     "attempt",
