@@ -273,6 +273,7 @@ class WindowCommands(WindowCommandTable):
     show_survival = Command(
         text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
         slash="survives", also=_also("replay compaction lost facts compare unmanaged picture"),
+        is_in_menu=False,
     )
     branch_session = Command(
         text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", menu=SESSION, group=6,

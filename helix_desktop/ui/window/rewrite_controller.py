@@ -63,6 +63,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import pin_text
 from helix_desktop.words.translation import Translator
@@ -242,7 +243,10 @@ class RewriteController(QObject):
         elif outlook.is_coming:
             self._say_after_undo(
                 tr("The context will be compacted again."),
-                tr("It is above the threshold after the undo. Pause keeps it as it is."),
+                tr(
+                    "After the undo it is above {share}. Pause keeps it as it is.",
+                    share=format_whole_percent(gauge.trigger.share),
+                ),
                 Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
             )
         else:
