@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.intake import Intake, ReceivedOutput, decode_text
 from helix_desktop.agent.models import CallBill, RunSettingsSource, SlowModels, complete
 from helix_desktop.agent.ports import Model, Store, TokenCounter
 from helix_desktop.agent.session import IntakeProgress, Session, with_cache_hints
-from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.output_forms import (
     MAX_CHUNKS,
     FormChoice,

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
+from helix_desktop.agent.compaction.background_job import BackgroundJob, SummaryWait
+from helix_desktop.agent.compaction.handover_writer import HandoverWriter
+from helix_desktop.agent.compaction.handovers import Handovers
+from helix_desktop.agent.compaction.observations import Observations
+from helix_desktop.agent.compaction.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.handover_writer import HandoverWriter
-from helix_desktop.agent.window.handovers import Handovers
-from helix_desktop.agent.window.observations import Observations
-from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation

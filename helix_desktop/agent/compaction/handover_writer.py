@@ -9,9 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.agent.session import CompactionProgress, Phase, Session
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import handover_source, planner

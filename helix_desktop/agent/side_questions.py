@@ -8,11 +8,11 @@ from contextlib import aclosing, suppress
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.summarizer import UnusedSummaries
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.session import Session, SideQuestionProgress, with_cache_hints
 from helix_desktop.agent.trust import IsTrusted, require_trust
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import UnusedSummaries
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost

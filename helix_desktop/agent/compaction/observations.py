@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, SpendNotApproved, approve_any
+from helix_desktop.agent.compaction.background_job import BackgroundJob, SummaryWait
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.agent.session import ObservationProgress, Phase, Session
-from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation

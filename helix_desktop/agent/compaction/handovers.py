@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals
-from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
-from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.handover_writer import (
+from helix_desktop.agent.compaction.background_job import BackgroundJob, SummaryWait
+from helix_desktop.agent.compaction.handover_writer import (
     HandoverDraft,
     HandoverWriter,
     RestoredDraft,
     RevisionDraft,
     checked_handover,
 )
-from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
 from helix_desktop.context.rewrites import handover_source, planner
 from helix_desktop.context.rewrites.handover_source import active_handover, fork_with
 from helix_desktop.context.summaries.handover import CutPoint, covered_messages, newest_checkpoint
