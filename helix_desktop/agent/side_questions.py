@@ -9,7 +9,6 @@ import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.compaction.summarizer import UnusedSummaries
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.session import Session, SideQuestionProgress, with_cache_hints
 from helix_desktop.agent.trust import IsTrusted, require_trust
@@ -48,7 +47,6 @@ class SideQuestions:
     ) -> None:
         self._session, self._budget = session, budget
         self._rewriter, self._is_trusted = rewriter, is_trusted
-        self._unused = UnusedSummaries(session)
         self._task: asyncio.Task[SideQuestionAnswered | HelixError] | None = None
         self.progress = SideQuestionProgress()
 
@@ -102,7 +100,7 @@ class SideQuestions:
             response, is_stopped = await self._receive(request, meter)
         except (asyncio.CancelledError, HelixError):
             with suppress(StoreError):  # it is recorded with the next change
-                await self._unused.record(await meter.spent(self._session.counter))
+                await self._session.unused.record(await meter.spent(self._session.counter))
             raise
         spending = await meter.spent(self._session.counter)
         event = SideQuestionAnswered(

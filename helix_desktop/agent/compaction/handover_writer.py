@@ -1,32 +1,94 @@
-"""The writer of handovers: chooses the cut, reads, asks, checks and records, while user and agent go on."""
+"""The writer of handovers: where one may end, what it is written from, how a text becomes recorded events."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult, UnusedSummaries
+from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.session import CompactionProgress, Phase, Session
+from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites import handover_source, planner
-from helix_desktop.context.rewrites.handover_source import HandoverSource, Sections
-from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, covered_messages, handover_parts
-from helix_desktop.context.summaries.handover_revision import from_markdown, to_markdown
-from helix_desktop.context.summaries.summary_coverage import CoveredFacts, covered_facts
-from helix_desktop.context.window.usage_gauge import ON_REQUEST, CompactionTrigger, UsageGauge
-from helix_desktop.context.window.window import PromptFrame, handover_as_sent
+from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    HandoverPart,
+    agent_texts,
+    available_cuts,
+    covered_counts,
+    covered_messages,
+    handover_parts,
+    newest_checkpoint,
+    newest_turn_words,
+    parse_handover,
+    previous_handover,
+    render_handover,
+    section_text,
+    uncovered_messages,
+    user_text_budget,
+    user_text_seqs,
+    user_texts,
+)
+from helix_desktop.context.summaries.handover_revision import (
+    from_markdown,
+    same_cut,
+    to_markdown,
+    without_handover,
+)
+from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
+from helix_desktop.context.summaries.informative_lines import OutputExtracts
+from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
+from helix_desktop.context.summaries.summary_coverage import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_summary_coverage,
+    covered_facts,
+)
+from helix_desktop.context.summaries.summary_task import (
+    FOLLOWING_MESSAGES,
+    SummaryTask,
+    accept_sections,
+    brief_lines,
+    handover_task,
+    short_lines,
+    summary_input,
+    transcript_lines,
+)
+from helix_desktop.context.window.usage_gauge import (
+    ON_REQUEST,
+    CompactionTrigger,
+    UsageGauge,
+    measure_next_request,
+    measure_usage,
+)
+from helix_desktop.context.window.window import PromptFrame, handover_as_sent, project
 from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
-from helix_desktop.domain.events.recorded_event import Event
-from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
-from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
+from helix_desktop.domain.events.summary import (
+    NO_MODEL,
+    SUMMARY_TEXT_VERSION,
+    HandoverFailed,
+    HandoverMade,
+    Section,
+)
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
+
+_text = TextContext("Agent")
+_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
+
+Sections: TypeAlias = tuple[Section, ...]
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):
@@ -71,15 +133,19 @@ class RevisionDraft(msgspec.Struct, frozen=True):
     facts: CoveredFacts
 
 
-_text = TextContext("Agent")
-
-
 async def checked_handover(session: Session, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
     """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
-    now = session.transcript, session.policy, session.frame.info.window
-    event = await asyncio.to_thread(handover_source.coverage_check(*now, event, facts))
-    tokens = await session.count_tokens(handover_source.own_text(*now, event))
-    return msgspec.structs.replace(event, tokens=tokens)
+    transcript, policy, window_size = session.transcript, session.policy, session.frame.info.window
+    text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
+    quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
+    whole, todo_list = quoted.union(event.words), transcript.todo_list_between(0, event.upto)
+    max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+    coverage = await asyncio.to_thread(check_summary_coverage, facts, text, max_chars, whole, todo_list)
+    event = msgspec.structs.replace(event, coverage=coverage)
+    texts = user_texts(transcript, event, policy.user_text_tokens, window_size)
+    as_sent = without_repeats(event, [text for _, text, _ in texts])
+    own_text = render_handover(as_sent, (), agent_texts(transcript, event.words))
+    return msgspec.structs.replace(event, tokens=await session.count_tokens(own_text))
 
 
 _BUSY = (_text("Already running."), _text("The conversation is being compacted."), _text("Wait, or cancel."))
@@ -100,6 +166,199 @@ OLDER_MESSAGES = HandoverScope()
 WHOLE_SESSION = HandoverScope(is_whole=True)
 
 
+def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
+    """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
+    current = transcript.window.handover
+    if current is None or current[0] != seq:
+        raise CompactionRefused(
+            _text("The handover wasn't changed."),
+            _text("Another handover is active now, or none is."),
+            _text("Open the timeline and try again."),
+        )
+    return current[1]
+
+
+def fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:
+    forked = transcript.fork()
+    forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, event))
+    return forked
+
+
+def _frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+    """Return True if a handover on request would free little there, or nothing."""
+    least = planner.least_gain_on_request(policy, gauge)
+    return planner.expected_savings(transcript, policy, gauge, cut) < least
+
+
+def _cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> list[CutPoint]:
+    """Return all legal cuts, the one to propose first, then the furthest first.
+
+    That is the furthest one before the newest turn which leaves the share of what is used that the policy
+    keeps, if it frees enough; else one in the newest turn.
+    """
+    kept_tokens = _kept_tokens(policy, gauge)
+    found = available_cuts(transcript, 0, in_newest_turn=True)
+    older = available_cuts(transcript, kept_tokens)
+    if older and not _frees_little(transcript, policy, gauge, older[0]):
+        proposed = older[:1]
+    else:
+        proposed = available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
+    return [*proposed, *(cut for cut in found if cut not in proposed)]
+
+
+def _kept_tokens(policy: ContextPolicy, gauge: UsageGauge) -> int:
+    """Return the tokens that stay behind a handover on request, by our count."""
+    return int(min(gauge.window, gauge.used) * policy.handover_keep / gauge.ratio)
+
+
+def cut_on_request(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, upto: int = 0
+) -> CutPoint:
+    """Return the cut that ends at event `upto` (0: the one to propose). Raises CompactionRefused."""
+    found = _cuts_on_request(transcript, policy, gauge)
+    if not found:
+        raise _nothing_to_compact(has_messages=bool(transcript.messages.items))
+    cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
+    if cut is None:
+        raise CompactionRefused(
+            _text("Can't compact up to this message (e{event}).", event=str(upto)),
+            _text("It can only end after a complete step, before the newest part."),
+            _text("Choose another message."),
+        )
+    return cut
+
+
+def _cut_of_everything(transcript: Transcript) -> CutPoint:
+    """Return the cut behind every message. Raises CompactionRefused without one."""
+    items = transcript.messages.items
+    if not items:
+        raise _nothing_to_compact(has_messages=False)
+    return CutPoint(items[-1].seq, 0, len(items), sum(map(transcript.window.entry_tokens, items)))
+
+
+def _without_active(transcript: Transcript, seq: int) -> tuple[Transcript, CutPoint]:
+    """Return a fork without the active handover `seq`, and the cut of that one. Raises CompactionRefused."""
+    handover = active_handover(transcript, seq)
+    fork, _ = without_handover(transcript)
+    return fork, same_cut(fork, handover.upto, handover.kept)
+
+
+def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
+    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
+    step = -(-len(cuts) // _MAX_CUTS)
+    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
+    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]
+
+
+def _nothing_to_compact(has_messages: bool) -> CompactionRefused:
+    return CompactionRefused(
+        _text("Nothing to compact yet."),
+        _text("Only the newest message and what was answered last are left; they always stay.")
+        if has_messages
+        else _text("This session has no messages."),
+        _text("Send a message first."),
+    )
+
+
+def takes_place_of_same(transcript: Transcript, event: HandoverMade) -> bool:
+    """Return True if a handover still updates and replaces what it was written for."""
+    base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
+    current = base.window.handover
+    return (current[0] if current else 0) == event.former and replaces == event.replaces
+
+
+class HandoverSource(msgspec.Struct, frozen=True):
+    """What a handover is written from: the messages to cover, the current handover, and the tokens used.
+
+    `words` are the agent's messages among them that stay verbatim, those of the newest complete turn. A new
+    handover takes the place of those in `replaces`. The messages `following` them stay in the window. The
+    user's words stay from `quoted_from` on. With `is_short` a model reads the `fresh` messages in their short
+    form; without any, `previous`, the `checkpoint` of that event, says all that there is to say.
+    """
+
+    fresh: tuple[LogItem, ...]
+    covered: tuple[LogItem, ...]
+    covers: tuple[Cover, ...]
+    masked: frozenset[int]
+    previous_seq: int
+    previous: HandoverMade | None
+    used: int
+    words: tuple[int, ...]
+    replaces: tuple[int, ...]
+    following: tuple[LogItem, ...]
+    quoted_from: int
+    is_short: bool
+    checkpoint: int
+
+    @classmethod
+    def read(
+        cls,
+        transcript: Transcript,
+        policy: ContextPolicy,
+        frame: PromptFrame,
+        cut: CutPoint,
+        *,
+        rerun_seq: int = 0,
+        is_update: bool = False,
+        is_short: bool = False,
+    ) -> HandoverSource:
+        """Return what to read; with `is_update`, the newest checkpoint and what came since in short form.
+
+        With `rerun_seq`, the active handover, that one is written again. Raises CompactionRefused.
+        """
+        replaces, window_size = tuple[int, ...](), frame.info.window
+        quoted = user_text_seqs(transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, window_size)
+        if rerun_seq:
+            active_handover(transcript, rerun_seq)
+            transcript, replaces = without_handover(transcript)
+        window, messages = transcript.window, transcript.messages
+        fresh = uncovered_messages(transcript, cut.upto, cut.kept_seq)
+        previous, checkpoint = previous_handover(transcript), 0
+        newest = newest_checkpoint(transcript) if is_update else None
+        if newest is not None:
+            checkpoint, previous = newest
+            since = messages.between(previous.upto, cut.upto)
+            fresh = [item for item in since if item.seq != cut.kept_seq]
+        kept = messages.item(cut.kept_seq) if cut.kept_seq else None
+        later = messages.between(cut.upto, transcript.last_seq)
+        return cls(
+            fresh=tuple(window.without_excluded(fresh)),
+            covered=tuple(covered_messages(transcript, cut.upto, cut.kept_seq)),
+            covers=window.covers,
+            masked=frozenset(window.masked),
+            previous_seq=window.handover[0] if window.handover else 0,
+            previous=previous,
+            used=measure_usage(project(transcript, policy, frame), transcript, policy, frame).used,
+            words=newest_turn_words(
+                transcript, cut.upto, user_text_budget(policy.user_text_tokens, window_size)
+            ),
+            replaces=replaces,
+            following=tuple(window.without_excluded(later if kept is None else [kept, *later])),
+            quoted_from=min(quoted - {0, cut.kept_seq}, default=0),
+            is_short=is_short or bool(checkpoint),
+            checkpoint=checkpoint,
+        )
+
+    def task(self, prompt: str, focus: str, extracts: OutputExtracts) -> SummaryTask:
+        """Return what a model is asked. Slow: call it in a thread."""
+        if self.is_short:
+            lines = short_lines(self.fresh)
+        else:
+            lines = transcript_lines(self.fresh, self.covers, self.masked, extracts)
+        following = brief_lines(self.following[-FOLLOWING_MESSAGES:])
+        return handover_task(prompt, lines, self.previous, focus, self.quoted_from, following)
+
+    def acceptance(self, task: SummaryTask) -> Callable[[str], Sections]:
+        """Return what parses a text, and raises CompactionRefused for a useless one. Slow as `task`."""
+        source = summary_input(task.lines, self.covered)
+        return lambda text: accept_sections(self.parse(text), source, text)
+
+    def parse(self, text: str) -> Sections:
+        """Return the sections of a model's text, without sources that it can't have."""
+        requests = (item for item in self.following if isinstance(item.event, UserSpoke))
+        return parse_handover(text, frozenset(item.seq for item in (*self.covered, *requests)))
+
+
 class HandoverWriter:
     """Chooses, reads, asks, checks and records: a session's handovers, one at a time, or its checkpoints."""
 
@@ -107,7 +366,6 @@ class HandoverWriter:
         """Unless its progress `is_published`, nobody sees that it writes."""
         self._session, self._rewriter, self._is_published = session, rewriter, is_published
         self._summarizer = Summarizer(session)
-        self.unused = UnusedSummaries(session)
         self.is_running = False
         self.is_drafting = False
         self._approve: ApproveSpending = approve_any
@@ -131,22 +389,28 @@ class HandoverWriter:
         """
         transcript, policy, frame, gauge = self._now()
         if scope.is_whole:
-            return [handover_source.cut_of_everything(transcript)]
-        if scope.rerun_seq:
-            fork, same = handover_source.without_active(transcript, scope.rerun_seq)
-            legal = handover_source.cuts_to_rerun
-            return await asyncio.to_thread(legal, fork, same, policy, frame, gauge, upto)
-        # Tens of milliseconds in a long session.
-        return await asyncio.to_thread(handover_source.offered_cuts, transcript.fork(), policy, gauge, upto)
+            return [_cut_of_everything(transcript)]
+        if not scope.rerun_seq:  # tens of milliseconds in a long session
+            found = await asyncio.to_thread(_cuts_on_request, transcript.fork(), policy, gauge)
+            return [*found[:1], *_thinned(found[1:], upto)]
+        fork, same = _without_active(transcript, scope.rerun_seq)
+
+        def cuts_to_rerun() -> list[CutPoint]:
+            used = measure_usage(project(fork, policy, frame), fork, policy, frame)
+            others = _thinned(available_cuts(fork, _kept_tokens(policy, gauge)), upto)
+            freeing = (cut for cut in others if not _frees_little(fork, policy, used, cut))
+            return [same, *(cut for cut in freeing if cut.upto != same.upto)]
+
+        return await asyncio.to_thread(cuts_to_rerun)
 
     async def find_cut(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CutPoint:
         """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
         transcript, policy, _, gauge = self._now()
         if scope.is_whole:
-            return handover_source.cut_of_everything(transcript)
+            return _cut_of_everything(transcript)
         if not scope.rerun_seq:
-            return handover_source.cut_on_request(transcript, policy, gauge, upto)
-        _, same = handover_source.without_active(transcript, scope.rerun_seq)
+            return cut_on_request(transcript, policy, gauge, upto)
+        _, same = _without_active(transcript, scope.rerun_seq)
         if upto in {0, same.upto}:
             return same
         return next((cut for cut in await self.cuts(upto, scope) if cut.upto == upto), same)
@@ -159,8 +423,7 @@ class HandoverWriter:
         if scope != OLDER_MESSAGES:
             return False
         transcript, policy, _, gauge = self._now()
-        cut = handover_source.cut_on_request(transcript, policy, gauge, upto)
-        return handover_source.frees_little(transcript, policy, gauge, cut)
+        return _frees_little(transcript, policy, gauge, cut_on_request(transcript, policy, gauge, upto))
 
     def _now(self) -> tuple[Transcript, ContextPolicy, PromptFrame, UsageGauge]:
         session = self._session
@@ -201,7 +464,7 @@ class HandoverWriter:
         except CompactionRefused as error:
             is_due = trigger.kind.is_by_policy and not isinstance(error, SummaryRefused)
             if is_due and not self._rewriter.gauge().is_due:
-                await self.unused.record(self._summarizer.spent)  # other rewrites have made the room
+                await self._session.unused.record(self._summarizer.spent)  # other rewrites have made the room
             else:
                 await self._session.record(self._summarizer.failure(HandoverFailed, error))
             return False
@@ -236,7 +499,7 @@ class HandoverWriter:
             return HandoverDraft(cut, to_markdown(event.sections), event, doubt, sweep_savings)
         except CompactionRefused:
             with suppress(StoreError):  # the reason of the refusal matters more, and the cost is not lost
-                await self.unused.record(self._summarizer.spent)
+                await self._session.unused.record(self._summarizer.spent)
             raise
         finally:
             self.is_drafting = False
@@ -254,7 +517,7 @@ class HandoverWriter:
             parts = handover_parts(event, ())
             tokens = await session.counter.count([part.text for part in parts])
             return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
-        fork = handover_source.fork_with(transcript, event)
+        fork = fork_with(transcript, event)
         sent = handover_as_sent(fork, policy, frame.info.window, event)
         own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
         counted = dict(zip(own, await session.counter.count([part.text for part in own]), strict=True))
@@ -289,7 +552,7 @@ class HandoverWriter:
 
     async def discard(self, draft: HandoverDraft) -> None:
         """Record what a draft cost that is not used. Raises StoreError."""
-        await self.unused.record(spending_of(draft.event))
+        await self._session.unused.record(spending_of(draft.event))
 
     async def prepare(self, upto: int, approve: ApproveSpending) -> tuple[HandoverMade, int]:
         """Write a checkpoint of everything up to an event; return it with the tokens that it read.
@@ -341,23 +604,35 @@ class HandoverWriter:
         if trigger.kind is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
             source = msgspec.structs.replace(source, words=())
         is_last = trigger.kind.is_by_policy and planner.is_last_try(transcript.handover_failures)
+        unchanged = source.previous if source.checkpoint and not source.fresh else None
         try:
-            if is_checkpoint:
-                summary = await self._ask_models(source, focus)
-                if summary.value is None:
-                    why = summary.rejection.why if summary.rejection else verbatim(summary.fallback_reason)
-                    raise CompactionRefused(_text("No handover was prepared."), why)
+            if unchanged is not None and not is_checkpoint:
+                summary = SummaryResult(unchanged.sections, unchanged.model, unchanged.demo)
             else:
-                summary = await self._ask(source, focus, ask_model, is_last, is_draft)
+                summary = await self._ask(source, focus, ask_model, is_last, is_draft, is_checkpoint)
             self._publish_phase("check")
-            facts = await asyncio.to_thread(source.facts)
-            event = msgspec.structs.replace(
-                source.event(session.transcript, session.policy, summary.value or (), facts),
+            facts = await asyncio.to_thread(covered_facts, source.covered)
+            policy = session.policy
+            facts.ledger.mark_reverted(transcript.reverted_files.by_path)
+            facts.ledger.mark_skills(transcript.skill_folders, transcript.window.whole_texts(source.covered))
+            event = HandoverMade(
+                upto=cut.upto,
+                kept=cut.kept_seq,
+                sections=summary.value or (),
+                ledger=facts.ledger.text(policy.ledger_tokens),
+                index=digest_of(b""),
+                index_entries=0,
+                tokens=0,
+                before=source.used,
+                after=0,
+                messages=covered_counts(transcript, cut.upto, cut.kept_seq).messages,
+                model=summary.model,
                 trigger=trigger.kind,
                 threshold=round(trigger.share, 2),
                 focus=focus,
-                model=summary.model,
+                former=source.previous_seq,
                 fallback=summary.fallback_reason,
+                edited=unchanged is not None and unchanged.edited,
                 demo=summary.is_demo,
                 calls=summary.calls,
                 spent=summary.spent.tokens,
@@ -366,34 +641,50 @@ class HandoverWriter:
                 estimated=summary.spent.estimated,
                 unpriced=summary.spent.unpriced,
                 refused=summary.rejected_text,
+                handle_digits=policy.handle_digits,
+                words=source.words,
+                replaces=source.replaces,
+                mode_note=newest_mode_note(source.covered),
+                checkpoint=source.checkpoint,
                 read=self._estimate.tokens if self._estimate is not None and summary.calls else 0,
+                text_version=SUMMARY_TEXT_VERSION,
             )
             event = await checked_handover(session, event, facts)
         except asyncio.CancelledError:
-            await self.unused.record(self._summarizer.spent)
+            await session.unused.record(self._summarizer.spent)
             raise
         duration_ms = session.elapsed_ms(started_at_ms)
         return msgspec.structs.replace(event, duration_ms=duration_ms), summary.doubt
 
     async def _ask(
-        self, source: HandoverSource, focus: str, ask_model: bool, is_last: bool, is_draft: bool
+        self,
+        source: HandoverSource,
+        focus: str,
+        ask_model: bool,
+        is_last: bool,
+        is_draft: bool,
+        is_checkpoint: bool,
     ) -> SummaryResult[Sections]:
-        """Call the models; if none can, use ledger and extracts.
+        """Call the models; if none can, use ledger and extracts, but not for a checkpoint.
 
         Raises SummaryRefused if what they wrote says too little, except on the last try. A draft is returned
         with that doubt: the user can judge it.
         """
-        result: SummaryResult[Sections] = SummaryResult(None)
-        checkpoint = source.unchanged_checkpoint
-        if checkpoint is not None:
-            return msgspec.structs.replace(
-                result, value=checkpoint.sections, model=checkpoint.model, is_demo=checkpoint.demo
-            )
+        session, result = self._session, SummaryResult[Sections](None)
         if ask_model:
-            result = await self._ask_models(source, focus)
+            task = await asyncio.to_thread(source.task, session.prompts["handover"], focus, session.extracts)
+            result = await self._summarizer.summarize(
+                task,
+                await asyncio.to_thread(source.acceptance, task),
+                lambda text: self._publish_phase("summarize", text),
+                self._on_estimate,
+            )
+            rejection = result.rejection
             if result.value is not None:
                 return result
-            rejection = result.rejection
+            if is_checkpoint:
+                why = rejection.why if rejection else verbatim(result.fallback_reason)
+                raise CompactionRefused(_text("No handover was prepared."), why)
             if rejection is not None and is_draft:
                 fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
                 return msgspec.structs.replace(
@@ -405,26 +696,50 @@ class HandoverWriter:
                 )
             if rejection is not None and not is_last:
                 raise rejection
-        reverts = self._session.transcript.reverted_files.by_path
-        sections = await asyncio.to_thread(source.extracts, reverts)
+        reverts = session.transcript.reverted_files.by_path
+        sections = await asyncio.to_thread(extractive_handover, source.fresh, source.previous, reverts)
         return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
-
-    async def _ask_models(self, source: HandoverSource, focus: str) -> SummaryResult[Sections]:
-        session = self._session
-        task = await asyncio.to_thread(source.task, session.prompts["handover"], focus, session.extracts)
-        return await self._summarizer.summarize(
-            task,
-            await asyncio.to_thread(source.acceptance, task),
-            lambda text: self._publish_phase("summarize", text),
-            self._on_estimate,
-        )
 
     async def _record(self, event: HandoverMade) -> None:
         """Build the index, check against the current log, record all at once."""
         self._publish_phase("write")
-        indexed, content = handover_source.with_index(self._session.transcript, event)
+        text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
+        content = index_content(text, "handover", f"e{event.upto}")
+        indexed = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
         await self._session.record_decided(lambda: self._events_to_record(indexed), [content])
 
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
-        session = self._session
-        return handover_source.events_to_record(session.transcript, session.policy, session.frame, event)
+        """Return a handover with its figures, and the sweep that goes with it.
+
+        Raises CompactionRefused if it is outdated, or if too little is freed. One that the user asked for may
+        free as little as its draft said; only their own text not less than that.
+        """
+        transcript, policy, frame = self._session.transcript, self._session.policy, self._session.frame
+        what, fix = _text("The conversation wasn't compacted."), _text("Nothing was changed.")
+        if not takes_place_of_same(transcript, event):
+            raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
+        base = without_handover(transcript)[0] if event.replaces else transcript
+        forked, sweeps = fork_with(transcript, event), tuple[SweepMade, ...]()
+        plan = sweep.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
+        if plan is not None:
+            sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
+            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, sweeps[0]))
+        after = project(forked, policy, frame)
+        usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
+        freed = round((project(base, policy, frame).estimate - after.estimate) * usage.ratio)
+        if event.trigger is not HandoverTrigger.MANUAL and freed < max(1, planner.least_gain(policy, usage)):
+            why = _text(
+                "It would free only {tokens} tokens, less than {share} % of the context window.",
+                tokens=freed,
+                share=round(policy.handover_least_gain * 100),
+            )
+            raise CompactionRefused(what, why, fix)
+        if (
+            event.trigger is HandoverTrigger.MANUAL
+            and event.edited
+            and freed < min(0, event.before - event.after)
+        ):
+            why = _text("With your text, the context would be {tokens} tokens larger.", tokens=-freed)
+            raise CompactionRefused(what, why, fix)
+        used_after = measure_usage(after, forked, policy, frame).used
+        return (msgspec.structs.replace(event, before=usage.used, after=used_after), *sweeps)

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
-from helix_desktop.agent.compaction.background_job import BackgroundJob, SummaryWait
 from helix_desktop.agent.compaction.handover_writer import HandoverWriter
 from helix_desktop.agent.compaction.handovers import Handovers
 from helix_desktop.agent.compaction.observations import Observations
 from helix_desktop.agent.compaction.rewriter import EarlyRewrites, WindowRewriter
+from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
 from helix_desktop.agent.session import Session
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
@@ -128,7 +128,7 @@ class Checkpoints(BackgroundJob):
             self._failures, self._failed_at_ms = self._failures + 1, self._session.clock()
             log.info("a checkpoint was not written: %s", error)
             if not isinstance(error, StoreError):
-                await self._writer.unused.record(self._writer.spent)
+                await session.unused.record(self._writer.spent)
             return False
         self._failures = 0
         spent = self._writer.spent
