@@ -734,10 +734,8 @@ class Session:
 
     def publish(self, update: Update) -> None:
         """Send an update to who wants it; of a recorded event also to who wants that event."""
-        if isinstance(update, EventRecorded):
-            self._listeners.notify(update, update.recorded.event)
-        else:
-            self._listeners.notify(update)
+        event = (update.recorded.event,) if isinstance(update, EventRecorded) else ()
+        self._listeners.notify(update, *event)
 
 
 def did_not_run(model_text: str) -> bool:

@@ -369,7 +369,6 @@ class HandoverWriter:
         self.is_running = False
         self.is_drafting = False
         self._approve: ApproveSpending = approve_any
-        self._estimate: CostEstimate | None = None
 
     @property
     def spent(self) -> Spending:
@@ -559,20 +558,16 @@ class HandoverWriter:
 
         Raises CompactionRefused if no model can, and what `approve` raises.
         """
-        self._approve, self._summarizer.spent, self._estimate = approve, Spending(), None
+        self._approve, self._summarizer.spent, self._summarizer.approved = approve, Spending(), None
         event, _ = await self._write(ON_REQUEST, CutPoint(upto, 0, 0, 0), is_checkpoint=True)
         return msgspec.structs.replace(event, index="", read=0), event.read
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         if not self._is_published:
             return
-        self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
-        self._session.publish(CompactionProgress(phase, text, self._estimate))
-
-    def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
-        self._approve(estimate)
-        self._estimate = estimate
+        if phase not in ("summarize", "check", "write"):
+            self._summarizer.approved = None
+        self._session.publish(CompactionProgress(phase, text, self._summarizer.approved))
 
     async def _write(
         self,
@@ -603,7 +598,7 @@ class HandoverWriter:
         )
         if trigger.kind is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
             source = msgspec.structs.replace(source, words=())
-        is_last = trigger.kind.is_by_policy and planner.is_last_try(transcript.handover_failures)
+        is_last = trigger.kind.is_by_policy and transcript.handover_failures >= planner.LAST_TRY
         unchanged = source.previous if source.checkpoint and not source.fresh else None
         try:
             if unchanged is not None and not is_checkpoint:
@@ -646,7 +641,7 @@ class HandoverWriter:
                 replaces=source.replaces,
                 mode_note=newest_mode_note(source.covered),
                 checkpoint=source.checkpoint,
-                read=self._estimate.tokens if self._estimate is not None and summary.calls else 0,
+                read=approved.tokens if (approved := self._summarizer.approved) and summary.calls else 0,
                 text_version=SUMMARY_TEXT_VERSION,
             )
             event = await checked_handover(session, event, facts)
@@ -677,7 +672,7 @@ class HandoverWriter:
                 task,
                 await asyncio.to_thread(source.acceptance, task),
                 lambda text: self._publish_phase("summarize", text),
-                self._on_estimate,
+                self._approve,
             )
             rejection = result.rejection
             if result.value is not None:

@@ -32,7 +32,7 @@ from helix_desktop.context.summaries.summary_task import (
     summary_input,
     transcript_lines,
 )
-from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
+from helix_desktop.domain.cost import Spending, SpendReply
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -77,7 +77,6 @@ class Observations(BackgroundJob):
         self._rewriter, self._summarizer = rewriter, Summarizer(session)
         self._is_manual = False  # True if the user asked for those that run, or wait for an approval
         self._approve: ApproveSpending = approve_any
-        self._estimate: CostEstimate | None = None
 
     def start_due(self) -> None:
         event_range = self._find_due()
@@ -206,13 +205,9 @@ class Observations(BackgroundJob):
         return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
-        self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
-        self._session.publish(ObservationProgress(phase, text, self._estimate))
-
-    def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
-        self._approve(estimate)
-        self._estimate = estimate
+        if phase not in ("summarize", "check", "write"):
+            self._summarizer.approved = None
+        self._session.publish(ObservationProgress(phase, text, self._summarizer.approved))
 
     def _read_input(self, event_range: EventRange) -> ObservationInput:
         transcript = self._session.transcript
@@ -262,7 +257,7 @@ class Observations(BackgroundJob):
             task,
             lambda text: accept_observations(observation.parse_observations(text, citable), source, text),
             lambda text: self._publish_phase("summarize", text),
-            self._on_estimate,
+            self._approve,
         )
 
     async def _extract_fallback(
@@ -272,7 +267,7 @@ class Observations(BackgroundJob):
 
         Otherwise raises SummaryRefused or CompactionRefused.
         """
-        last_try = not is_manual and planner.is_last_try(self._session.transcript.observation_failures)
+        last_try = not is_manual and self._session.transcript.observation_failures >= planner.LAST_TRY
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:

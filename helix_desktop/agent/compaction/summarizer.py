@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.budget import SpendApprovals, over_budget_warning
+from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, approve_any, over_budget_warning
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ErrorRaised, Session, SummaryAwaited
@@ -216,21 +216,27 @@ class Summarizer:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.spent = Spending()  # what the newest attempt spent, even if it failed
+        self.approved: CostEstimate | None = None  # of the newest attempt, once it calls a model
 
     async def summarize(
         self,
         task: SummaryTask,
         parse: Callable[[str], T],
         on_partial_text: OnPartialText,
-        on_estimate: Callable[[CostEstimate], None] = lambda _: None,
+        approve: ApproveSpending = approve_any,
     ) -> SummaryResult[T]:
         """Return the parsed summary of a task: by the first model that fits it, in parts, or truncated.
 
-        `parse` raises CompactionRefused for a useless text; `on_estimate` gets the cost estimate before the
-        first call, and may raise. Canceling ends the running call.
+        `parse` raises CompactionRefused for a useless text; `approve` gets the cost estimate before the first
+        call, and may raise. Canceling ends the running call.
         """
         roles = self._session.roles
         attempt = _Attempt(self._session, parse, on_partial_text)
+
+        def on_estimate(estimate: CostEstimate) -> None:
+            approve(estimate)
+            self.approved = estimate
+
         try:
             return await attempt.run(task, roles.summary_models, on_estimate)
         finally:
