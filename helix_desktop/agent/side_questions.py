@@ -25,7 +25,6 @@ from helix_desktop.domain.errors import (
     StoreError,
 )
 from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
@@ -176,11 +175,12 @@ class SideQuestions:
         transcript = self._session.transcript
         if not transcript.open_calls:
             return self._rewriter.measure()
-        forked = transcript.fork()
-        for call in tuple(forked.open_calls.values()):
-            pending = forked.pending_outputs.get(call.id)
-            answer = pending or ToolAnswered(call.id, call.name, STILL_RUNNING, "", 0, 8, 8)
-            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, answer))
+        answers = (
+            transcript.pending_outputs.get(call.id)
+            or ToolAnswered(call.id, call.name, STILL_RUNNING, "", 0, 8, 8)
+            for call in transcript.open_calls.values()
+        )
+        forked = transcript.fork_with(*answers)
         policy, frame = self._session.policy, self._session.frame
         window = project(forked, policy, frame)
         return window, measure_usage(window, forked, policy, frame)

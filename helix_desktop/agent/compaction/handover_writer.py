@@ -74,7 +74,7 @@ from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
@@ -178,15 +178,9 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
     return current[1]
 
 
-def fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:
-    forked = transcript.fork()
-    forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, event))
-    return forked
-
-
 def _frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
     """Return True if a handover on request would free little there, or nothing."""
-    least = planner.least_gain_on_request(policy, gauge)
+    least = min(gauge.window, gauge.used) * policy.handover_least_gain
     return planner.expected_savings(transcript, policy, gauge, cut) < least
 
 
@@ -516,7 +510,7 @@ class HandoverWriter:
             parts = handover_parts(event, ())
             tokens = await session.counter.count([part.text for part in parts])
             return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
-        fork = fork_with(transcript, event)
+        fork = transcript.fork_with(event)
         sent = handover_as_sent(fork, policy, frame.info.window, event)
         own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
         counted = dict(zip(own, await session.counter.count([part.text for part in own]), strict=True))
@@ -714,11 +708,11 @@ class HandoverWriter:
         if not takes_place_of_same(transcript, event):
             raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
         base = without_handover(transcript)[0] if event.replaces else transcript
-        forked, sweeps = fork_with(transcript, event), tuple[SweepMade, ...]()
+        forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
         plan = sweep.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
         if plan is not None:
             sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
-            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, sweeps[0]))
+            forked = forked.fork_with(*sweeps)
         after = project(forked, policy, frame)
         usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
         freed = round((project(base, policy, frame).estimate - after.estimate) * usage.ratio)

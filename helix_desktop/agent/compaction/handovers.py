@@ -16,7 +16,6 @@ from helix_desktop.agent.compaction.handover_writer import (
     active_handover,
     checked_handover,
     cut_on_request,
-    fork_with,
     takes_place_of_same,
 )
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
@@ -109,7 +108,7 @@ class HandoverRevisions:
         active_handover(transcript, event.revises)
         before, after = (
             measure_usage(project(log, policy, frame), log, policy, frame).used
-            for log in (transcript, fork_with(transcript, event))
+            for log in (transcript, transcript.fork_with(event))
         )
         return (msgspec.structs.replace(event, before=before, after=after),)
 

@@ -299,11 +299,6 @@ def least_gain(policy: ContextPolicy, gauge: UsageGauge) -> float:
     return gauge.window * policy.handover_least_gain
 
 
-def least_gain_on_request(policy: ContextPolicy, gauge: UsageGauge) -> float:
-    """Return the tokens below which the user is told that it frees little: that share of what is used."""
-    return min(gauge.window, gauge.used) * policy.handover_least_gain
-
-
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
     """Return the tokens a handover at this cut should free, by the deterministic bounds of its parts."""
     current_tokens = 0
