@@ -105,6 +105,7 @@ class Conversation:
         )
         self.handovers, self.observations = manager.handovers, manager.observations
         self.checkpoints, self.summary_wait = manager.checkpoints, manager.summary_wait
+        self.wait_for_background_work = manager.wait_for_background_work
         forms = OutputForms(session, services.store, manager.rewriter, extractor)
         self.window = ContextWindow(session, manager.rewriter, forms)
         self._instructions = SessionInstructions(session, services.instructions)
@@ -171,10 +172,7 @@ class Conversation:
 
     def catch_up(self) -> None:
         """Start what came due while the session was closed: the user looks at it now."""
-        self._context_manager.catch_up()
-
-    async def wait_for_background_work(self) -> None:
-        await self._context_manager.wait_for_background_work()
+        self.checkpoints.after_turn()
 
     @property
     def model(self) -> ModelInfo:

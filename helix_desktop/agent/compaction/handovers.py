@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -123,13 +123,13 @@ class Handovers(BackgroundJob):
         self,
         session: Session,
         rewriter: WindowRewriter,
-        writer: HandoverWriter,
         approvals: SpendApprovals | None,
+        checkpoints: BackgroundJob,
     ) -> None:
         super().__init__(session, "handover", approvals)
-        self._rewriter, self.writer = rewriter, writer
-        self.revisions = HandoverRevisions(session, writer)
-        self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
+        self._rewriter, self._checkpoints = rewriter, checkpoints
+        self.writer = HandoverWriter(session, rewriter)
+        self.revisions = HandoverRevisions(session, self.writer)
         self._saved_draft = _newest_draft(session.log)
         self._is_due = False  # True while what is written started at the threshold
         session.on(EventRecorded | RequestChanged, self._cancel_needless)
@@ -209,7 +209,7 @@ class Handovers(BackgroundJob):
         Without a `trigger` it is what the policy says. A checkpoint that is being written comes first: the
         handover begins with that.
         """
-        await self.wait_for_checkpoint()
+        await self._checkpoints.wait()
         policy, transcript = self._session.policy, self._session.transcript
         trigger = trigger or self._rewriter.gauge().trigger
         while True:
@@ -292,7 +292,3 @@ def _newest_draft(log: Sequence[RecordedEvent]) -> SavedHandoverDraft | None:
             case HandoverMade():
                 return None
     return None
-
-
-async def _no_wait() -> None:
-    """Wait for nothing: no checkpoints are written."""
