@@ -91,15 +91,15 @@ def divider_reason_text(
     match event:
         case HandoverMade(revises=revises) if revises:
             return tr("you edited the handover")
-        case HandoverMade(trigger=HandoverTrigger.MANUAL) | SweepMade(reason=SweepReason.MANUAL):
-            return translate(_MANUAL)
-        case ObservationsPlaced(reason=PlacementReason.MANUAL):
+        case HandoverMade(trigger=trigger, threshold=share):
+            return trigger_text(trigger, share)
+        case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
         case Excluded():
             return tr("you left something out")
-        case HandoverMade(trigger=HandoverTrigger.OVERFLOW) | SweepMade(reason=SweepReason.OVERFLOW):
+        case SweepMade(reason=SweepReason.OVERFLOW) | ObservationsPlaced(reason=PlacementReason.OVERFLOW):
             return translate(_TOO_LARGE)
-        case ObservationsPlaced(reason=PlacementReason.OVERFLOW) | FoldMade(how="truncate"):
+        case FoldMade(how="truncate"):
             return translate(_TOO_LARGE)
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
@@ -112,8 +112,6 @@ def divider_reason_text(
             return translate(_SWEEPS[SweepReason.REFUSED])
         case SweepMade():
             return tr("older outputs cached")
-        case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
-            return tr("older messages compacted at {share}", share=format_percent(share))
     return tr("older messages compacted")
 
 
