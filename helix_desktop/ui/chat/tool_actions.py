@@ -19,13 +19,13 @@ from helix_desktop.ui.chat.actions import (
     ReadExcerpt,
     ReadOriginal,
     ReadThumbnail,
+    RowKey,
     ShowRewriteOf,
     StopCall,
 )
 from helix_desktop.ui.chat.drafts.attachments import stored_thumbnail
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import (
     MAX_FILES,
     MAX_LINES,

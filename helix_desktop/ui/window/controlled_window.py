@@ -30,16 +30,15 @@ from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundPr
 from helix_desktop.ui.window.branches import BranchController
 from helix_desktop.ui.window.cleanup import CleanupController
 from helix_desktop.ui.window.import_export import ImportExportController
-from helix_desktop.ui.window.inspector import InspectorPresenter
+from helix_desktop.ui.window.inspector import InspectorPresenter, PastController
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
 from helix_desktop.ui.window.open_external import ExternalOpenController
-from helix_desktop.ui.window.past_step import PastController
 from helix_desktop.ui.window.quit import QuitController
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
-from helix_desktop.ui.window.running_search import search_sessions
+from helix_desktop.ui.window.search import search_sessions
 from helix_desktop.ui.window.session_list_actions import SessionListController
 from helix_desktop.ui.window.session_lists import SidebarPresenter, unused_sessions
 from helix_desktop.ui.window.session_status import SessionStatus

@@ -22,10 +22,9 @@ from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.cache.entry_actions import ShowEntryInChat, ShowEntryInTimeline
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
-from helix_desktop.ui.chat.actions import ControlTurn, OpenLink
+from helix_desktop.ui.chat.actions import ControlTurn, OpenLink, RowKey
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.kit.commands import move_keys
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
@@ -47,8 +46,8 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.ui.window.inspector import PastController
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.past_step import PastController
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date

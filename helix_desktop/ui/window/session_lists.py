@@ -36,13 +36,13 @@ from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.jobs import WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.session_rows import SessionItem
-from helix_desktop.ui.window.sidebar.workspace_rows import (
+from helix_desktop.ui.window.sidebar.rail import (
     WorkspaceBadge,
     WorkspaceRow,
     disambiguate,
     distinct_colors,
 )
+from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.window_group import WindowGroup
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted

@@ -40,8 +40,8 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.command_list import COMMAND_PX, CommandList, command_at, paint_command
-from helix_desktop.ui.window.running_search import RunningSearch, indexing_note
-from helix_desktop.ui.window.sidebar.workspace_rows import (
+from helix_desktop.ui.window.search import RunningSearch, indexing_note
+from helix_desktop.ui.window.sidebar.rail import (
     BADGE_COLOR_TOKENS,
     WorkspaceBadge,
     WorkspaceRow,

@@ -31,11 +31,11 @@ from helix_desktop.ui.chat.rows.row_types import (
     OriginalOutput,
     QuestionRow,
     Row,
+    SubagentStatus,
     ToolRow,
     ToolState,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, age_options, tool_option
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop

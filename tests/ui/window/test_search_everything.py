@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.kit.intents import SearchEverything
-from helix_desktop.ui.window.search_panel import MoreRow, ResultRow, SearchPanel
+from helix_desktop.ui.window.search import MoreRow, ResultRow, SearchPanel
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 

@@ -30,7 +30,7 @@ from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.kit.intents import OpenSample, RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
-from helix_desktop.ui.window.sidebar.session_rows import row_end
+from helix_desktop.ui.window.sidebar.session_list import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,

@@ -10,8 +10,7 @@ from PySide6.QtGui import QImage, QPainter
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.ui.chat.actions import ReadExcerpt, ReadOriginal, ToggleSection
-from helix_desktop.ui.chat.items.item import ItemContext, paragraph
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock, ItemTools, TextBlock
+from helix_desktop.ui.chat.items.item import CodeBlock, ItemContext, ItemTools, TextBlock, paragraph
 from helix_desktop.ui.chat.markdown.parser import Code
 from helix_desktop.ui.chat.rows.row_texts import (
     STATE_TEXTS,

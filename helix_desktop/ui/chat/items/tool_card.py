@@ -14,8 +14,7 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import OpenMenu, OpenSubagent, PutAutoRun, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles, LeftToRight
-from helix_desktop.ui.chat.items.item import ItemContext, RowItem, SearchLine
-from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_body import (
     call_facts,
     form_choice_text,
@@ -33,8 +32,7 @@ from helix_desktop.ui.chat.rows.row_texts import (
     output_form_text,
     removed_state_text,
 )
-from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
+from helix_desktop.ui.chat.rows.row_types import RUNNING_PHASE_TEXTS, SubagentStatus, ToolRow
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.tool_icons import tool_icon

@@ -16,11 +16,10 @@ from helix_desktop.ui.chat.actions import (
     RowAction,
     ToggleSection,
 )
-from helix_desktop.ui.chat.items.item import ItemContext, RowItem
-from helix_desktop.ui.chat.items.painting import cut_label, draw_thumbnail
-from helix_desktop.ui.chat.items.text_and_code_blocks import BlockStack, CodeBlock, ItemTools
+from helix_desktop.ui.chat.items.item import BlockStack, CodeBlock, ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, TurnFooterRow, UserRow, Versions
+from helix_desktop.ui.chat.style import cut_label, draw_thumbnail
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, DividerRow, NoticeRow, Row
 
 _RECENT_ROWS = 256  # rows that are searched from the end before all keys are gathered

@@ -12,21 +12,23 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection
+from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowKey, RowSection
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
-from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
-from helix_desktop.ui.chat.viewport.interactions import RowInteractions
-from helix_desktop.ui.chat.viewport.item_cache import ItemCache
-from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler, text_under
+from helix_desktop.ui.chat.viewport.interactions import (
+    ApprovalClickGuard,
+    MouseHandler,
+    RowInteractions,
+    text_under,
+)
+from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.dynamic_style import set_style_sheet

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
-from helix_desktop.ui.chat.viewport.mouse import REST_S, SETTLE_S
+from helix_desktop.ui.chat.viewport.interactions import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
 from tests.support.intents import take_intents
 from tests.support.manual_clock import ManualClock
