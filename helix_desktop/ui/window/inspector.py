@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.conversation import Conversation
@@ -59,9 +59,9 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_text, step_figures, step_name
 from helix_desktop.words.translation import Translator
@@ -69,15 +69,15 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Session")
 
 
-class PastController(QObject):
+class PastController(WindowPart):
     """Shows the step that the scrubber stands at; only the newest one that is asked for, when many are.
 
     What runs goes on; what is sent, or would change the session, leads back to now.
     """
 
-    def __init__(self, window: MainWindow, session: Session, chat: ChatPresenter) -> None:
-        super().__init__(window)
-        self._window, self._views, self._session, self._chat = window, window.pages, session, chat
+    def __init__(self, window: MainWindow, windows: WindowGroup, chat: ChatPresenter) -> None:
+        super().__init__(window, windows)
+        self._views, self._chat = window.pages, chat
         self._conversation: Conversation | None = None  # whose steps were looked at
         self.step: Step | None = None
         """The step that is looked at; None: now."""
@@ -88,12 +88,11 @@ class PastController(QObject):
         self._place: tuple[RowKey, float] | None = None  # in the chat of now; None: its end
         self._reveal: int = 0  # an event to be shown in the chat, once that shows the step
         chat_page = self._views.chat
-        window.intents.add(self)
         for sent in (chat_page.composer.submitted, chat_page.composer.steered):
             sent.connect(lambda _: self.leave())
         window.page_shown.connect(lambda _: self._follow_soon())
-        session.changed.connect(self._forget)
-        session.on_refresh(self._refresh)
+        self._session.changed.connect(self._forget)
+        self._session.on_refresh(self._refresh)
 
     def _refresh(self) -> None:
         self._show_strip()
@@ -144,7 +143,7 @@ class PastController(QObject):
             return
         place = self._place if self._chat_step is not None else None
         self._forget()
-        self._session.start(self._show_now(place), "back to now")
+        self._start(self._show_now(place), "back to now")
 
     def show_event(self, seq: int) -> bool:
         """Show an event in the chat of the past; False if it came later than that, or now is shown."""
@@ -183,13 +182,15 @@ class PastController(QObject):
 
     def _follow_soon(self) -> None:
         if self.step is not None and not self._is_following:
-            self._session.start(self._follow(), "look at a step")
+            self._start(self._follow(), "look at a step")
 
     async def _follow(self) -> None:
         """Show the step that is looked at, until it is the one that the user wants."""
         self._is_following = True
         try:
-            while (step := self.step) is not None and (self._needs_window(step) or self._needs_chat(step)):
+            while (step := self.step) is not None and (
+                self._needs_window(step) or (self._window.page() == "chat" and self._chat_step != step)
+            ):
                 if self._needs_window(step):
                     await self._show_window(step)
                 else:
@@ -200,9 +201,6 @@ class PastController(QObject):
 
     def _needs_window(self, step: Step) -> bool:
         return self.window is None or self.window.answer_seq != step.seq
-
-    def _needs_chat(self, step: Step) -> bool:
-        return self._window.page() == "chat" and self._chat_step != step
 
     async def _show_window(self, step: Step) -> None:
         conversation = self._session.conversation
@@ -254,22 +252,20 @@ _NAME_CHARS = 40  # of a row, in the title of a question
 _DETAILS = "inspector_details"  # whether the panel's details are open
 
 
-class InspectorPresenter(QObject):
+class InspectorPresenter(WindowPart):
     """Shows the next request, or that of the step which is looked at, and changes it for the user."""
 
-    def __init__(self, window: MainWindow, session: Session, past: PastController) -> None:
-        super().__init__(window)
-        self._window, self._session, self._past = window, session, past
-        self._inspector = window.pages.inspector
+    def __init__(self, window: MainWindow, windows: WindowGroup, past: PastController) -> None:
+        super().__init__(window, windows)
+        self._past, self._inspector = past, window.pages.inspector
         self._status = RewriteStatus()
         self._status_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None  # what it was read for
         details, stored = self._inspector.details, window.layout_store
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
-        session.changing.connect(self._inspector.close_page)
+        self._session.changing.connect(self._inspector.close_page)
         self._inspector.text_shown.connect(lambda is_shown: window.perform(WidenPanel(is_shown)))
-        session.on_refresh(self.refresh)
-        window.intents.add(self)
+        self._session.on_refresh(self.refresh)
 
     async def refresh(self) -> None:
         session = self._session
@@ -340,7 +336,7 @@ class InspectorPresenter(QObject):
             case "open":
                 self._session.perform(OpenCacheEntry(row.digest))
             case _:
-                self._session.start(self._change(conversation, action, row), action)
+                self._start(self._change(conversation, action, row), action)
 
     def _show_place(self, seq: int) -> None:
         """Show an event's place, and leave the keyboard in the list: a page that is shown takes it."""

@@ -48,6 +48,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.window.inspector import PastController
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date
@@ -56,17 +57,17 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Session")
 
 
-class SessionNavigation(QObject):
+class SessionNavigation(WindowPart):
     def __init__(
         self,
         window: MainWindow,
-        session: Session,
+        windows: WindowGroup,
         composer: ComposerController,
         chat: ChatPresenter,
         past: PastController,
     ) -> None:
-        super().__init__(window)
-        self._window, self._session, self._chat, self._past = window, session, chat, past
+        super().__init__(window, windows)
+        self._chat, self._past = chat, past
         views = self._views = window.pages
         self._remedies: dict[str, Callable[[], object]] = {
             "compact": lambda: window.perform(Compact()),
@@ -78,7 +79,6 @@ class SessionNavigation(QObject):
         }
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
-        window.intents.add(self)
 
     @handles(OpenLink)
     def open_link(self, url: str) -> None:
@@ -112,11 +112,8 @@ class SessionNavigation(QObject):
             self._remedies[remedy]()
 
     @handles(OpenCacheEntry)
-    def show_cache_entry(self, digest: str) -> None:
+    async def show_cache_entry(self, digest: str) -> None:
         """Show an entry in the cache browser; of one that the user removed as a secret, say that."""
-        self._session.start(self._show_cache_entry(digest), "open in cache")
-
-    async def _show_cache_entry(self, digest: str) -> None:
         workspace = self._session.workspace
         removed_at_ms = await workspace.store.redaction.redacted_at(digest)
         if removed_at_ms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.errors import StoreWriteFailed
@@ -13,11 +13,10 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.kit.intents import Export, Quit, handles
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.notifications import Tray
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
@@ -26,7 +25,7 @@ tr = Translator("Workspaces")
 _QUIT, _HIDE, _EXPORT = "quit", "hide", "export"
 
 
-class QuitController(QObject):
+class QuitController(WindowPart):
     """Decides what closing a window does: one of several closes, the last one quits or hides."""
 
     confirmed = Signal()
@@ -34,14 +33,11 @@ class QuitController(QObject):
     move_confirmed = Signal(str, bool)
     """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
-    def __init__(self, window: MainWindow, session: Session, windows: WindowGroup, tray: Tray) -> None:
-        super().__init__(window)
-        self._window, self._services = window, session.app
-        self._windows, self.tray = windows, tray
+    def __init__(self, window: MainWindow, windows: WindowGroup, tray: Tray) -> None:
+        super().__init__(window, windows)
+        self.tray = tray
         self._is_asking = False
-        self._start = session.start
         window.closing.connect(lambda: self._start(self._close(), "close window"))
-        window.intents.add(self)
 
     @handles(MoveData)
     async def _move(self, folder: str, removes_old: bool) -> None:
@@ -68,7 +64,9 @@ class QuitController(QObject):
     async def _confirm_quit(self) -> None:
         asking = self._windows.asks_to_quit
         if asking is not None:
-            _bring_dialog_to_front(asking)
+            dialogs_of_it = (each for each in asking.findChildren(QDialog) if each.isVisible())
+            for each in (asking, *dialogs_of_it):
+                bring_to_front(each)
             return
         if self._is_asking:
             return
@@ -179,8 +177,3 @@ class QuitController(QObject):
         words = tr("Quit without saving") if is_quit else tr("Close without saving")
         self._windows.show()
         return await dialogs.confirm(self._window, what, why, _QUIT, words)
-
-
-def _bring_dialog_to_front(window: MainWindow) -> None:
-    for each in (window, *(dialog for dialog in window.findChildren(QDialog) if dialog.isVisible())):
-        bring_to_front(each)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 
 from helix_desktop.domain.model_spec import LocalServer
@@ -25,7 +25,6 @@ from helix_desktop.ui.kit.intents import (
     ShowServer,
     handles,
 )
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.policy.files import PolicyFiles
@@ -35,27 +34,18 @@ from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
 
 
-class SettingsController(QObject):
-    """Opens the settings, and does what they change in their window."""
-
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        windows: WindowGroup,
-        appearance: Appearance,
-    ) -> None:
-        super().__init__(window)
-        self._session, self._windows = session, windows
+class SettingsController(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup, appearance: Appearance) -> None:
+        super().__init__(window, windows)
+        session = self._session
         settings = self._settings = AppSettings(session)
         self._workspace_settings = WorkspaceSettings(settings, session)
-        self._window, self._services = window, session.app
         self._appearance = appearance
         self._view: SettingsView | None = None
         self._workspace_id = ""  # that the pages are about
@@ -72,7 +62,6 @@ class SettingsController(QObject):
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
-        window.intents.add(self)
         window.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
@@ -80,7 +69,7 @@ class SettingsController(QObject):
         self._offer_pages()
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
-        start, found_servers = self._session.start, welcome.found_servers
+        start, found_servers = self._start, welcome.found_servers
         self._settings.follow("model", welcome.show_model)
         welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
@@ -143,7 +132,7 @@ class SettingsController(QObject):
 
     def _follow_workspace(self) -> None:
         if not self._session.has_conversation:  # a secret is about to be removed, perhaps
-            self._session.start(self.end_replays(), "end policy replays")
+            self._start(self.end_replays(), "end policy replays")
         if self._session.workspace_id != self._workspace_id:
             self._workspace_id = self._session.workspace_id
             self.refresh()
@@ -164,11 +153,9 @@ class SettingsController(QObject):
         match remedy:
             case "provider_settings":
                 provider = self._session_provider()
-                self._session.start(
-                    self._run_on_providers_page(lambda page: page.select(provider)), "settings"
-                )
+                self._start(self._run_on_providers_page(lambda page: page.select(provider)), "settings")
             case "enter_key":
-                self._session.start(self.enter_key(self._session_provider()), "enter a key")
+                self._start(self.enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
                 self._open("policy")
             case "open_log":
@@ -190,7 +177,7 @@ class SettingsController(QObject):
             self._open(page or self.view.current_page())
 
     def _open(self, page: SettingsPage) -> None:
-        self._session.start(self.show(page), "settings")
+        self._start(self.show(page), "settings")
 
     async def show(self, page: SettingsPage) -> None:
         """Show one page of the settings, and fill it; others are filled when the user goes there."""

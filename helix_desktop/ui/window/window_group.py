@@ -237,6 +237,16 @@ class WindowGroup(QObject):
             )
 
 
+class WindowPart(QObject):
+    """Does for one window what some intents want, with the session on screen."""
+
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window)
+        self._window, self._windows, self._session = window, windows, window.session
+        self._services, self._start = window.session.app, window.session.start
+        window.intents.add(self)
+
+
 def _close_dialogs(app_window: AppWindow) -> None:
     for dialog in app_window.window.findChildren(QDialog):
         dialog.close()
