@@ -15,6 +15,7 @@ from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     Intent,
     OpenCacheEntry,
+    OpenSession,
     Recall,
     Redo,
     RetrySummary,
@@ -153,8 +154,6 @@ class CacheNow(Intent, frozen=True):  # replace an output in the window by a mar
     seq: int
 class StopCall(Intent, frozen=True):
     call_id: str
-class OpenSubagent(Intent, frozen=True):
-    session_id: str
 class OpenLink(Intent, frozen=True):
     url: str
 class ShowRewriteOf(Intent, frozen=True):  # in the timeline: what became of an output, by its event
@@ -186,7 +185,7 @@ ReadingAction: TypeAlias = (
     | OpenVersion
     | OpenChanges
     | OpenCacheEntry
-    | OpenSubagent
+    | OpenSession
     | Recall
     | ReadOriginal
     | ReadExcerpt

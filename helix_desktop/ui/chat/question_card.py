@@ -54,7 +54,7 @@ from helix_desktop.ui.kit.boxes import (
     Text,
     Words,
 )
-from helix_desktop.ui.kit.forms import Choice, Draft, Field, Form, Line, Own, Toggle
+from helix_desktop.ui.kit.forms import Choice, CustomField, Draft, Field, Form, Line, Toggle
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -112,7 +112,7 @@ def _shown_field(name: str, field: FormField) -> Field:
             values = (("", tr("Choose…") if field.is_required else "–"), *values)
         return Choice(name, label, note, room=1, choices=values)
     if field.kind == "choices":
-        return Own(
+        return CustomField(
             name, label, note, room=1,
             control=lambda form: _Switches(name, field, form),
             display=_Switches.show_value,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from PySide6.QtCore import QObject
@@ -25,7 +25,13 @@ from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import (
+    ALLOW_DEMO_CALLS,
+    ApprovalReply,
+    ApprovalRequest,
+    Excerpt,
+    PermissionRule,
+)
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
@@ -34,7 +40,6 @@ from helix_desktop.ui.chat.actions import (
     ControlTurn,
     Decide,
     OpenLink,
-    OpenSubagent,
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
@@ -72,7 +77,6 @@ from helix_desktop.ui.kit.intents import (
     AskSideQuestion,
     ChooseForm,
     NextMode,
-    OpenSession,
     Pin,
     SetMode,
     ShowInTimeline,
@@ -111,6 +115,7 @@ _MODES: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no-sandbox"
 _ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
 _RULE_CHARS = 160
+_Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesContent)
 
 
 class TurnController(QObject):
@@ -343,15 +348,19 @@ class TurnController(QObject):
             self._composer.prepend(text)
         self._session.schedule_refresh()
 
-    @handles(MoveQueued, RemoveQueued, SteerQueued)
-    async def change_queued(self, intent: MoveQueued | RemoveQueued | SteerQueued) -> None:
-        match intent:
-            case MoveQueued(seq=seq, by=by):
-                await self._session.conversation.queue.move(seq, by)
-            case RemoveQueued(seq=seq):
-                await self._session.conversation.queue.remove(seq)
-            case SteerQueued(seq=seq, is_on=is_on):
-                await self._session.conversation.queue.steer(seq, is_on)
+    @handles(MoveQueued)
+    async def move_queued(self, seq: int, by: int) -> None:
+        await self._session.conversation.queue.move(seq, by)
+        self._session.schedule_refresh()
+
+    @handles(RemoveQueued)
+    async def remove_queued(self, seq: int) -> None:
+        await self._session.conversation.queue.remove(seq)
+        self._session.schedule_refresh()
+
+    @handles(SteerQueued)
+    async def steer_queued(self, seq: int, is_on: bool) -> None:
+        await self._session.conversation.queue.steer(seq, is_on)
         self._session.schedule_refresh()
 
     @handles(StopAndSend)
@@ -373,21 +382,21 @@ class TurnController(QObject):
         """Put an edit that came too late into the message field."""
         self._composer.prepend(text)
 
-    @handles(Pin, Unpin, StopCall, OpenSubagent, ShowRewriteOf)
-    async def change(self, intent: Pin | Unpin | StopCall | OpenSubagent | ShowRewriteOf) -> None:
-        """Pin an output or unpin it, end a call, or show what became of one."""
-        conversation = self._session.conversation
-        match intent:
-            case Pin(seq=seq):
-                await conversation.window.pin(seq)
-            case Unpin(seq=seq):
-                await conversation.window.unpin(seq)
-            case StopCall(call_id=call_id):
-                conversation.running_calls.stop(call_id)
-            case OpenSubagent(session_id=session_id):
-                self._session.perform(OpenSession(session_id))
-            case ShowRewriteOf(seq=seq):
-                self._session.perform(ShowInTimeline(_covering_rewrite(self._session.transcript, seq)))
+    @handles(Pin)
+    async def pin(self, seq: int) -> None:
+        await self._session.conversation.window.pin(seq)
+
+    @handles(Unpin)
+    async def unpin(self, seq: int) -> None:
+        await self._session.conversation.window.unpin(seq)
+
+    @handles(StopCall)
+    def stop_call(self, call_id: str) -> None:
+        self._session.conversation.running_calls.stop(call_id)
+
+    @handles(ShowRewriteOf)
+    def show_rewrite(self, seq: int) -> None:
+        self._session.perform(ShowInTimeline(_covering_rewrite(self._session.transcript, seq)))
 
     @handles(ChooseForm)
     async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
@@ -408,27 +417,40 @@ class TurnController(QObject):
         if chosen is not None:
             await conversation.window.choose_form(seq, form, chosen)
 
-    @handles(ReadOriginal, ReadExcerpt, ReadChanges)
-    async def read(self, request: ReadOriginal | ReadExcerpt | ReadChanges) -> None:
-        """Show in its card what the store holds of an output or excerpt, or what a call changed."""
-        workspace, conversation = self._session.workspace, self._session.conversation
-        content: OriginalOutput | ExcerptContent | ChangedFilesContent
-        kinds = {ReadOriginal: OriginalOutput, ReadExcerpt: ExcerptContent, ReadChanges: ChangedFilesContent}
+    @handles(ReadOriginal)
+    async def read_original(self, key: RowKey, digest: str, in_full: bool) -> None:
+        store = self._session.workspace.store
+
+        async def read() -> OriginalOutput:
+            data, tokens = await store.get(digest), (await store.entry(digest)).tokens
+            return OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
+
+        await self._show_content(key, read(), OriginalOutput)
+
+    @handles(ReadExcerpt)
+    async def read_excerpt(self, key: RowKey, excerpt: Excerpt, in_full: bool) -> None:
+        store = self._session.workspace.store
+
+        async def read() -> ExcerptContent:
+            data = await store.get(excerpt.digest)
+            return await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
+
+        await self._show_content(key, read(), ExcerptContent)
+
+    @handles(ReadChanges)
+    async def read_changes(self, key: RowKey, capture_id: str) -> None:
+        changes = _read_changes(self._session.workspace.changes, self._session.id, capture_id)
+        await self._show_content(key, changes, ChangedFilesContent)
+
+    async def _show_content(self, key: RowKey, read: Awaitable[_Content], kind: type[_Content]) -> None:
+        """Show in its card what is read, or why it can't be: the user may have gone on meanwhile."""
+        conversation = self._session.conversation
         try:
-            match request:
-                case ReadOriginal(digest=digest, in_full=in_full):
-                    data = await workspace.store.get(digest)
-                    tokens = (await workspace.store.entry(digest)).tokens
-                    content = OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
-                case ReadExcerpt(excerpt=excerpt, in_full=in_full):
-                    data = await workspace.store.get(excerpt.digest)
-                    content = await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
-                case ReadChanges(capture_id=capture_id):
-                    content = await _read_changes(workspace.changes, conversation.session.id, capture_id)
+            content = await read
         except HelixError as error:
-            content = kinds[type(request)](problem=translate(error.what))
-        if self._session.shows(conversation):  # the user may have gone on meanwhile
-            self._rows.show_content(request.key, content)
+            content = kind(problem=translate(error.what))
+        if self._session.shows(conversation):
+            self._rows.show_content(key, content)
 
     @handles(ReadThumbnail)
     async def read_thumbnail(self, key: RowKey, digest: str) -> None:

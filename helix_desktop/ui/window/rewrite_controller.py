@@ -254,13 +254,17 @@ class RewriteController(WindowPart):
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
-    @handles(UndoLast, RedoLast)
-    def change_last(self, intent: UndoLast | RedoLast) -> None:
-        """Undo the newest change of the context that holds, or let the one that was undone last hold again.
+    @handles(UndoLast)
+    def undo_last(self) -> None:
+        """Undo the newest change of the context that holds: a recall or a pin is one as a handover is."""
+        self._change_last(is_undo=True)
 
-        A recall or a pin is one as well as a handover.
-        """
-        conversation, is_undo = self._session.conversation, isinstance(intent, UndoLast)
+    @handles(RedoLast)
+    def redo_last(self) -> None:
+        self._change_last(is_undo=False)
+
+    def _change_last(self, *, is_undo: bool) -> None:
+        conversation = self._session.conversation
         target, output = (_newest_change if is_undo else _newest_undone)(conversation)
         if output:
             self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")

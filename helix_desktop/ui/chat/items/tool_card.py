@@ -12,7 +12,7 @@ from PySide6.QtGui import QPainterPath
 
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.chat.actions import OpenMenu, OpenSubagent, PutAutoRun, StopCall, ToggleSection
+from helix_desktop.ui.chat.actions import OpenMenu, PutAutoRun, StopCall, ToggleSection
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles, LeftToRight
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_body import (
@@ -49,7 +49,7 @@ from helix_desktop.ui.kit.boxes import (
     Text,
     push_button,
 )
-from helix_desktop.ui.kit.intents import OpenCacheEntry
+from helix_desktop.ui.kit.intents import OpenCacheEntry, OpenSession
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_elapsed
@@ -82,7 +82,7 @@ def _subagent_strip(row: ToolRow, name: str) -> Box:
             push_button("stop:card", stop, tr("Stop"), "circle-stop", label=label, tip=tip, high=27)
         )
     label = tr("Open subagent session: {task}", task=name)
-    action, tip = OpenSubagent(row.subagent_session), f"{label}\n{tr('Or double-click the card')}"
+    action, tip = OpenSession(row.subagent_session), f"{label}\n{tr('Or double-click the card')}"
     words = tr("Open", "verb: button")
     buttons.append(
         push_button("subagent:card", action, words, "arrow-up-right", label=label, tip=tip, high=27)

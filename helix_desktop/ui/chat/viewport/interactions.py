@@ -25,7 +25,6 @@ from helix_desktop.ui.chat.actions import (
     EditMessage,
     OpenLink,
     OpenMenu,
-    OpenSubagent,
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
@@ -62,6 +61,7 @@ from helix_desktop.ui.kit.intents import (
     ChooseForm,
     Intent,
     OpenCacheEntry,
+    OpenSession,
     Pin,
     Recall,
     RewindTo,
@@ -147,7 +147,7 @@ class MouseHandler(ListMouse):
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return False
         hovered_area = located.item.hit_area_at(located.x, located.y)
-        place = located.item.hit_area_for(OpenSubagent)
+        place = located.item.hit_area_for(OpenSession)
         if (
             place is None
             or located.y > place.rect.bottom()
@@ -323,7 +323,7 @@ def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
     """Return what can be done with a call as it stands now; a line goes between two groups."""
     groups = [_pin_entries(row), _form_entries(row), _content_entries(row)]
     if row.subagent_session:
-        open_subagent = OpenSubagent(row.subagent_session)
+        open_subagent = OpenSession(row.subagent_session)
         groups.append([MenuEntry("subagent", open_subagent, tr("Open subagent session"), "bot")])
     if row.badge in _NOT_IN_WINDOW:
         show = ShowRewriteOf(row.answer_seq)
