@@ -22,8 +22,7 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.actions import RowKey
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.words.errors import error_text

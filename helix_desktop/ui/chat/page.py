@@ -20,8 +20,7 @@ from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, file
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
+from helix_desktop.ui.chat.rows.row_types import AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState

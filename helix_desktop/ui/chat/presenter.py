@@ -47,11 +47,11 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ControlTurn, RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, patch_files
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
     AssistantRow,
+    ChatModel,
     DividerRow,
     ExcerptContent,
     NoticeLevel,

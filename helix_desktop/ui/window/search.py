@@ -8,7 +8,6 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
@@ -169,50 +168,11 @@ _PAUSE_MS = 120  # of typing, before it searches
 _SHOWN = 400  # results; more are not built at once
 _EDGE_PX, _ICON_PX, _TEXT_PX = 12, 15, 40
 _DETAIL_SHARE = 0.36  # of a line's width that says where and when
-_ROW_ROLE = int(Qt.ItemDataRole.UserRole)
-_SESSION_ROLE = _ROW_ROLE + 1
-_VCENTER = Qt.AlignmentFlag.AlignVCenter
+_HIT_ROLE = int(Qt.ItemDataRole.UserRole)
+"""What a line leads to: a SearchHit; SessionHits for more in that session; True for more outputs."""
+_FOUND_ROLE, _WORDS_ROLE = _HIT_ROLE + 1, _HIT_ROLE + 2
+"""The SessionHits of a line; the words of a heading, and of a line where and when it is, with its marks."""
 _ICONS = {"user": "user", "agent": "bot", "output": "archive", "handover": "book-open", "file": "file-text"}
-
-
-class ResultRow(msgspec.Struct, frozen=True):
-    """A place that was found, its line with the places of the words in it, and where and when it is."""
-
-    workspace_id: str
-    session_id: str
-    hit: SearchHit
-    line: str
-    detail: str
-    marks: tuple[tuple[int, int], ...]
-
-    @property
-    def kind_text(self) -> str:
-        """Return what it is, as a screen reader says it."""
-        match self.hit.kind:
-            case "message":
-                return tr("You") if self.hit.speaker == "user" else tr("Agent")
-            case "output":
-                return tr("Output")
-            case "handover":
-                return tr("Handover")
-            case "file":
-                return tr("File")
-
-
-class MoreRow(msgspec.Struct, frozen=True):
-    """More places in one session or, without one, in outputs that were not searched."""
-
-    workspace_id: str = ""
-    session_id: str = ""
-    text: str = ""
-
-
-class ResultGroup(msgspec.Struct, frozen=True):
-    """A session with what was found in it."""
-
-    title: str
-    detail: str
-    rows: tuple[ResultRow | MoreRow, ...]
 
 
 class SearchPanel(QuickPicker):
@@ -254,7 +214,8 @@ class SearchPanel(QuickPicker):
         for button, count in zip(days, _DAYS, strict=True):
             self._days.addButton(button, count)
         self.setObjectName("search_everything")
-        self._groups: tuple[ResultGroup, ...] = ()
+        self._shown: list[SessionHits] = []
+        self._offers_outputs = False  # to search those that were left out
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(self._request)
         self.set_delegate(_ResultDelegate(self.list_view, _LINE_PX))
@@ -327,32 +288,31 @@ class SearchPanel(QuickPicker):
             self._start(SearchRequest(self.words, self.kinds, here, since))
             return
         self._search.stop()
-        self._groups = ()
-        self.refresh()
+        self._clear_shown()
         self._show_state(tr("Type words to search all workspaces. All of them must be in one place."), "")
+
+    def _clear_shown(self) -> None:
+        self._shown, self._offers_outputs = [], False
+        self.refresh()
 
     def _start(self, request: SearchRequest) -> None:
         try:
             self._search.start(request)
         except InvalidInput as error:
-            self._groups = ()
-            self.refresh()
+            self._clear_shown()
             self._show_state(error_text(error), "")
         else:
             self._show_state(tr("Searching…"), "")
 
     def _show(self, findings: SearchFindings, is_over: bool) -> None:
-        groups, count = list[ResultGroup](), 0
+        shown, count = list[SessionHits](), 0
         for found in findings.sessions():
             if count < _SHOWN:
-                groups.append(self._group(found, findings.request.terms))
-                count += len(groups[-1].rows)
-        if findings.outputs_left:
-            text = tr("Search large outputs, too")
-            groups.append(ResultGroup(tr("Not searched yet"), "", (MoreRow(text=text),)))
-        if tuple(groups) != self._groups:  # the chosen one stays chosen if it is among them
-            self._groups = tuple(groups)
-            self.refresh()
+                shown.append(found)
+                count += len(found.hits) + found.has_more
+        if (shown, findings.outputs_left) != (self._shown, self._offers_outputs):
+            self._shown, self._offers_outputs = shown, findings.outputs_left
+            self.refresh()  # the chosen line stays chosen if it is among them
         if is_over:
             self._say(findings)
 
@@ -378,54 +338,43 @@ class SearchPanel(QuickPicker):
                 f"{places} {tr.plural(sessions, 'in %n session', 'in %n sessions')}" if sessions else nothing,
             )
 
-    def _group(self, found: SessionHits, terms: tuple[str, ...]) -> ResultGroup:
-        now = datetime.now()
-        workspace, summary = self._name_of(found.workspace_id), found.summary
-        if summary is None:
-            title, parts = tr("Outputs of deleted sessions"), [workspace]
-        else:
-            title = session_title(summary.title)
-            archived = tr("Archived") if summary.archived else ""
-            parts = [workspace, archived, format_short_time(summary.updated, now)]
-        session_id = "" if summary is None else summary.id
-        rows = [self._row(found.workspace_id, session_id, hit, terms, now) for hit in found.hits]
-        more = MoreRow(found.workspace_id, session_id, tr("More in this session"))
-        is_more = found.has_more and summary is not None
-        return ResultGroup(title, dotted(parts), (*rows, *([more] if is_more else [])))
-
-    def _row(
-        self, workspace_id: str, session_id: str, hit: SearchHit, terms: tuple[str, ...], now: datetime
-    ) -> ResultRow:
-        source = f"{hit.tool} {hit.target}".strip() if hit.kind == "output" else ""
-        size = format_size(hit.size) if hit.kind == "output" else ""
-        detail = dotted((source, size, format_short_time(hit.at, now)))
-        marks = word_spans(hit.excerpt, terms)
-        return ResultRow(workspace_id, session_id, hit, hit.excerpt or source, detail, marks)
-
     def _name_of(self, workspace_id: str) -> str:
         return self._session.app.registry.get(workspace_id).name
 
     def find_items(self, needle: str) -> Iterable[QStandardItem]:
-        for group in self._groups:
-            heading = heading_item(f"{group.title}, {group.detail}")
-            heading.setData(group, _SESSION_ROLE)
-            heading.setToolTip(plain_tooltip(group.title))
-            yield heading
-            yield from (_item(row, group) for row in group.rows)
+        now, terms = datetime.now(), self._search.findings.request.terms
+        for found in self._shown:
+            workspace, summary = self._name_of(found.workspace_id), found.summary
+            title, detail = tr("Outputs of deleted sessions"), workspace
+            if summary is not None:
+                title, archived = session_title(summary.title), tr("Archived") if summary.archived else ""
+                detail = dotted((workspace, archived, format_short_time(summary.updated, now)))
+            yield _heading(title, detail)
+            for hit in found.hits:
+                yield _hit_item(hit, found, title, terms, now)
+            if found.has_more and summary is not None:
+                yield _more_item(tr("More in this session"), title, found)
+        if self._offers_outputs:
+            title = tr("Not searched yet")
+            yield _heading(title, "")
+            yield _more_item(tr("Search large outputs, too"), title, True)
 
     def initial_row(self, needle: str) -> int:
         return 1
 
     def accept_item(self, index: QModelIndex) -> None:
         """Open a session where something was found, or search for more."""
-        row, request = index.data(_ROW_ROLE), self._search.findings.request
-        if isinstance(row, ResultRow):
+        target, request = index.data(_HIT_ROLE), self._search.findings.request
+        if isinstance(target, SearchHit):
             self.hide()
-            hit, mark = row.hit, self._search.mark if row.hit.kind == "message" else ""
-            perform(self, GoToSession(row.workspace_id, row.session_id, hit.seq, mark, hit.digest))
-        elif isinstance(row, MoreRow) and row.session_id:
-            self._start(replace(request, workspaces=(row.workspace_id,), session=row.session_id))
-        elif isinstance(row, MoreRow):
+            mark = self._search.mark if target.kind == "message" else ""
+            found: SessionHits = index.data(_FOUND_ROLE)
+            session_id = found.summary.id if found.summary is not None else ""
+            perform(self, GoToSession(found.workspace_id, session_id, target.seq, mark, target.digest))
+        elif isinstance(target, SessionHits) and target.summary is not None:
+            here = (target.workspace_id,)
+            self._start(replace(request, workspaces=here, session=target.summary.id))
+        elif target:
             self._start(replace(request, all_outputs=True))
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -451,25 +400,25 @@ class _ResultDelegate(LineDelegate):
     def paint_heading(
         self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        group: ResultGroup = index.data(_SESSION_ROLE)
+        title, detail = index.data(_WORDS_ROLE)
         line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
-        title = Text(group.title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
-        content = Row([title, _detail(group.detail, line.width() / 2)], 16)
-        paint_box(painter, line, current_theme(), content)
+        words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
+        paint_box(painter, line, current_theme(), Row([words, _detail(detail, line.width() / 2)], 16))
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
-        row: ResultRow | MoreRow = index.data(_ROW_ROLE)
+        hit, words = index.data(_HIT_ROLE), str(index.data())
         line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
-        if isinstance(row, MoreRow):
-            paint_box(painter, line, current_theme(), Text(row.text, color="accent_text"))
+        if not isinstance(hit, SearchHit):
+            paint_box(painter, line, current_theme(), Text(words, color="accent_text"))
             return
-        kind = row.hit.kind
-        name = _ICONS["user" if row.hit.speaker == "user" else "agent"] if kind == "message" else _ICONS[kind]
+        detail, marks = index.data(_WORDS_ROLE)
+        speaker = "user" if hit.speaker == "user" else "agent"
+        name = _ICONS[speaker if hit.kind == "message" else hit.kind]
         sign = QRectF(box.x(), box.y(), 44, box.height())
         paint_box(painter, sign, current_theme(), Icon(name, "muted", _ICON_PX))
-        elide = Qt.TextElideMode.ElideLeft if kind == "file" else Qt.TextElideMode.ElideRight
-        words = Text(row.line, elide=elide, marks=row.marks, grow=True, shrink=True)
-        content = Row([words, _detail(row.detail, line.width() * _DETAIL_SHARE)], 16)
+        elide = Qt.TextElideMode.ElideLeft if hit.kind == "file" else Qt.TextElideMode.ElideRight
+        text = Text(words, elide=elide, marks=marks, grow=True, shrink=True)
+        content = Row([text, _detail(detail, line.width() * _DETAIL_SHARE)], 16)
         paint_box(painter, line, current_theme(), content)
 
 
@@ -486,14 +435,33 @@ def _filter(text: str, name: str) -> PushButton:
     return button
 
 
-def _item(row: ResultRow | MoreRow, group: ResultGroup) -> QStandardItem:
-    if isinstance(row, MoreRow):
-        item = QStandardItem(row.text)
-        words = [row.text, group.title]
-    else:
-        item = QStandardItem(row.line)
-        item.setToolTip(plain_tooltip(f"{row.line}\n{row.detail}".strip()))
-        words = [row.kind_text, row.line, row.detail, group.title]
-    item.setData(row, _ROW_ROLE)
-    item.setData(", ".join(filter(None, words)), Qt.ItemDataRole.AccessibleTextRole)
+def _heading(title: str, detail: str) -> QStandardItem:
+    item = heading_item(f"{title}, {detail}")
+    item.setData((title, detail), _WORDS_ROLE)
+    item.setToolTip(plain_tooltip(title))
+    return item
+
+
+def _hit_item(
+    hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime
+) -> QStandardItem:
+    kinds = {"output": tr("Output"), "handover": tr("Handover"), "file": tr("File")}
+    kind = kinds.get(hit.kind, tr("You") if hit.speaker == "user" else tr("Agent"))
+    source, size = (
+        (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")
+    )
+    line, detail = hit.excerpt or source, dotted((source, size, format_short_time(hit.at, now)))
+    item = QStandardItem(line)
+    item.setToolTip(plain_tooltip(f"{line}\n{detail}".strip()))
+    item.setData(hit, _HIT_ROLE)
+    item.setData(found, _FOUND_ROLE)
+    item.setData((detail, word_spans(hit.excerpt, terms)), _WORDS_ROLE)
+    item.setData(", ".join(filter(None, (kind, line, detail, title))), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def _more_item(words: str, title: str, target: SessionHits | bool) -> QStandardItem:
+    item = QStandardItem(words)
+    item.setData(target, _HIT_ROLE)
+    item.setData(f"{words}, {title}", Qt.ItemDataRole.AccessibleTextRole)
     return item

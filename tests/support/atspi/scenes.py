@@ -49,7 +49,7 @@ from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
 from helix_desktop.ui.window.main_window import CenterPage
-from helix_desktop.ui.window.notifications import Tray
+from helix_desktop.ui.window.quit import Tray
 from helix_desktop.ui.window.search import SearchPanel
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_gallery, changes_samples

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.actions import ReadOriginal
-from helix_desktop.ui.chat.items.tool_body import form_choice_text
+from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard

@@ -7,8 +7,7 @@ from PySide6.QtGui import QAccessible, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow, UserRow
 from helix_desktop.ui.design.dynamic_style import TextRole, set_style_sheet
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import clear_layout, row

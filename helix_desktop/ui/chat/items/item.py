@@ -22,7 +22,20 @@ from helix_desktop.ui.chat.style import GAP, INDENT, UI, ChatStyle
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
 from helix_desktop.ui.design.safe_text import clean_output
-from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, Icon, Pen, Row, Space, Text
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Flow,
+    Frame,
+    HitArea,
+    Icon,
+    Pen,
+    Row,
+    Space,
+    Text,
+    push_button,
+)
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.ui.rows.item import BlockText, BoxItem, ListItem
 from helix_desktop.words.translation import Translator
 
@@ -377,6 +390,17 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
     """Plain words as one paragraph, `size` in pixels."""
     leaf = Paragraph((Span(text, bold=bold),))
     return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
+
+
+def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
+    """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
+    if digest:
+        label = tr("Open in cache")
+        buttons.append(
+            push_button("cache:open", OpenCacheEntry(digest), label, "database", tip=digest, high=28)
+        )
+    note = Text(words, 12, "faint", grow=True, shrink=True)
+    return Frame(Row([note, Flow(buttons, 8, is_at_end=True)], 8), (0, 5, 0, 7))
 
 
 class SearchLine(Text):

@@ -13,9 +13,16 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.markdown.text_layout import text_of_block
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import bar_texts, text_of_row
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    ChatModel,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.safe_text import escape_command

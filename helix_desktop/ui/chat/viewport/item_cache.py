@@ -12,18 +12,17 @@ from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.tool_body import excerpt_card
-from helix_desktop.ui.chat.items.tool_card import ToolCard
+from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card
 from helix_desktop.ui.chat.items.user_message import UserMessageItem, turn_footer, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.question_card import QuestionCards, QuestionItem, answered_question
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
+    ChatModel,
     DividerRow,
     NoticeRow,
     QuestionRow,

@@ -17,9 +17,15 @@ from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    AskRow,
+    AssistantRow,
+    ChatModel,
+    ToolRow,
+    TurnFooterRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.interactions import (
