@@ -15,7 +15,6 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme, apply_theme_to_all, use_theme
-from helix_desktop.ui.kit import intents
 from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.default_settings import NoWindow
 from tests.support.window.bare_window import make_window
@@ -26,14 +25,6 @@ from tests.support.window.looks import ShowLook
 def _fonts(qapp: QGuiApplication) -> None:
     """Load the app's fonts as the app does first: widths depend on them, whichever test comes first."""
     fonts.load(resources_dir() / "fonts")
-
-
-@pytest.fixture(autouse=True)
-def _no_lost_intents(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Let a test fail in which an intent was performed that nobody handles."""
-    yield
-    lost = [record for record in caplog.get_records("call") if record.name == intents.__name__]
-    assert not lost, [record.getMessage() for record in lost]
 
 
 @pytest.fixture

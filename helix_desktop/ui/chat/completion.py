@@ -306,7 +306,9 @@ class FileCompletions:
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
         index = file_index(self._session)
-        if index is None or (self._listed and self._listed[0] is index and self._age() < max_age_s):
+        if index is None or (
+            self._listed and self._listed[0] is index and monotonic() - self._listed[1] < max_age_s
+        ):
             return None
         self._listed = (index, monotonic())
         return self._session.start(_list_again(index), "list files")
@@ -323,9 +325,6 @@ class FileCompletions:
         for resource in resources:
             if not completion.text and completion.key == f"{resource.server} {resource.uri}":
                 self._attachments.attach_resource(resource)
-
-    def _age(self) -> float:
-        return monotonic() - self._listed[1] if self._listed else _FILES_FRESH_S
 
     def _recent_files(self) -> Sequence[str]:
         log = self._session.conversation.session.log
@@ -410,7 +409,9 @@ class FileMentions(QObject):
             is_listing = popup is not None and bool(popup.completions)  # the names that it may become
             other_names = () if is_listing else found.other_names
             missing_texts = (translate(found.missing_text), _other_names_text(other_names))
-            parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried))
+            folders = tr("Sent as text, without files: folder {folders}", folders=found.folders)
+            folders = folders if found.folders else ""
+            parts = (*missing_texts, folders, *problems, _attached_text(tried))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
             )
@@ -440,11 +441,6 @@ def _other_names_text(names: tuple[str, ...]) -> str:
     if not names:
         return ""
     return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
-
-
-def _folders_text(folders: tuple[str, ...]) -> str:
-    """Say of which folders only the name goes along; empty for none."""
-    return tr("Sent as text, without files: folder {folders}", folders=folders) if folders else ""
 
 
 def _is_built_in_command(text: str) -> bool:

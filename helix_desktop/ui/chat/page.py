@@ -384,7 +384,7 @@ class ChatPage(Themed, QWidget):
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
         self._has_left_end = False  # to show the first of several cards that wait
-        self.model.rows_reset.connect(self._forget_left_end)
+        self.model.rows_reset.connect(partial(setattr, self, "_has_left_end", False))
         self.model.row_added.connect(self._show_first_ask)
         self.model.row_removed.connect(self._go_on_after_asks)
         strips = (self.past_strip, self.trust_strip, self.key_strip)
@@ -506,9 +506,6 @@ class ChatPage(Themed, QWidget):
         else:
             self._has_left_end = False
             self.view.follow_end()
-
-    def _forget_left_end(self) -> None:
-        self._has_left_end = False
 
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end

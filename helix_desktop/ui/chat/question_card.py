@@ -378,10 +378,6 @@ class QuestionFrame(QWidget):
         """Return those controls that can have the keyboard now."""
         return [stop for stop in self.controls if stop.isEnabled() and stop.isVisibleTo(self)]
 
-    def stop_places(self) -> list[tuple[QWidget, QRectF]]:
-        """Return what can have the keyboard, each with its place in the card."""
-        return [(stop, QRectF(QRect(stop.mapTo(self, QPoint()), stop.size()))) for stop in self.stops]
-
     def _send(self, reply: QuestionReply) -> None:
         """Answer with a reply; an empty one skips the question."""
         self._cards.answered.emit(self._row.key, AnswerQuestion(self.question.call_id, reply))
@@ -498,11 +494,12 @@ class QuestionCard(QuestionFrame):
         Return False for any other key.
         """
         key, text = event.key(), event.text()
+        is_number = text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options)
         if self.typed_numbers and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._submit()
         elif self.typed_numbers and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
             self.take_numbers()
-        elif self._is_number(text) and (self._row.question.multiple or not self.typed_numbers):
+        elif is_number and (self._row.question.multiple or not self.typed_numbers):
             option = self.options[int(text) - 1]
             option.set_marked(not option.is_chosen)
             self.typed_numbers += text
@@ -525,9 +522,6 @@ class QuestionCard(QuestionFrame):
             option.set_marked(not option.is_chosen)
         self._update()
         return numbers
-
-    def _is_number(self, text: str) -> bool:
-        return text.isdecimal() and text.isascii() and 1 <= int(text) <= len(self.options)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go through the options with arrows, answer with Enter what is checked; the page has other keys."""
@@ -686,9 +680,11 @@ class QuestionItem(RowItem):
     def _arrange(self, width: float) -> float:
         height = self._card.fit(round(width))
         self.backward_entry = self._card.stops[0].objectName()  # where its keys work, as on an approval
+        card = self._card
+        places = [(stop, QRectF(QRect(stop.mapTo(card, QPoint()), stop.size()))) for stop in card.stops]
         self.hit_areas = [
             HitArea(stop.objectName(), FocusField(stop.objectName()), stop.accessibleName(), place)
-            for stop, place in self._card.stop_places()
+            for stop, place in places
         ]
         return height
 

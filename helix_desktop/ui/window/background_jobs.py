@@ -105,7 +105,7 @@ class BackgroundJobs:
         rows = [
             JobRow(
                 _JOB_IDS[what],
-                _job_text(what, progress),
+                " · ".join(filter(None, (running_text(what), _estimate_of(progress)))),
                 action=JobAction("stop", stops[what], tr("Nothing changes.")),
             )
             for what, progress in self._compactions.items()
@@ -231,10 +231,6 @@ class SessionJobs(QObject):
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:
     """Return what stops a running call, and nothing else."""
     return JobAction("stop", lambda: conversation.running_calls.stop(call_id), effect)
-
-
-def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:
-    return " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
 
 
 def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:

@@ -45,7 +45,9 @@ def find_versions(
         ids = [version for version in (parent, *(branch.id for branch in branches)) if version in own]
         on_screen = next((branch.id for branch in branches if branch.id in parts), parent)
         begins_before_end = on_screen != parent or parts.get(parent, 0) > seq
-        key = _row_behind(log, seq, UserSpoke if how == "edit" else TurnEnded)
+        kind = UserSpoke if how == "edit" else TurnEnded
+        # The row of the first event of that kind behind the one it shares.
+        key = next((RowKey(recorded.seq) for recorded in log[seq:] if isinstance(recorded.event, kind)), None)
         if begins_before_end and key is not None and on_screen in ids and len(ids) > 1:
             found[key] = Versions(tuple(ids), ids.index(on_screen))
     return found
@@ -71,13 +73,6 @@ def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSum
             point = (summary.branch_of, summary.branch_seq, summary.branch_how)
             groups.setdefault(point, []).append(summary)
     return groups
-
-
-def _row_behind(
-    log: Sequence[RecordedEvent], seq: int, kind: type[UserSpoke] | type[TurnEnded]
-) -> RowKey | None:
-    """Return the row of the first event of a kind behind event `seq`; None if there is none."""
-    return next((RowKey(recorded.seq) for recorded in log[seq:] if isinstance(recorded.event, kind)), None)
 
 
 tr = Translator("Workspaces")

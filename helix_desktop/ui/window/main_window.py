@@ -633,7 +633,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._main.setCurrentIndex(int(is_shown))
         self.top_bar.setVisible(not is_shown)
         self._panes.show_sidebar_alone(is_shown)
-        self.rail.mark_settings(is_shown)
+        self.rail.settings_button.setChecked(is_shown)
         self.commands.set_met(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
         self._show_waiting()

@@ -368,8 +368,13 @@ class SettingsController(WindowPart):
         follow_model_change(session)
         MissingKeys(window.pages.chat.key_strip, session)
         composer = window.pages.chat.composer
+
+        def use_shortcuts(shortcuts: dict[str, object]) -> None:
+            if window.key_bindings.stored != shortcuts:
+                window.key_bindings.use(shortcuts)
+
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
-        settings.follow("shortcuts", self._use_shortcuts)
+        settings.follow("shortcuts", use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
@@ -420,10 +425,6 @@ class SettingsController(WindowPart):
     def unsaved_pages(self) -> list[str]:
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
-
-    def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
-        if self._window.key_bindings.stored != shortcuts:
-            self._window.key_bindings.use(shortcuts)
 
     def _policy_page(self) -> PolicyPage:
         page = PolicyPage(self._session, self._policy_files, self.replays, self.preparation)

@@ -32,6 +32,7 @@ from helix_desktop.ui.kit.boxes import (
     Drawing,
     Frame,
     Icon,
+    Pen,
     Row,
     Text,
     face,
@@ -106,9 +107,14 @@ class SwitcherDelegate(LineDelegate):
         row = index.data(ROW_ROLE)
         match row:
             case WorkspaceRow():
-                sign: Box = Drawing(
-                    (32, 32), lambda pen, rect: paint_workspace_badge(pen.qt, _square(rect), row, pen.theme)
-                )
+
+                def paint_badge(pen: Pen, rect: QRectF) -> None:
+                    square = QRectF(
+                        rect.x(), rect.center().y() - 16, 32, 32
+                    )  # it does not grow with the text
+                    paint_workspace_badge(pen.qt, square, row, pen.theme)
+
+                sign: Box = Drawing((32, 32), paint_badge)
                 lines = _workspace_lines(row, box.width() * _GIT_SHARE)
             case SessionRow():
                 sign = Icon(row.icon, "muted", _KIND_PX)
@@ -126,11 +132,6 @@ class SwitcherDelegate(LineDelegate):
         lines.grow = lines.shrink = True
         content = Row([Frame(sign, wide=32), lines], 12)
         paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), current_theme(), content)
-
-
-def _square(rect: QRectF) -> QRectF:
-    """Return the place of a workspace's badge, which does not grow with the text."""
-    return QRectF(rect.x(), rect.center().y() - 16, 32, 32)
 
 
 def _name(words: str) -> Text:

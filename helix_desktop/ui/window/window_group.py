@@ -170,10 +170,6 @@ class WindowGroup(QObject):
         app_window.window.hide()
         await app_window.clear()
 
-    async def close_others_with(self, window: MainWindow, workspace_id: str) -> None:
-        for other in self.others_with(window, workspace_id):
-            await self.close_window(other)
-
     @asynccontextmanager
     async def away_from(self, window: MainWindow, workspace_id: str) -> AsyncIterator[None]:
         """Take a workspace off the other windows while it is closed or changed; their sessions come back."""

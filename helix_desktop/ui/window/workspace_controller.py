@@ -450,7 +450,8 @@ class WorkspaceController(WindowPart):
 
     async def close_workspace(self, workspace_id: str) -> None:
         """End what runs in a workspace, and take it off the screen; other windows with it are closed."""
-        await self._windows.close_others_with(self._window, workspace_id)
+        for other in self._windows.others_with(self._window, workspace_id):
+            await self._windows.close_window(other)
         await self._close(workspace_id)
 
     async def _close(self, workspace_id: str) -> None:

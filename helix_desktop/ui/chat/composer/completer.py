@@ -233,10 +233,6 @@ class CompletionPopup(QFrame):
         self._spinner.setVisible(is_busy)
         self._foot.setVisible(bool(text))
 
-    def rows_in_sight(self) -> int:
-        """Return how many rows fit, at least 1."""
-        return max(1, self.list_view.viewport().height() // max(1, self._line_height()))
-
     def place(self, anchor: QWidget) -> None:
         """Stand above a widget, as wide as it is, and as high as the rows need and the window allows."""
         window = self.parentWidget()
@@ -246,13 +242,11 @@ class CompletionPopup(QFrame):
         self._note.ensurePolished()  # before it is shown first, it would tell a height without its style
         foot = self._foot.sizeHint().height() if not self._foot.isHidden() else 0
         rest = foot + 2 * _EDGE_PX + 2
-        whole_lines = max(1, (corner.y() - 2 * _GAP_PX - rest) // self._line_height())
-        high = min(_MAX_LINES, len(self.completions), whole_lines) * self._line_height() + rest
+        line = scaled(_LINE_PX)
+        whole_lines = max(1, (corner.y() - 2 * _GAP_PX - rest) // line)
+        high = min(_MAX_LINES, len(self.completions), whole_lines) * line + rest
         left = max(_GAP_PX, min(corner.x(), window.width() - wide - _GAP_PX))
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
-
-    def _line_height(self) -> int:
-        return scaled(_LINE_PX)
 
 
 def completion_text(completion: CompletionItem) -> str:
@@ -472,7 +466,8 @@ class Completer(QObject):
             return False
         if not plain or popup is None or not has_rows:
             return False
-        view, page = popup.list_view, popup.rows_in_sight()
+        view = popup.list_view
+        page = max(1, view.viewport().height() // scaled(_LINE_PX))  # the rows in sight
         pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
         if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
             view.move_choice(1 if key == Qt.Key.Key_Down else -1)

@@ -95,7 +95,9 @@ class QueueLine(QWidget):
         )
         self._send_now.setToolTip(tr("Stop the running command and send this message now"))
         seq = message.seq
-        self._steer = self._button("steer", "zap", "", self._toggle_steering)
+        self._steer = self._button(
+            "steer", "zap", "", lambda: perform(self, SteerQueued(seq, not self.message.steer))
+        )
         self._edit = self._button("edit", "pencil", tr("Edit"), self.begin_edit)
         move_up, move_down = MoveQueued(seq, -1), MoveQueued(seq, 1)
         self.up = self._button("earlier", "chevron-up", tr("Move up"), partial(perform, self, move_up))
@@ -121,9 +123,6 @@ class QueueLine(QWidget):
         button.setObjectName(name)
         button.clicked.connect(do)
         return button
-
-    def _toggle_steering(self) -> None:
-        perform(self, SteerQueued(self.message.seq, not self.message.steer))
 
     def show_message(self, message: QueuedMessage, first: bool, last: bool, is_call_running: bool) -> None:
         """Show it as it is now; words that are being changed stay."""

@@ -224,10 +224,6 @@ class LazyText:
     def has_references(self) -> bool:
         return bool(self._markdown.references.get("references"))
 
-    def last_block(self) -> Block | None:
-        """Return the block that what follows stands below."""
-        return self._block_before(len(self._sections))
-
     def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
         """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
         waiting = [at for at in self.stack.sections_between(top, bottom) if not self.stack.is_ready(at)]
@@ -329,7 +325,7 @@ class LazyText:
         if not self._sections[index].built:
             parts = [self._make_block(index, number, block) for number, block in enumerate(blocks)]
             self.stack.set_blocks(index, parts)
-        self.stack.layout_section(index, blocks, self._block_before(index) if blocks else None)
+        self.stack.layout_section(index, blocks, self.block_before(index) if blocks else None)
 
     def _make_block(self, index: int, number: int, block: Block) -> TextBlock:
         """Return the part of a block, numbered by section, not laid out."""
@@ -353,7 +349,7 @@ class LazyText:
                 self._lexers[section.fence] = lexer
         return CodeSplit(section.continues_above, section.continues_below, lexer, section.line)
 
-    def _block_before(self, index: int) -> Block | None:
+    def block_before(self, index: int) -> Block | None:
         for above in range(index - 1, -1, -1):
             blocks = self._markdown.blocks(above)
             if blocks:
@@ -534,7 +530,7 @@ class AssistantMessageItem(RowItem):
             markdown = LazyMarkdown(row.text)
         self._row = row
         self._lazy_text = LazyText(markdown, tools, _OPEN_SECTIONS if row.streaming else 0)
-        before = self._lazy_text.last_block() if row.streaming else None
+        before = self._lazy_text.block_before(len(self._lazy_text)) if row.streaming else None
         self._stack = BlockStack(tools, len(self._lazy_text) * TEXTS_PER_SECTION, before)
         self._streaming_text = StreamingText(self._stack, self._lazy_text.references)
         self._thinking = ThinkingBlock(row.reasoning, tools, is_open="thoughts" in context.expanded)

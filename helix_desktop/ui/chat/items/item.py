@@ -214,7 +214,8 @@ class CodeBlock(TextBlock):
             cursor.setPosition(self._complete_end)
             cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
             cursor.removeSelectedText()
-            self._clear_wrapped_lines(cursor.blockNumber())
+            for number in [number for number in self.text.decorations if number > cursor.blockNumber()]:
+                del self.text.decorations[number]
         first = document.lastBlock().blockNumber()
         if lines:
             self._append(lines)
@@ -235,10 +236,6 @@ class CodeBlock(TextBlock):
         """Put lines below what is there; the very first one goes on the empty first line."""
         cleaned = [clean_output(line) for line in lines]
         self._tools.writer.append_lines(self.text, ["", *cleaned] if self.complete_lines else cleaned)
-
-    def _clear_wrapped_lines(self, first: int) -> None:
-        for number in [number for number in self.text.decorations if number > first]:
-            del self.text.decorations[number]
 
     def _lex_start(self, block: int) -> int:
         document = self.text.document
@@ -267,7 +264,8 @@ def make_block(block: Block, tools: ItemTools) -> TextBlock:
         return WideBlock(writer.write_table(block), tr("Scroll the table sideways"), block.indent)
     if isinstance(block, DisplayedFormula):
         return _formula_block(block, tools)
-    return TextBlock(writer.write_prose(block, tools.style.theme.muted if _is_quote(block) else ""))
+    is_quote = all(leaf.quotes for leaf in block.paragraphs)
+    return TextBlock(writer.write_prose(block, tools.style.theme.muted if is_quote else ""))
 
 
 def _formula_block(block: DisplayedFormula, tools: ItemTools) -> TextBlock:
@@ -309,10 +307,6 @@ def code_label(info: str) -> tuple[str, str]:
     path = next((word for word in words if _PATH_PATTERN.match(word)), "")
     language = words[0].lower() if words[0] != path else path.replace("\\", "/").rpartition("/")[2]
     return path or language, language
-
-
-def _is_quote(block: Prose) -> bool:
-    return all(leaf.quotes for leaf in block.paragraphs)
 
 
 class BlockStack(Box):

@@ -119,12 +119,8 @@ def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
     if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
         return False
     step = float(pixels.x()) if pixels.x() else across / _NOTCH * _WHEEL_STEP
-    text.scroll_to(text.offset - _visual(step))
+    text.scroll_to(text.offset + (step if is_right_to_left() else -step))
     return True
-
-
-def _visual(step: float) -> float:
-    return -step if is_right_to_left() else step
 
 
 class MouseHandler(ListMouse):
@@ -472,7 +468,7 @@ class RowInteractions(ListInteractions):
         self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
         chat_viewport.layout_changed.connect(self._read_contents)
         cards = chat_viewport.item_cache.question_cards
-        cards.answered.connect(self._answer_question)
+        cards.answered.connect(lambda key, action: self._guard.accepts(key, action) and perform(self, action))
         cards.resized.connect(self._fit_row)
         chat_viewport.model.row_removed.connect(self._drop_cards)
 
@@ -528,10 +524,6 @@ class RowInteractions(ListInteractions):
             self._activate(index, area)
         else:
             viewport.show_ask(index)
-
-    def _answer_question(self, key: RowKey, action: AnswerQuestion) -> None:
-        if self._guard.accepts(key, action):
-            perform(self, action)
 
     def _fit_row(self, key: RowKey) -> None:
         self._chat_viewport.item_cache.drop(key)

@@ -236,7 +236,7 @@ class Rail(Themed, QFrame):
         self._add.clicked.connect(commands.open_folder.trigger)
         self._theme_button = IconButton("moon", tr("Use dark theme"), px=_ICON_PX, edge=34)
         self._theme_button.clicked.connect(lambda: perform(self, ToggleTheme()))
-        settings = self._settings_button = IconButton("settings", "", px=_ICON_PX, edge=34)
+        settings = self.settings_button = IconButton("settings", "", px=_ICON_PX, edge=34)
         settings.setCheckable(True)
         keep_tip(commands.settings, tr("Settings"), settings.set_tip)
         settings.clicked.connect(commands.settings.trigger)
@@ -285,9 +285,6 @@ class Rail(Themed, QFrame):
             mark_pane_stop(button, workspace.active)
             if self._button_layout.indexOf(button) != place:
                 self._button_layout.insertWidget(place, button)
-
-    def mark_settings(self, is_shown: bool) -> None:
-        self._settings_button.setChecked(is_shown)
 
     def button(self, workspace_id: str) -> WorkspaceButton:
         """Return the square of a workspace; KeyError when it is not shown."""

@@ -337,7 +337,9 @@ class SessionModel(QAbstractListModel):
             if changed:
                 self.dataChanged.emit(self.index(changed[0]), self.index(changed[-1]))
             return
-        self._reset(rows)
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
 
     @property
     def items(self) -> Sequence[SessionItem]:
@@ -447,11 +449,6 @@ class SessionModel(QAbstractListModel):
                 rows.append(item)
         return rows
 
-    def _reset(self, rows: list[SessionItem | ListGroup]) -> None:
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
 
 def _tooltip(item: SessionItem, when: str) -> str:
     state = tr("Stopped") if item.stopped else failure_text(item.budget_spent) if item.failure else ""
@@ -495,8 +492,10 @@ _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 class SessionDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
-        entry = index.data(ITEM_ROLE)
-        return QSize(120, fonts.scaled(_HEADING_PX if isinstance(entry, str) else _height(entry)))
+        item, high = index.data(ITEM_ROLE), _HEADING_PX
+        if isinstance(item, SessionItem):
+            high = _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
+        return QSize(120, fonts.scaled(high))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         entry = index.data(ITEM_ROLE)
@@ -578,11 +577,6 @@ def _title(item: SessionItem, when: str) -> Box:
     return Row([*icons, title, *end])
 
 
-def _height(item: SessionItem) -> int:
-    """Return the height of a session's row, in pixels at 100 %."""
-    return _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
-
-
 def _indent(item: SessionItem) -> int:
     return _INDENT_PX * min(item.depth, _MAX_DEPTH)
 
@@ -650,7 +644,11 @@ class SessionList(Themed, QListView):
         index = self.index_of(session_id)
         places = range(min(row, self._sessions_model.rowCount() - 1), -1, -1)
         rows = (self._sessions_model.index(place) for place in places)
-        return index if index.isValid() else next(filter(_is_session, rows), index)
+        return (
+            index
+            if index.isValid()
+            else next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
+        )
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions that match a search, or have a message that it `found`."""
@@ -794,10 +792,6 @@ class SessionList(Themed, QListView):
         index = self.indexAt(position)
         if isinstance(index.data(ITEM_ROLE), SessionItem):
             self.menu_for(index).popup(self.viewport().mapToGlobal(position))
-
-
-def _is_session(index: QModelIndex) -> bool:
-    return isinstance(index.data(ITEM_ROLE), SessionItem)
 
 
 def _intents(item: SessionItem) -> dict[str, Intent]:
