@@ -60,7 +60,6 @@ class MessageEstimate(QObject):
         self._timer.timeout.connect(lambda: session.start(self._show(), "count draft"))
 
     def schedule(self) -> None:
-        """Count once nothing more changes for a moment."""
         self._timer.start()
 
     def forget_mentioned(self) -> None:
@@ -68,7 +67,6 @@ class MessageEstimate(QObject):
         self._mentioned = ()
 
     def clear(self) -> None:
-        """Show no estimate until the message changes."""
         self._widget.set_estimate("")
 
     def recount(self) -> None:

@@ -88,7 +88,6 @@ class QuestionForm:
 
     @property
     def content(self) -> tuple[tuple[str, FieldValue], ...]:
-        """The fields that have a value, by the server's names for them."""
         values = ((field.name, self._draft.get(name)) for name, field in self._fields.items())
         return tuple((name, value) for name, value in values if value not in (None, "", ()))
 
@@ -370,7 +369,6 @@ class QuestionFrame(QWidget):
 
     @property
     def controls(self) -> list[QWidget]:
-        """Return what the keyboard can go to, in order."""
         raise NotImplementedError
 
     @property
@@ -474,7 +472,6 @@ class QuestionCard(QuestionFrame):
 
     @property
     def selection(self) -> tuple[str, ...]:
-        """Return the labels of the options that are checked or marked."""
         return tuple(option.label for option in self.options if option.is_chosen)
 
     def _reply(self) -> QuestionReply:

@@ -44,7 +44,6 @@ class ChatStyle:
         self._palettes: dict[str, QPalette] = {}
 
     def px(self, size: float) -> float:
-        """Return a measure at this zoom."""
         return size * self.zoom
 
     def font(self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False) -> QFont:

@@ -174,7 +174,6 @@ class TurnController(QObject):
 
     @handles(Steer)
     def steer(self) -> None:
-        """Send what is typed into the running turn."""
         self._page.composer.steer()
 
     @handles(AskSideQuestion)
@@ -374,7 +373,6 @@ class TurnController(QObject):
 
     @handles(SendQueued)
     def send_queued(self) -> None:
-        """Send the first message of a paused queue."""
         self._session.conversation.send_next_queued()
 
     @handles(PutIntoMessage)

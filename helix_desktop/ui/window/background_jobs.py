@@ -229,7 +229,6 @@ class SessionJobs(QObject):
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:
-    """Return what stops a running call, and nothing else."""
     return JobAction("stop", lambda: conversation.running_calls.stop(call_id), effect)
 
 

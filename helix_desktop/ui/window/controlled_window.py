@@ -189,7 +189,6 @@ class ControlledWindow:
         return await self.composer.drafts.save_all()
 
     def unsaved_settings(self) -> list[str]:
-        """Return the titles of the settings where something was typed and not saved."""
         return self.settings.unsaved_pages()
 
     def show_error(self, error: HelixError) -> None:

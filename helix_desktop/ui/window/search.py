@@ -235,12 +235,10 @@ class SearchPanel(QuickPicker):
 
     @property
     def words(self) -> str:
-        """The words to search for."""
         return self.search.text().strip()
 
     @property
     def kinds(self) -> tuple[SearchKind, ...]:
-        """What is to be found."""
         place = self._kinds.checkedId()
         return (SEARCH_KINDS[place - 1],) if place > 0 else SEARCH_KINDS
 

@@ -84,11 +84,9 @@ class EditableTitle(QStackedWidget):
         self.setMinimumWidth(1)  # else the field behind it asks for room that a narrow bar has not
 
     def title(self) -> str:
-        """Return the whole title."""
         return self.label.full_text()
 
     def full_width(self) -> int:
-        """Width in pixels that the whole title takes."""
         return self.label.full_width()
 
     def edit(self) -> None:

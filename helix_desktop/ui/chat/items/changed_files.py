@@ -87,7 +87,6 @@ class FileBlock(TextBlock):
 
     @property
     def words(self) -> str:
-        """Return the file and what happened to it."""
         return " · ".join(part for part in (self._file.name, self._file.note) if part)
 
     @property

@@ -75,7 +75,6 @@ class TextBlock(Box):
         return self.text.layout(max(40.0, width))
 
     def move(self, x: float, y: float) -> None:
-        """Move the top left corner to a point of the item."""
         self.place(QRectF(x, y, *self._size))
 
     def place(self, rect: QRectF) -> None:
@@ -487,7 +486,6 @@ class RowItem(BoxItem):
 
     @property
     def built_search_texts(self) -> Sequence[TextLayout | SearchLine]:
-        """Return the lines, and the texts that are built, from top to bottom."""
         return [*self._lines, *self.built_texts]
 
     def search_words(self) -> Iterator[BlockText]:

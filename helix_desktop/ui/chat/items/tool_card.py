@@ -389,7 +389,6 @@ class _Word(NamedTuple):
 
 
 def has_menu(row: ToolRow) -> bool:
-    """Return True if a call has actions other than looking at it."""
     return bool(row.digest or row.arguments or row.subagent_session)
 
 

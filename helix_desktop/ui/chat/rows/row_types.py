@@ -103,7 +103,6 @@ class SubagentStatus(msgspec.Struct, frozen=True):
 
     @property
     def phase_text(self) -> str:
-        """Return what it does, or how it ended."""
         return translate({**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase])
 
     def summary(self, now_ms: int, fits: Callable[[str], bool] = bool) -> str:
@@ -366,7 +365,6 @@ class ToolRow(msgspec.Struct, frozen=True):
 
     @property
     def shown_lines(self) -> HeadAndTail:
-        """Return the lines that the agent was shown."""
         return HeadAndTail(self.head, self.tail, self.lines)
 
     @property
@@ -453,7 +451,6 @@ class ApprovalRow(msgspec.Struct, frozen=True):
 
     @property
     def uncovered_places(self) -> tuple[str, ...]:
-        """Return each of these places with its reason."""
         return uncovered_details(self._coverage) if self._coverage else ()
 
 

@@ -65,7 +65,6 @@ class MatchCounter(QObject):
 
     @property
     def total(self) -> int:
-        """Return the hits counted so far."""
         return sum(self._counts)
 
     @property

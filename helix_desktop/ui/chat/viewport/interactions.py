@@ -468,7 +468,12 @@ class RowInteractions(ListInteractions):
         self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
         chat_viewport.layout_changed.connect(self._read_contents)
         cards = chat_viewport.item_cache.question_cards
-        cards.answered.connect(lambda key, action: self._guard.accepts(key, action) and perform(self, action))
+
+        def answer(key: RowKey, action: AnswerQuestion) -> None:
+            if self._guard.accepts(key, action):
+                perform(self, action)
+
+        cards.answered.connect(answer)
         cards.resized.connect(self._fit_row)
         chat_viewport.model.row_removed.connect(self._drop_cards)
 

@@ -134,7 +134,6 @@ class ItemCache:
         return bool(awaiting)
 
     def find(self, key: RowKey) -> RowItem | None:
-        """Return the item of a key if it exists already."""
         return self._items.get(key)
 
     def get(self, index: int) -> RowItem:

@@ -248,7 +248,6 @@ class ChatView(RowListView):
         return self._interactions.settled_approvals
 
     def answer_first_approval(self, answer: ApprovalAnswer) -> None:
-        """Answer the first approval that waits; where its buttons are out of sight, only show it."""
         self._interactions.answer_first(answer)
 
     def show_answer_tips(self, tips: frozenset[tuple[ApprovalAnswer, str]]) -> None:

@@ -70,11 +70,9 @@ class WorkspaceRow:
     git: GitText = NO_GIT
 
     def display_color(self) -> str:
-        """Return its own color, else one that its id always leads to."""
         return self.color or default_color(self.id)
 
     def display_initials(self) -> str:
-        """Return its own initials, else those of its name."""
         return self.initials or default_initials(self.name)
 
 

@@ -343,7 +343,6 @@ class SessionModel(QAbstractListModel):
 
     @property
     def items(self) -> Sequence[SessionItem]:
-        """Return all sessions, shown or not."""
         return self._items
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
@@ -352,7 +351,6 @@ class SessionModel(QAbstractListModel):
         self._show(self._arranged())
 
     def sessions(self) -> list[SessionItem]:
-        """Return the sessions that are shown, in order."""
         return [row for row in self._rows if isinstance(row, SessionItem)]
 
     def session_count(self) -> int:
@@ -360,7 +358,6 @@ class SessionModel(QAbstractListModel):
         return sum(not item.parent for item in self._items)
 
     def index_of(self, session_id: str) -> QModelIndex:
-        """Return the index of a session; invalid when it is not shown."""
         for place, entry in enumerate(self._rows):
             if isinstance(entry, SessionItem) and session_id in entry.all_ids:
                 return self.index(place)
@@ -610,7 +607,6 @@ class SessionList(Themed, QListView):
         self.clicked.connect(self._select)
 
     def update_time(self, now: datetime) -> None:
-        """Update when each session changed, and on which day, as seen from a local `now`."""
         self.show_sessions(self._sessions_model.items, now)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
@@ -665,7 +661,6 @@ class SessionList(Themed, QListView):
             self._open(item)
 
     def sessions(self) -> list[SessionItem]:
-        """Return the sessions that are shown, in order."""
         return self._sessions_model.sessions()
 
     def is_empty(self) -> bool:
@@ -677,7 +672,6 @@ class SessionList(Themed, QListView):
         return self._sessions_model.session_count()
 
     def index_of(self, session_id: str) -> QModelIndex:
-        """Return the index of a session; invalid when it is not shown."""
         return self._sessions_model.index_of(session_id)
 
     def focus_first(self) -> None:
