@@ -46,7 +46,7 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.composer.completer import CompletionItem
+from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
@@ -67,7 +67,7 @@ _UNUSABLE_ICON = "triangle-alert"
 _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
-class CommandCompletions:
+class CommandCompletions(CompletionSource):
     """Commands by a few letters of their names; prompt files and skills are first while nothing is typed."""
 
     trigger = SLASH
@@ -77,8 +77,7 @@ class CommandCompletions:
         self._session, self._commands = session, commands
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
-        self.name, self.hint = commands_tr("Commands"), ""
-        self.empty_text = commands_tr("No matching commands")
+        self.name, self.empty_text = commands_tr("Commands"), commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
         """Return False for a path."""
@@ -128,9 +127,6 @@ class CommandCompletions:
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
 
-    def accept(self, completion: CompletionItem) -> None:
-        """Do nothing more: the command is run when the message is sent."""
-
 
 def _built_in_rows(command: SlashCommand, query: str) -> Iterator[CompletionItem]:
     """Yield a command by its name, and by another one that is being typed."""
@@ -151,11 +147,10 @@ _MAX_PARTS = 8  # parts of a search, each of a quarter second at most, until the
 _HASH_DIGITS = 8  # of a hash on screen
 
 
-class ContentCompletions:
+class ContentCompletions(CompletionSource):
     """Cached contents of the workspace on screen, found as the cache browser finds them."""
 
     trigger = "#"
-    only_at_start = False
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
@@ -255,11 +250,10 @@ _CODE_SUFFIXES = frozenset(
 _IMAGE_SUFFIXES = frozenset(["png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", "ico"])
 
 
-class FileCompletions:
+class FileCompletions(CompletionSource):
     """Files by a few letters, what the session used lately first; then resources of MCP servers."""
 
     trigger = "@"
-    only_at_start = False
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
@@ -449,7 +443,7 @@ def _is_built_in_command(text: str) -> bool:
     return typed is not None and find_slash_command(typed.name) is not None
 
 
-class ModelCompletions:
+class ModelCompletions(CompletionSource):
     """Models by a part of their names, and the word for the workspace's default."""
 
     trigger = "/model "
@@ -457,18 +451,11 @@ class ModelCompletions:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.name, self.hint = commands_tr("Models"), ""
-        self.empty_text = commands_tr("No matching models")
-
-    def takes(self, query: str) -> bool:
-        return True
+        self.name, self.empty_text = commands_tr("Models"), commands_tr("No matching models")
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         labels = (*model_labels(self._session.app.settings), DEMO_LABEL, WORKSPACE_DEFAULT)
         return [self._row(label) for label in matching_models(query, labels)[:_MAX_ROWS]]
-
-    def accept(self, completion: CompletionItem) -> None:
-        """Do nothing more: the model is chosen when the command is run."""
 
     def _row(self, label: str) -> CompletionItem:
         if label == WORKSPACE_DEFAULT:
@@ -504,7 +491,7 @@ def file_index(session: Session) -> FileIndex | None:
 def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
     widget, files = composer.widget, FileCompletions(session, composer.attachments)
     mentions = FileMentions(widget, session)
-    mentions.looked_up.connect(composer.estimate.count_mentioned)
+    mentions.looked_up.connect(composer.count_mentioned)
     contents = ContentCompletions(session, composer.attachments)
     for source in (files, contents, CommandCompletions(session, commands), ModelCompletions(session)):
         widget.completer.add_source(source, session.start)

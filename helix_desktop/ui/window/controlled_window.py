@@ -15,7 +15,7 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import RecallController
-from helix_desktop.ui.chat.drafts.shared_drafts import UnsavedDraft
+from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
 from helix_desktop.ui.chat.notices import follow_session
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.turn import TurnController

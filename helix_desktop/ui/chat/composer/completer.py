@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from unicodedata import bidirectional, category
 
 import msgspec
@@ -62,45 +62,30 @@ class CompletionItem(msgspec.Struct, frozen=True):
     key: str = ""
 
 
-class CompletionSource(Protocol):
+class CompletionSource:
     """Completes what begins with a trigger, typed at the start of a word."""
 
-    @property
-    def trigger(self) -> str:
-        """A character, or a command and the space behind it, whose arguments are completed."""
-        ...
-
-    @property
-    def only_at_start(self) -> bool:
-        """True if the word has to be the first of the message."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What is completed, for screen readers: "Files"."""
-        ...
-
-    @property
-    def hint(self) -> str:
-        """What else can be typed, in a few words; empty for nothing."""
-        ...
-
-    @property
-    def empty_text(self) -> str:
-        """What is said when nothing matches."""
-        ...
+    trigger: str
+    """A character, or a command and the space behind it, whose arguments are completed."""
+    only_at_start = False
+    """True if the word has to be the first of the message."""
+    name: str
+    """What is completed, for screen readers: "Files"."""
+    hint = ""
+    """What else can be typed, in a few words."""
+    empty_text: str
+    """What is said when nothing matches."""
 
     def takes(self, query: str) -> bool:
         """Return False for a query that means something else, as `#12` does: there is no popup then."""
-        ...
+        return True
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return what completes a query, best first. May be canceled. Raises HelixError."""
-        ...
+        raise NotImplementedError
 
     def accept(self, completion: CompletionItem) -> None:
         """Do what accepting one does beside the text that it puts in."""
-        ...
 
 
 class TypedWord(NamedTuple):
