@@ -48,7 +48,7 @@ from helix_desktop.ui.chat.actions import (
     ShowRewriteOf,
     StopCall,
 )
-from helix_desktop.ui.chat.composer.queue_list import (
+from helix_desktop.ui.chat.composer.next_messages import (
     EditQueued,
     MoveQueued,
     PutIntoMessage,

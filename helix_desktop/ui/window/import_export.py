@@ -15,8 +15,11 @@ from typing import NamedTuple
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.agent.open_workspace import delete_session
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import handover_counts, render_handover
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
 from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.text_format import ellipsize_title, first_line
@@ -46,7 +49,6 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.navigation import handover_markdown
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.ui.workspace_dialogs.import_sessions import choose_foreign_sessions
@@ -54,6 +56,7 @@ from helix_desktop.ui.workspace_dialogs.share_session import share_documents
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
+from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
 from helix_desktop.words.times import format_date
@@ -157,7 +160,7 @@ class ImportExportController(WindowPart):
         handover = transcript.written_handovers.get(seq)
         if handover is None:
             return
-        markdown = handover_markdown(handover, transcript)
+        markdown = _handover_markdown(handover, transcript)
         recorded = session.log[seq - 1]
         documents = {
             suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
@@ -620,6 +623,18 @@ _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999
 def _short_name(name: str) -> str:
     """Return a name on one line, nothing hidden in it."""
     return escape_hidden_name(first_line(name, _NAME_CAP) or name[:_NAME_CAP])
+
+
+def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
+    change = tr("{before} → {after} tokens", before=handover.before, after=handover.after)
+    parts = (
+        translate(handover_counts(transcript, handover).text),
+        "" if handover.origin else change,  # there was nothing before it
+        handover.model,
+        trigger_text(handover.trigger, handover.threshold),
+    )
+    summary = " · ".join(filter(None, parts))
+    return f"# {tr('Handover')}\n\n{summary}\n\n{render_handover(handover, ())}\n"
 
 
 def _name_filter() -> str:

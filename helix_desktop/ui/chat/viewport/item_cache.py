@@ -12,8 +12,9 @@ from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.message_buttons import answer_buttons, versions_note
 from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card
-from helix_desktop.ui.chat.items.user_message import UserMessageItem, turn_footer, versions_note
+from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
@@ -235,7 +236,7 @@ class ItemCache:
             case NoticeRow():
                 return RowItem(row, context, tools, notice(row, context, tools))
             case TurnFooterRow():
-                return RowItem(row, context, tools, turn_footer(row), versions_note(row.versions))
+                return RowItem(row, context, tools, answer_buttons(row), versions_note(row.versions))
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
         """Return a streaming item has taken the arrived text itself; others must show this very row."""
