@@ -168,7 +168,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
         text += _answer(chance) + "\n\n"
     coming = "\n\n".join(_answer(chance) for _ in range(12))
     model.reset([*conversation(50), AssistantRow(row_key("s"), text, streaming=True)])
-    view.follow_end()
+    view.chat_viewport.go_to_end()
     view.grab()
     costs = []
     step = TOKENS_PER_FLUSH * 4

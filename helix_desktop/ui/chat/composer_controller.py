@@ -309,7 +309,7 @@ class ComposerController(QObject):
         if card is not None and not card.is_late and typed is None:
             message.question, message.options = card.question, card.selection
         elif typed is None:
-            message.denied = self._page.view.settled_approvals
+            message.denied = self._page.view.interactions.settled_approvals
         self.outgoing.add(message)
         if self.attachments.is_attaching:
             message.task = self._session.start(self._send_when_attached(message), "send")

@@ -246,7 +246,9 @@ class ChatPage(Themed, QWidget):
         suggested = self.next_messages.suggestion_accepted
         suggested.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
         for signal in (self.composer.submitted, self.composer.steered, suggested):
-            signal.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
+            signal.connect(
+                lambda _: self.view.chat_viewport.go_to_end()
+            )  # whoever speaks wants to see the answer
         self.drop_hint = DropHint(self.composer.frame)
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
@@ -360,7 +362,7 @@ class ChatPage(Themed, QWidget):
         first = next((at for at, row in enumerate(rows) if isinstance(row, AskRow)), None)
         if first is not None:
             self.view.chat_viewport.show_ask(first)
-            self._has_left_end = not self.view.is_following
+            self._has_left_end = not self.view.chat_viewport.is_following
 
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
@@ -368,9 +370,9 @@ class ChatPage(Themed, QWidget):
         first = index
         while first and isinstance(rows[first], AskRow) and isinstance(rows[first - 1], AskRow):
             first -= 1
-        if first < index and self.view.is_following:
+        if first < index and self.view.chat_viewport.is_following:
             self.view.chat_viewport.show_ask(first)
-            self._has_left_end = not self.view.is_following
+            self._has_left_end = not self.view.chat_viewport.is_following
 
     def _go_on_after_asks(self) -> None:
         if not self._has_left_end:
@@ -383,7 +385,7 @@ class ChatPage(Themed, QWidget):
             self.view.chat_viewport.show_ask(first)
         else:
             self._has_left_end = False
-            self.view.follow_end()
+            self.view.chat_viewport.go_to_end()
 
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end

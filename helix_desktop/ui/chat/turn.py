@@ -189,7 +189,7 @@ class TurnController(QObject):
             why=tr("The model answers from the current context. Question and answer stay out of it."),
         )
         if text:
-            self._page.view.follow_end()
+            self._page.view.chat_viewport.go_to_end()
             await self._session.conversation.side_questions.ask(text)
 
     def _show_mode(self) -> None:
@@ -264,7 +264,7 @@ class TurnController(QObject):
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
         if self._session.page() == "chat":
-            self._page.view.answer_first_approval(answer)
+            self._page.view.interactions.answer_first(answer)
         else:
             self._session.perform(ShowPage("chat"))
 

@@ -69,7 +69,7 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         )
         views = rig.wiring.services.view_states
         views.put(session_id, msgspec.structs.replace(views.get(session_id), card=3))
-        rig.chat.view.follow_end()
+        rig.chat.view.chat_viewport.go_to_end()
         await rig.wiring.workspace_controller.new_session()
         assert views.get(session_id) == ViewState(cursor=18, mark=7, entry=digest, card=3), (
             "not looked at: kept"

@@ -199,12 +199,12 @@ async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:
         view = rig.chat.view
         view.setFocus()
         QTest.keyClick(view, Qt.Key.Key_Home)
-        assert not view.is_following
+        assert not view.chat_viewport.is_following
         QTest.keyClicks(view, "Again")
         assert rig.composer.text() == "Again"
-        assert not view.is_following, "writing is not sending"
+        assert not view.chat_viewport.is_following, "writing is not sending"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-        assert view.is_following
+        assert view.chat_viewport.is_following
         await rig.wait_for_turn_end()
 
 

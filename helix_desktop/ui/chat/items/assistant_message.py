@@ -86,18 +86,40 @@ class LazySection:
             part.move(x, self.top + top)
 
 
-class LazyStack:
-    """Sections from top to bottom; all measures in pixels of the item."""
+class LazyText:
+    """Sections from top to bottom, parsed and built on demand; all measures in pixels of the item."""
 
-    def __init__(self, markdown: LazyMarkdown, style: ChatStyle, sections: list[MarkdownSection]) -> None:
-        """Stack `sections` of a text, without a width yet."""
+    def __init__(self, markdown: LazyMarkdown, tools: ItemTools, omit_last: int = 0) -> None:
+        """Take a text without its last `omit_last` sections, which stay in `remaining_text`."""
         self._markdown = markdown
-        self._style = style
-        self.sections = [LazySection(section) for section in sections]
+        sections = markdown.sections
+        stacked = sections[: max(0, len(sections) - omit_last)] if omit_last else sections
+        self.remaining_text = (
+            markdown.text[sections[len(stacked)].start :] if len(stacked) < len(sections) else ""
+        )
+        self._style = tools.style
+        self._sections = [LazySection(section) for section in stacked]
         self._tops: list[float] = [0.0]
         self._x = 0.0
         self._width = 0.0
         self._built: list[int] = []  # in order
+        self._tools = tools
+        self._wrapped_fences = {
+            section.fence for section in stacked if section.joiner == "" and section.kind == "code"
+        }
+        self._lexers: dict[tuple[int, int], SharedLexer] = {}  # cut code is colored as one
+        self._next_unread = 0  # all sections before this one are read
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    @property
+    def references(self) -> dict[str, Any]:
+        return self._markdown.references
+
+    @property
+    def has_references(self) -> bool:
+        return bool(self._markdown.references.get("references"))
 
     @property
     def bottom(self) -> float:
@@ -110,8 +132,8 @@ class LazyStack:
         if width != self._width:
             self._width = width
             previous, self._markdown.heights = self._markdown.heights, []
-            is_unchanged = len(previous) == len(self.sections)
-            for at, lazy_section in enumerate(self.sections):
+            is_unchanged = len(previous) == len(self._sections)
+            for at, lazy_section in enumerate(self._sections):
                 lazy_section.height = (
                     self._style.px(previous[at]) if is_unchanged else self._estimate_height(lazy_section)
                 )
@@ -126,7 +148,7 @@ class LazyStack:
     def sections_between(self, top: float, bottom: float) -> range:
         """Return the sections between two heights; when there are none, it starts where they would be."""
         first = max(0, bisect_right(self._tops, top) - 1)
-        return range(first, min(len(self.sections), bisect_left(self._tops, bottom)))
+        return range(first, min(len(self._sections), bisect_left(self._tops, bottom)))
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
         """Return what must stay still while sections between two heights are built: the first that is ready.
@@ -134,7 +156,7 @@ class LazyStack:
         When none is, the end of all if `at_end`, else what stands at the top.
         """
         span = self.sections_between(top, bottom)
-        at_top = len(self.sections) if at_end else min(span.start, len(self.sections))
+        at_top = len(self._sections) if at_end else min(span.start, len(self._sections))
         return next((at for at in span if self.is_ready(at)), at_top)
 
     def anchor_top(self, anchor: int) -> float:
@@ -142,32 +164,16 @@ class LazyStack:
 
     def is_ready(self, index: int) -> bool:
         """Return True if a section is built and laid out for the current width."""
-        lazy_section = self.sections[index]
+        lazy_section = self._sections[index]
         return lazy_section.built and lazy_section.width == self._width
 
     def ready_sections(self) -> Iterator[LazySection]:
-        return (self.sections[at] for at in self._built if self.is_ready(at))
-
-    def set_blocks(self, index: int, blocks: list[TextBlock]) -> None:
-        self.sections[index].parts, self.sections[index].built = blocks, True
-        insort(self._built, index)
-
-    def layout_section(self, index: int, markdown_blocks: tuple[Block, ...], previous: Block | None) -> None:
-        """Lay a built section out for the current width; the sections below it do not move yet."""
-        lazy_section = self.sections[index]
-        lazy_section.layout(markdown_blocks, previous, self._width, self._style)
-        lazy_section.move(self._x)
-
-    def heights(self) -> list[float]:
-        """Return the heights of all sections, pixels at zoom 1; none before there is a width."""
-        return (
-            [lazy_section.height / self._style.zoom for lazy_section in self.sections] if self._width else []
-        )
+        return (self._sections[at] for at in self._built if self.is_ready(at))
 
     def _position_below(self, y: float) -> None:
         """Stand below each other; only what is built has parts to be moved."""
         tops = [y]
-        for at, lazy_section in enumerate(self.sections):
+        for at, lazy_section in enumerate(self._sections):
             if lazy_section.top != y:
                 lazy_section.top = y
                 if self.is_ready(at):
@@ -192,41 +198,9 @@ class LazyStack:
         lines = self._markdown.text.count("\n", section.start, section.end)
         return chars * style.px(BODY) * 0.49 / self._width * style.px(24) + lines * style.px(9) + style.px(16)
 
-
-class LazyText:
-    """Parses and builds the sections of a text on demand; `stack` knows their positions."""
-
-    def __init__(self, markdown: LazyMarkdown, tools: ItemTools, omit_last: int = 0) -> None:
-        """Take a text without its last `omit_last` sections, which stay in `remaining_text`."""
-        self._markdown = markdown
-        sections = markdown.sections
-        stacked = sections[: max(0, len(sections) - omit_last)] if omit_last else sections
-        self.remaining_text = (
-            markdown.text[sections[len(stacked)].start :] if len(stacked) < len(sections) else ""
-        )
-        self.stack = LazyStack(markdown, tools.style, stacked)
-        self._sections = self.stack.sections
-        self._tools = tools
-        self._wrapped_fences = {
-            section.fence for section in stacked if section.joiner == "" and section.kind == "code"
-        }
-        self._lexers: dict[tuple[int, int], SharedLexer] = {}  # cut code is colored as one
-        self._next_unread = 0  # all sections before this one are read
-
-    def __len__(self) -> int:
-        return len(self._sections)
-
-    @property
-    def references(self) -> dict[str, Any]:
-        return self._markdown.references
-
-    @property
-    def has_references(self) -> bool:
-        return bool(self._markdown.references.get("references"))
-
     def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
         """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
-        waiting = [at for at in self.stack.sections_between(top, bottom) if not self.stack.is_ready(at)]
+        waiting = [at for at in self.sections_between(top, bottom) if not self.is_ready(at)]
         done = 0
         for at in reversed(waiting) if upwards else waiting:
             if time.perf_counter() > deadline:
@@ -234,19 +208,19 @@ class LazyText:
             self._build_section(at)
             done += 1
         if done:
-            self.stack.restack()
+            self.restack()
         return done == len(waiting)
 
     def build_hit_area(self, top: float, bottom: float, *, forward: bool) -> None:
-        order = self.stack.sections_between(top, bottom)
+        order = self.sections_between(top, bottom)
         for at in order if forward else reversed(order):
-            if not self.stack.is_ready(at) and any(
+            if not self.is_ready(at) and any(
                 isinstance(block, Code | DisplayedFormula) for block in self._markdown.blocks(at)
             ):
                 self._build_section(at)
                 if any(part.areas for part in self._sections[at].parts):
                     break
-        self.stack.restack()
+        self.restack()
 
     def read_ahead(self, deadline: float) -> bool:
         """Read, but not build, on from where it was left; True when all is read."""
@@ -259,18 +233,19 @@ class LazyText:
 
     def lazy_markdown(self) -> LazyMarkdown:
         """Return the text as far as it is read, and the heights that are known, for another look."""
-        self._markdown.heights = self.stack.heights()
+        zoom, sections = self._style.zoom, self._sections
+        self._markdown.heights = [section.height / zoom for section in sections] if self._width else []
         return self._markdown
 
     def built_texts(self) -> list[TextLayout]:
-        return [part.text for lazy_section in self.stack.ready_sections() for part in lazy_section.parts]
+        return [part.text for lazy_section in self.ready_sections() for part in lazy_section.parts]
 
     def text(self, number: int) -> TextLayout:
         """Return a text by its number, built and laid out when it was not; IndexError when there is none."""
         at, part = divmod(number, TEXTS_PER_SECTION)
-        if not self.stack.is_ready(at):
+        if not self.is_ready(at):
             self._build_section(at)
-            self.stack.restack()
+            self.restack()
         return self._sections[at].parts[part].text
 
     def block_texts(self) -> Iterator[BlockText]:
@@ -296,17 +271,17 @@ class LazyText:
     def hit_areas(self) -> list[HitArea]:
         return [
             area
-            for lazy_section in self.stack.ready_sections()
+            for lazy_section in self.ready_sections()
             for part in lazy_section.parts
             for area in part.areas
         ]
 
     def paint(self, pen: Pen) -> None:
         clip = pen.state.clip
-        for at in self.stack.sections_between(clip.top(), clip.bottom()):
+        for at in self.sections_between(clip.top(), clip.bottom()):
             lazy_section = self._sections[at]
             for part in lazy_section.parts:
-                if self.stack.is_ready(at) and part.rect.bottom() > clip.top():
+                if self.is_ready(at) and part.rect.bottom() > clip.top():
                     part.paint(pen)
 
     def copy_text(self, number: int) -> str | None:
@@ -321,11 +296,13 @@ class LazyText:
 
     def _build_section(self, index: int) -> None:
         """Build a section and lay it out for the current width; the sections below it do not move yet."""
-        blocks = self._markdown.blocks(index)
-        if not self._sections[index].built:
+        blocks, section = self._markdown.blocks(index), self._sections[index]
+        if not section.built:
             parts = [self._make_block(index, number, block) for number, block in enumerate(blocks)]
-            self.stack.set_blocks(index, parts)
-        self.stack.layout_section(index, blocks, self.block_before(index) if blocks else None)
+            section.parts, section.built = parts, True
+            insort(self._built, index)
+        section.layout(blocks, self.block_before(index) if blocks else None, self._width, self._style)
+        section.move(self._x)
 
     def _make_block(self, index: int, number: int, block: Block) -> TextBlock:
         """Return the part of a block, numbered by section, not laid out."""
@@ -615,11 +592,11 @@ class AssistantMessageItem(RowItem):
         return self._lazy_text.read_ahead(deadline)
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
-        ends_in_sight = bool(self._stack.blocks) and self._lazy_text.stack.bottom < bottom
-        return self._lazy_text.stack.scroll_anchor(top, bottom, at_end=at_end or ends_in_sight)
+        ends_in_sight = bool(self._stack.blocks) and self._lazy_text.bottom < bottom
+        return self._lazy_text.scroll_anchor(top, bottom, at_end=at_end or ends_in_sight)
 
     def anchor_top(self, anchor: int) -> float:
-        return self._lazy_text.stack.anchor_top(anchor)
+        return self._lazy_text.anchor_top(anchor)
 
     def lazy_markdown(self) -> LazyMarkdown:
         """Return the parsed Markdown that a later item of the same row can reuse."""
@@ -632,7 +609,7 @@ class AssistantMessageItem(RowItem):
 
     def _follow_lazy_text(self) -> None:
         """Let what stands below the sections follow them."""
-        moved = self._lazy_text.stack.bottom != self._lazy_bottom
+        moved = self._lazy_text.bottom != self._lazy_bottom
         self._relayout(0 if moved else len(self._stack.blocks))
 
     def _relayout(self, unchanged: int) -> None:
@@ -651,7 +628,7 @@ class AssistantMessageItem(RowItem):
         y = style.px(HEADER_HEIGHT + (0 if is_head else 8)) if self.context.shows_header else 0.0
         self._top = self._thinking.arrange(y, width, has_answer=has_text or not self._row.streaming)
         self._built_texts = None
-        self._lazy_bottom = self._lazy_text.stack.arrange(0, self._top, width)
+        self._lazy_bottom = self._lazy_text.arrange(0, self._top, width)
         y = self._stack.arrange(0, self._lazy_bottom, width, unchanged)
         self.hit_areas = [*self._thinking.areas, *self._lazy_text.hit_areas(), *self._stack.areas]
         self._bottom = y

@@ -123,7 +123,7 @@ def test_only_visible_and_adjacent_slices_are_built(qtbot: QtBot, view: ChatView
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(300))])
     qtbot.waitUntil(lambda: _built(view) > 5)
     assert _built(view) < 60
-    assert view.is_following
+    assert view.chat_viewport.is_following
     view.chat_viewport.show_row(0, 0.0)
     qtbot.waitUntil(lambda: view.chat_viewport.item(0).built_texts[0].text().startswith("Paragraph 0"))
     assert _built(view) < 90
