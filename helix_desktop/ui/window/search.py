@@ -215,6 +215,7 @@ class SearchPanel(QuickPicker):
             self._days.addButton(button, count)
         self.setObjectName("search_everything")
         self._shown: list[SessionHits] = []
+        self._terms: tuple[str, ...] = ()  # that they were found by
         self._offers_outputs = False  # to search those that were left out
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(self._request)
@@ -310,6 +311,7 @@ class SearchPanel(QuickPicker):
                 count += len(found.hits) + found.has_more
         if (shown, findings.outputs_left) != (self._shown, self._offers_outputs):
             self._shown, self._offers_outputs = shown, findings.outputs_left
+            self._terms = findings.request.terms
             self.refresh()  # the chosen line stays chosen if it is among them
         if is_over:
             self._say(findings)
@@ -340,7 +342,7 @@ class SearchPanel(QuickPicker):
         return self._session.app.registry.get(workspace_id).name
 
     def find_items(self, needle: str) -> Iterable[QStandardItem]:
-        now, terms = datetime.now(), self._search.findings.request.terms
+        now = datetime.now()
         for found in self._shown:
             workspace, summary = self._name_of(found.workspace_id), found.summary
             title, detail = tr("Outputs of deleted sessions"), workspace
@@ -349,7 +351,7 @@ class SearchPanel(QuickPicker):
                 detail = dotted((workspace, archived, format_short_time(summary.updated, now)))
             yield _heading(title, detail)
             for hit in found.hits:
-                yield _hit_item(hit, found, title, terms, now)
+                yield _hit_item(hit, found, title, self._terms, now)
             if found.has_more and summary is not None:
                 yield _more_item(tr("More in this session"), title, found)
         if self._offers_outputs:

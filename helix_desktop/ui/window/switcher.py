@@ -93,10 +93,8 @@ _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 ROW_PX = 50
-_TOP, _LINE = 0.14, 0.36  # of a row's height: where the upper of its two lines begins, how high one is
 _GIT_SHARE = 0.45  # of a row's width that the git state may take
 _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
-_VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
 class SwitcherDelegate(LineDelegate):
