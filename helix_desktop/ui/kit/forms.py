@@ -304,7 +304,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         return (*Field.texts(self), self.link, self.hint)
 
 
-class Own(Field, frozen=True, kw_only=True):
+class CustomField(Field, frozen=True, kw_only=True):
     """A value with a control of its own kind."""
 
     control: Callable[[Form], QWidget]

@@ -71,13 +71,12 @@ from helix_desktop.ui.kit.window_commands import (
     WindowCommands,
     fill_menu_bar,
 )
-from helix_desktop.ui.window.help_windows import HelpWindows
+from helix_desktop.ui.window.command_list import HelpWindows
 from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes
-from helix_desktop.ui.window.sidebar.rail import Rail
+from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.window.top_bar import TopBar
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
@@ -96,7 +95,7 @@ if TYPE_CHECKING:
     )
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
-    from helix_desktop.ui.window.search_panel import SearchPanel
+    from helix_desktop.ui.window.search import SearchPanel
     from helix_desktop.ui.window.switcher import Switcher
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
@@ -304,7 +303,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             NoSessionPage,
             WelcomePage,
         )
-        from helix_desktop.ui.window.search_panel import SearchPanel
+        from helix_desktop.ui.window.search import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
         self.welcome = LazyPage(lambda: WelcomePage(self._center))
@@ -641,7 +640,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._main.setCurrentIndex(int(is_shown))
         self.top_bar.setVisible(not is_shown)
         self._panes.show_sidebar_alone(is_shown)
-        self.rail.mark_settings(is_shown)
+        self.rail.settings_button.setChecked(is_shown)
         self.commands.set_met(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
         self._place_notices()

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from PySide6.QtCore import QObject
-
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
@@ -49,7 +47,6 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
 from helix_desktop.ui.timeline.card_data import (
     ChangeCard,
@@ -62,6 +59,7 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_explanations import hold_text
@@ -77,12 +75,11 @@ _HOLD = "hold"
 _HOLD_ENDS_WITH = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, ObservationsPlaced)
 
 
-class RewriteController(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session = window, session
+class RewriteController(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window, windows)
         self.handover_window: HandoverWindow | None = None
-        window.intents.add(self)
+        session = self._session
         tip = tr("Read, edit, compare and write handovers, or start a session from one")
         window.pages.timeline.when_built(
             lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
@@ -177,7 +174,7 @@ class RewriteController(QObject):
         elif kind == "observations":
             self.observe()
         else:
-            self._session.start(self._session.conversation.retry(), "retry")
+            self._start(self._session.conversation.retry(), "retry")
 
     async def _show_handover(
         self, seq: int, place: Place = "text", *, focus: str = "", upto: int = 0, is_compaction: bool = False
@@ -263,25 +260,29 @@ class RewriteController(QObject):
         self._set(not self._session.transcript.on_hold)
 
     def _set(self, on: bool) -> None:
-        self._session.start(self._session.conversation.hold(on), "hold")
+        self._start(self._session.conversation.hold(on), "hold")
 
     def _offer(self) -> None:
         """Let the commands be used while there is something to undo or redo."""
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
-    @handles(UndoLast, RedoLast)
-    def change_last(self, intent: UndoLast | RedoLast) -> None:
-        """Undo the newest change of the context that holds, or let the one that was undone last hold again.
+    @handles(UndoLast)
+    def undo_last(self) -> None:
+        """Undo the newest change of the context that holds: a recall or a pin is one as a handover is."""
+        self._change_last(is_undo=True)
 
-        A recall or a pin is one as well as a handover.
-        """
-        conversation, is_undo = self._session.conversation, isinstance(intent, UndoLast)
+    @handles(RedoLast)
+    def redo_last(self) -> None:
+        self._change_last(is_undo=False)
+
+    def _change_last(self, *, is_undo: bool) -> None:
+        conversation = self._session.conversation
         target, output = (_newest_change if is_undo else _newest_undone)(conversation)
         if output:
-            self._session.start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
+            self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
-            self._session.start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
+            self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
         elif is_undo:
             self._say(conversation, tr("Nothing to undo in the context."))
         else:
@@ -299,7 +300,7 @@ class RewriteController(QObject):
         await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
 
         def go_back() -> None:
-            self._session.start(self._change_and_say(conversation, seqs, is_undo=not is_undo), "undo or redo")
+            self._start(self._change_and_say(conversation, seqs, is_undo=not is_undo), "undo or redo")
 
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
         await self._say_change(conversation, seqs, Answer(words, go_back, f"{name}:{seqs[0]}"))

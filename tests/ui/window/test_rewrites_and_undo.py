@@ -19,7 +19,7 @@ from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import Recall, Redo, RedoLast, ShowEvent, UndoLast
+from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
@@ -259,7 +259,7 @@ async def _check_recall(rig: WindowRig) -> None:
         await rig.begin("recall", FILES, server)
         await rig.run_turn("Read everything")
         digest = rig.last_output("read_file").digest
-        rig.wiring.navigation.show_cache_entry(digest)
+        rig.perform(OpenCacheEntry(digest))
         await until(lambda: rig.window.page() == "cache", "the cache")
         await until(lambda: rig.views.cache.get().preview.digest == digest, "the preview")
         rig.perform(Recall(digest, 2, 4))
@@ -286,7 +286,7 @@ async def _check_recall(rig: WindowRig) -> None:
         assert verified, "the verdict on the one that is shown"
         other = rig.events(ToolAnswered)[0].digest
         for shown in (other, digest):
-            rig.wiring.navigation.show_cache_entry(shown)
+            rig.perform(OpenCacheEntry(shown))
             await until(lambda: preview.digest == shown, "the preview")  # noqa: B023 - awaited in its round
             await until(lambda: preview.verified.text.startswith("Verified: "), "what was found before")
         assert preview.verified.text == verified

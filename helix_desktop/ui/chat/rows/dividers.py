@@ -35,8 +35,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import RevertDirections
-from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
