@@ -172,7 +172,7 @@ class HandoverWriter:
         source = HandoverSource.read(
             session.transcript, session.policy, session.frame, cut, rerun_seq=scope.rerun_seq
         )
-        task = await asyncio.to_thread(source.task, session.prompts["handover"], "", session.extracts)
+        task = await asyncio.to_thread(source.task, session.prompts["handover"], "")
         return await self._summarizer.estimate(task)
 
     async def run(
@@ -411,7 +411,7 @@ class HandoverWriter:
 
     async def _ask_models(self, source: HandoverSource, focus: str) -> SummaryResult[Sections]:
         session = self._session
-        task = await asyncio.to_thread(source.task, session.prompts["handover"], focus, session.extracts)
+        task = await asyncio.to_thread(source.task, session.prompts["handover"], focus)
         return await self._summarizer.summarize(
             task,
             await asyncio.to_thread(source.acceptance, task),

@@ -173,11 +173,10 @@ class Observer:
             task = observation.reflection_task(self._session.prompts["reflect"], source_input.generations)
             source = reflection_input(source_input.generations, source_input.items)
         else:
-            extracts, newest = self._session.extracts, FOLLOWING_MESSAGES
             lines = await asyncio.to_thread(
-                transcript_lines, source_input.items, source_input.covers, source_input.masked, extracts
+                transcript_lines, source_input.items, source_input.covers, source_input.masked
             )
-            following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
+            following = await asyncio.to_thread(brief_lines, source_input.following[-FOLLOWING_MESSAGES:])
             task = observation.observation_task(
                 self._session.prompts["observe"], lines, source_input.standing, following
             )

@@ -32,7 +32,6 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_revision import same_cut, without_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
-from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
@@ -258,12 +257,12 @@ class HandoverSource(msgspec.Struct, frozen=True):
         """Return the checkpoint that is put in place as it is, without a call; None: one is needed."""
         return self.previous if self.checkpoint and not self.fresh else None
 
-    def task(self, prompt: str, focus: str, extracts: OutputExtracts) -> SummaryTask:
+    def task(self, prompt: str, focus: str) -> SummaryTask:
         """Return what a model is asked. Slow: call it in a thread."""
         if self.is_short:
             lines = short_lines(self.fresh)
         else:
-            lines = transcript_lines(self.fresh, self.covers, self.masked, extracts)
+            lines = transcript_lines(self.fresh, self.covers, self.masked)
         following = brief_lines(self.following[-FOLLOWING_MESSAGES:])
         return handover_task(prompt, lines, self.previous, focus, self.quoted_from, following)
 
