@@ -22,10 +22,7 @@ from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.ledger_entries import CommandRun
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
-    LaterProgress,
     cut_between_words,
-    ends_with_announcement,
-    open_points_in,
     preferences_in,
     statements_in,
 )
@@ -122,8 +119,6 @@ _ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
-_FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
-"""How a point of a list begins whose question is not there, or a sentence whose beginning is not."""
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _EARLIER = " (as of the last summary)"
@@ -146,14 +141,12 @@ class HistoryExtract:
         self._is_answered = False
         self._requests: set[int] = set()
         self._answered_upto = 0  # the newest request that a conclusion followed
-        self._open_points: list[Bullet] = []  # of the newest message that ended its turn
         self._details: list[Bullet] = []
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
         self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
-        self._progress = LaterProgress()
 
     def add(self, item: LogItem) -> None:
         self.ledger.add(item)
@@ -176,30 +169,18 @@ class HistoryExtract:
                 if lists:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
-                    self._is_answered = not ends_with_announcement(text)
-                    if self._is_answered and self._last_request:
+                    self._is_answered = True
+                    if self._last_request:
                         self._answered_upto = self._last_request[0]
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        """Add what a message states: causes and facts, and of one that ended its turn what was done.
-
-        How far something was is over once a message says how far it is.
-        """
-        self._progress.add(text)
-        later = LaterProgress()
-        later.add(text)
-        self._findings, self._details, self._results = (
-            [bullet for bullet in bullets if not later.overtakes_all(bullet.text)]
-            for bullets in (self._findings, self._details, self._results)
-        )
+        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
         findings: list[Bullet] = []
         for sentence in statements:
-            if _FRAGMENT.match(sentence.text):
-                continue
             bullet = Bullet(sentence.text, (seq,))
             if sentence.states_cause or (is_conclusion and not sentence.states_result):
                 details.append(bullet)
@@ -207,11 +188,6 @@ class HistoryExtract:
                 results.append(bullet)
             else:
                 findings.append(bullet)
-        if is_conclusion and text.strip():
-            self._open_points = [
-                Bullet(sentence.text, (seq,))
-                for sentence in open_points_in(text, _OF_CONCLUSION, _STATEMENT_CAP)
-            ]
         self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
         self._details = _with_newer(self._details, details)
         self._results = _with_newer(self._results, results)
@@ -228,12 +204,7 @@ class HistoryExtract:
         new = {kind.title: kind.extract(self, old.get(kind.title, ())) for kind in SECTIONS}
         over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
         old = {
-            title: [
-                bullet
-                for bullet in bullets
-                if bullet.text not in over and not self._progress.overtakes_all(bullet.text)
-            ]
-            for title, bullets in old.items()
+            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
         }
         for title in (kind.title for kind in SECTIONS if kind.is_replaced):
             old[title] = self._still_open(old.get(title, ()), previous.upto if previous else 0)
@@ -258,8 +229,8 @@ class HistoryExtract:
         return _newest([*_completed(self.ledger), *results, *_commits(self.ledger)])
 
     def issues(self, _: Sequence[Bullet]) -> list[Bullet]:
-        """Return what was reverted, what failed, and what the agent left open."""
-        return _newest([*_reverted(self.ledger), *_issues(self.ledger), *self._open_points])
+        """Return what was reverted and what failed."""
+        return _newest([*_reverted(self.ledger), *_issues(self.ledger)])
 
     def todo(self, _: Sequence[Bullet]) -> list[Bullet]:
         """Return the request that is not answered yet, and what is left of the agent's list."""

@@ -22,14 +22,13 @@ from helix_desktop.context.summaries.informative_lines import last_informative_l
 from helix_desktop.context.summaries.ledger_entries import main_part
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
+    HASH,
     IN_SENTENCES,
     NUMBER,
-    LaterProgress,
     MessageFact,
     cut_between_words,
     facts_in_request,
     facts_in_words,
-    hashes_in,
     main_statement,
     numbers_in,
     plain_number,
@@ -138,7 +137,6 @@ class CoveredFacts:
                     self.user_messages.setdefault(number, set()).add(item.seq)
                 self._note_all(facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
-                self._drop_overtaken(text)
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement, item.seq)
@@ -148,19 +146,8 @@ class CoveredFacts:
                     self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
-                for match in hashes_in(line):
+                for match in HASH.finditer(line):
                     self._note("hashes", match[0], item.seq, sentence_around(line, match))
-
-    def _drop_overtaken(self, text: str) -> None:
-        """Drop what the agent said of how far something was, if a message says how far it is now."""
-        later = LaterProgress()
-        later.add(text)
-        conclusions, numbers = self.facts["conclusions"], self.facts["numbers"]
-        for conclusion in [*filter(later.overtakes_all, conclusions)]:
-            del conclusions[conclusion]
-        for number in [fact for fact in numbers if later.overtakes(self.sentences.get(fact, ""))]:
-            if numbers[number] not in self.user_messages.get(plain_number(number), ()):
-                del numbers[number]
 
     def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:
