@@ -18,6 +18,7 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
+from helix_desktop.context.summaries.ledger_entries import GitCommit, WorkingTree
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     cut_between_words,
@@ -346,7 +347,8 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
 
 
 def _commits(ledger: Ledger) -> list[Bullet]:
-    newest = [*filter(None, [ledger.working_tree]), *ledger.git.newest_first[:_COMMITS]]
+    tree, commits = ledger.working_tree, ledger.git.newest_first[:_COMMITS]
+    newest: list[GitCommit | WorkingTree] = [*([tree] if tree else []), *commits]
     return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
 
 

@@ -19,7 +19,7 @@ from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.informative_lines import last_informative_line
-from helix_desktop.context.summaries.ledger_entries import main_part
+from helix_desktop.context.summaries.ledger_entries import whole_command
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     HASH,
@@ -54,7 +54,7 @@ _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
 _ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
 _HASH_DIGITS = 7  # digits by which a hash is named
-_COMMAND_CHARS = 60  # characters of a command's main part by which it is named
+_COMMAND_CHARS = 60  # characters of a command by which it is named
 _NEGATION = re.compile(
     r"\b(?:never|not|no|none|nothing|without|avoid(?:s|ed)?|forbid(?:s|den)?|forbade|refus\w+|cannot"
     r"|(?:do|does|did|must|should|would|could|can|wo|is|are|was|were)n['’]t)\b",
@@ -347,7 +347,9 @@ class NamedIn:
             case "files":
                 return _last_part(fact) in self._names or self._has_file_name(fact)
             case "commands":
-                return main_part(fact)[:_COMMAND_CHARS] in self._plain
+                line = whole_command(fact)
+                parts = (line, line.rpartition(" && ")[2])  # a summary leaves out the change of folder
+                return any(part[:_COMMAND_CHARS] in self._plain for part in parts)
             case "hashes":
                 return fact[:_HASH_DIGITS] in self._text
             case "numbers":

@@ -203,7 +203,7 @@ def test_an_extract_says_what_is_committed_open_and_answered() -> None:
     now = sections()
     assert now["TODO Items"] == []
     assert "Last request, answered: Now write the tests." in now["Project Background"]
-    assert now["Completed Work"][-1] == "Committed 2222222: Read the last block (main, no push since)"
+    assert now["Completed Work"][-1] == "Committed 2222222: Read the last block (main)"
 
 
 def test_an_extract_says_the_same_fact_once() -> None:
