@@ -31,9 +31,10 @@ from helix_desktop.context.summaries.ledger_entries import (
     whole_command,
 )
 from helix_desktop.domain.digest import CACHE_TOOLS
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.files.file_use import is_task_tool, tool_kind
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.files.file_use import ALL_LINES, file_use, is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
@@ -113,6 +114,12 @@ def deletes_file(output: ToolAnswered) -> bool:
     return bool(_DELETING_TOOL.search(output.name)) and _is_path(output.target)
 
 
+@lru_cache(_REMEMBERED_CALLS)
+def _reads_part(call: ToolCall) -> bool:
+    use = file_use(call)
+    return use is not None and use.lines != ALL_LINES
+
+
 def target_paths(target: str, kind: ToolKind) -> Sequence[str]:
     """Return the files that a call's target names: without lines, and each of those changed together."""
     if kind == "read":
@@ -186,6 +193,7 @@ class Ledger(msgspec.Struct):
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
     git: GitCommits = msgspec.field(default_factory=GitCommits)
+    newest_calls: Sequence[ToolCall] = ()
     standing: Container[str] = ()  # what messages behind it hold whole
 
     def add(self, item: LogItem) -> None:
@@ -193,7 +201,9 @@ class Ledger(msgspec.Struct):
         if isinstance(event, ToolAnswered):
             if event.outcome in _COUNTED_OUTCOMES and not event.recalled and event.name not in CACHE_TOOLS:
                 self._add_answer(event, item.seq)
-        elif isinstance(event, UserSpoke):
+        elif isinstance(event, AssistantSpoke):
+            self.newest_calls = event.calls or self.newest_calls
+        else:
             for attachment in event.attachments:
                 self.attached.pop(attachment.digest, None)
                 content = AttachedContent(attachment.label, attachment.digest, item.seq)
@@ -213,21 +223,35 @@ class Ledger(msgspec.Struct):
             self._add_file(output.target, "", seq, state="deleted")
         elif output.target and kind in FLAGS and not is_task_tool(output.name):
             digest = "" if kind in ("write", "edit") else output.digest
+            is_part = kind == "read" and self._returned_part(output)
             for path in target_paths(output.target, kind):
-                self._add_file(path, FLAGS[kind], seq, digest)
+                self._add_file(path, FLAGS[kind], seq, digest, is_part=is_part)
+
+    def _returned_part(self, output: ToolAnswered) -> bool:
+        """Return True if a read returned some lines of a file, as its target or its call says."""
+        calls = (call for call in self.newest_calls if call.id == output.call_id)
+        return bool(_LINES.search(output.target)) or any(map(_reads_part, calls))
 
     def _add_file(
-        self, path: str, flag: str, seq: int, digest: str = "", state: LedgerFileState = ""
+        self,
+        path: str,
+        flag: str,
+        seq: int,
+        digest: str = "",
+        state: LedgerFileState = "",
+        is_part: bool = False,
     ) -> None:
         previous = self.files.pop(path, None)
         flags = previous.flags if previous and previous.state != "deleted" else ""
         if not state and previous and previous.state == "generated" and flag not in ("w", "e"):
             state = "generated"
         flags = flags if flag in flags else flags + flag
-        if flag in ("l", "s") and previous and previous.is_file:  # what was found in it is not its text
-            digest, seq = previous.digest, previous.seq
-        stored = "" if digest == NOTHING else digest
-        self.files[path] = LedgerFile(path, flags, stored, seq, state)
+        stored, stored_seq = "" if digest == NOTHING else digest, seq
+        # What was found in a file, or some lines of it, is not its text.
+        if previous and previous.is_file and (flag in ("e", "l", "s") or (is_part and previous.digest)):
+            stored, stored_seq = previous.digest, previous.stored_seq
+            seq = seq if flag == "e" else previous.seq
+        self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq)
 
     def _add_command(self, output: ToolAnswered, seq: int) -> None:
         has_ended_well = output.ok and output.exit_code in (0, None)

@@ -65,7 +65,8 @@ def legend_of(ledger: str) -> str:
 class LedgerFile(msgspec.Struct, frozen=True):
     """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
 
-    `digest` is of what was read or found there last, empty once it was changed. `revert` is the user's that
+    `digest` is of what was read or found there last, in event `stored_seq`: of an edited file the text of
+    before, empty once it was written whole. `revert` is the user's that
     took back what was done to it. `is_skill`: the agent is told of the skills in its folder.
     """
 
@@ -74,6 +75,7 @@ class LedgerFile(msgspec.Struct, frozen=True):
     digest: str
     seq: int
     state: LedgerFileState = ""
+    stored_seq: int = 0
     revert: FileRevert | None = None
     is_skill: bool = False
 
@@ -113,7 +115,10 @@ class LedgerFile(msgspec.Struct, frozen=True):
         )
         is_skill = bool(self.skill and self.digest) and not self.has_changes
         flags = self.state or ("skill" if is_skill else self.flags)
-        return _entry(flags, self.path, self.digest, self.seq) + revert
+        if not self.digest:
+            return _entry(flags, self.path, "", self.seq) + revert
+        edited = f" (edited since, e{self.seq})" if self.stored_seq < self.seq else ""
+        return f"{_entry(flags, self.path, self.digest, self.stored_seq)}{edited}{revert}"
 
 
 class AttachedContent(msgspec.Struct, frozen=True):

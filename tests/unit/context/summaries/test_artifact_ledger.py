@@ -102,7 +102,7 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
         answer("run_command", "make\ne1 user: no", "exit code 2\nsrc.c:3: error: no such type", 2),
     )
     text = build_ledger(simulator.transcript.messages.items).text(600)
-    assert "re a.py abababababab e5" in text
+    assert "re a.py abababababab e3 (edited since, e4)" in text, "some lines are not its text"
     assert "e src/b.py e4" in text
     assert "! make e1 user: no (exit 2) abababababab e6: src.c:3: error: no such type" in text
     assert Ledger().text(600) == ""

@@ -333,7 +333,7 @@ def test_the_ledger_names_no_event_of_the_other_session() -> None:
     """Its digests can be recalled here; its event numbers would name other events, or none."""
     older = "re a.py 0123456789ab e16 (edited since, e95)"  # in logs of former releases
     entries: tuple[LedgerEntry, ...] = (
-        LedgerFile("b.py", "r", "123456789abc", seq=20),
+        LedgerFile("b.py", "r", "123456789abc", seq=20, stored_seq=18),
         LedgerFile("c.py", "e", "", seq=21),
         CommandRun("make e2e", 0, "23456789abcd", 97, result="stage e5: 8 passed"),
         Failure("read_file", "e.py", "no such file", 26),
@@ -348,7 +348,7 @@ def test_the_ledger_names_no_event_of_the_other_session() -> None:
     event, _ = continued_handover(simulator.transcript, "other", 0, simulator.policy, 100_000, handover)
     assert event.ledger.splitlines() == [
         "re a.py 0123456789ab (edited since)",
-        "r b.py 123456789abc",
+        "r b.py 123456789abc (edited since)",
         "e c.py",
         "$ make e2e (exit 0) 23456789abcd: stage e5: 8 passed",
         "! read_file e.py: no such file",
