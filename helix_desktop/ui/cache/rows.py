@@ -27,7 +27,7 @@ SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
 }
 """The states that users choose from, each with all that have its name."""
 CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
-"""What the table is sorted by; the last two are known of one session's window, not of the store."""
+"""What the table shows and is sorted by; the last two are known of one session's window, not of the store."""
 
 MAX_LISTED = 1_000  # hits of a search: who needs more has to say more
 DIGEST_BYTES = 32  # of a SHA-256

@@ -48,11 +48,10 @@ from helix_desktop.ui.cache.columns import (
     COLUMN_INDEX,
     COLUMNS,
     CellStyle,
-    ColumnKey,
     column_widths,
     fitting_columns,
 )
-from helix_desktop.ui.cache.rows import STATE_LABELS, CacheRow, CacheState, short_digest
+from helix_desktop.ui.cache.rows import STATE_LABELS, CacheColumn, CacheRow, CacheState, short_digest
 from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, CacheTableModel, Index
 from helix_desktop.ui.design.drops import run_drag
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
@@ -234,7 +233,7 @@ class ColumnLayout(QObject):
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
         self._table = table
-        self._overrides: dict[ColumnKey, bool] = {}
+        self._overrides: dict[CacheColumn, bool] = {}
         self._is_searching = False
 
     def menu(self, parent: QWidget) -> QMenu:
@@ -251,7 +250,7 @@ class ColumnLayout(QObject):
             menu.add(column.key, words, override, is_enabled=column.rank > 0, is_checked=is_shown)
         return menu
 
-    def override(self, key: ColumnKey, visible: bool) -> None:
+    def override(self, key: CacheColumn, visible: bool) -> None:
         """Show or hide a column whatever the width."""
         if not self._overrides:
             self._overrides = {
@@ -277,7 +276,7 @@ class ColumnLayout(QObject):
         for key, column_width in column_widths(width, visible, scale, titles):
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
 
-    def _title_widths(self) -> dict[ColumnKey, int]:
+    def _title_widths(self) -> dict[CacheColumn, int]:
         """Return what the names of columns need in pixels, and what states and sizes below them need."""
         metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
         titles = {

@@ -20,8 +20,15 @@ from PySide6.QtCore import (
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import COLUMNS, ColumnKey
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, STATE_TIPS, CacheRow, CacheSort, CacheSource
+from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.rows import (
+    DIGEST_BYTES,
+    STATE_TIPS,
+    CacheColumn,
+    CacheRow,
+    CacheSort,
+    CacheSource,
+)
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.drops import entries_data
 from helix_desktop.words.rewrite_explanations import explain_changed
@@ -124,7 +131,7 @@ class CacheTableModel(QAbstractTableModel):
             is_match = self._is_searching and column.key == "line"
             title = tr("Matching line") if is_match else translate(column.title)
             arrow = " ↓" if self._sort.is_descending else " ↑"
-            return title + (arrow if column.sort_column == self._sort.column else "")
+            return title + (arrow if column.key == self._sort.column else "")
         if role == Qt.ItemDataRole.ToolTipRole:
             sort = tr("Click to sort by {column}", column=translate(column.title))
             return f"{translate(column.tip)}\n{sort}"
@@ -244,7 +251,7 @@ class CacheTableModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
 
-def _tip(row: CacheRow, key: ColumnKey) -> str:
+def _tip(row: CacheRow, key: CacheColumn) -> str:
     match key:
         case "state":
             changed = explain_changed(row.changed_since) if row.changed_since else ""
