@@ -81,7 +81,6 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
 
 
 _ANSWER = AssistantSpoke("Well.", "m", 9)
-_OF_100 = msgspec.structs.replace(_ANSWER, estimate=100)  # the request that it answers, by our count
 
 
 @given(histories_with_rewrites())
