@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
-from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.cache.preview.pane import MAX_RECALLED, Preview, RecallSelection
-from helix_desktop.ui.cache.rows import SAME_STATES, CacheRow, CacheState
+from helix_desktop.ui.cache.rows import COLUMN_INDEX, COLUMNS, SAME_STATES, CacheRow, CacheState, ColumnKey
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
@@ -177,18 +176,6 @@ class EntryActions(QObject):
         menu.setToolTipsVisible(True)
         rows = self.table.selected_rows()
         single = rows[0] if rows and self.table.selected_count() == 1 else None
-        self._add_content(menu, single)
-        menu.addSeparator()
-        self._add_copies(menu, single, has_rows=bool(rows))
-        menu.addSeparator()
-        self._add_places(menu, bar, single)
-        menu.addSeparator()
-        self._add_retention(menu, rows)
-        menu.addSeparator()
-        menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
-        return menu
-
-    def _add_content(self, menu: EntryMenu, single: CacheRow | None) -> None:
         preview, key_of, sound = self.preview, self.keys.shown_key, self.count_of(is_readable)
         recall_key, can_recall, can_read = key_of("cache_recall"), sound > 0, _is_sound(single)
         opened = self.table.opened.emit
@@ -218,6 +205,15 @@ class EntryActions(QObject):
         elif single is not None:
             save = SaveEntry(single.digest)
             menu.add("cache-export", tr("Save as…"), save, save_key, is_enabled=can_recall)
+        menu.addSeparator()
+        self._add_copies(menu, single, has_rows=bool(rows))
+        menu.addSeparator()
+        self._add_places(menu, bar, single)
+        menu.addSeparator()
+        self._add_retention(menu, rows)
+        menu.addSeparator()
+        menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
+        return menu
 
     def _add_copies(self, menu: EntryMenu, single: CacheRow | None, *, has_rows: bool) -> None:
         copy, key = self.preview.content.copy_content, self.keys.shown_key("cache_copy")

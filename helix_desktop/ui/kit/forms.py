@@ -425,8 +425,7 @@ class FieldRow(QWidget):
             set_margins(self._below, SWITCH_TEXT_X, 0, 0, 0)
         if own is None:
             self._body.addWidget(self._below)
-        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6)
-        across.setAlignment(self._words, Qt.AlignmentFlag.AlignTop)
+        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6, top=[self._words])
         across.setStretch(1, 1)
         self.setLayout(across)
 

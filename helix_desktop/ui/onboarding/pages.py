@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -65,8 +64,7 @@ class FoundServerList(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._message = label("", "muted", wrap=True)
-        self._cards = QVBoxLayout()
-        self._cards.setSpacing(6)
+        self._cards = column(gap=6)
         self.is_next_step = False
         self.setLayout(column(self._message, self._cards, gap=6))
         self.hide()

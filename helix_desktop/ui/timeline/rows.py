@@ -26,10 +26,8 @@ from helix_desktop.ui.kit.intents import (
     RunHandoverAgain,
     ShowEvent,
 )
-from helix_desktop.ui.rows.interactions import ListInteractions
 from helix_desktop.ui.rows.item import BoxItem, ListItem
-from helix_desktop.ui.rows.list_view import RowListView
-from helix_desktop.ui.rows.mouse import ListMouse
+from helix_desktop.ui.rows.list_view import ListInteractions, ListMouse, RowListView
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (

@@ -13,8 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.changes.reverts.flow import RevertFlow
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.reverts.flow import RevertFlow, RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.drafts.session_drafts import SessionDrafts

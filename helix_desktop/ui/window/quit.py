@@ -11,7 +11,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.chat.drafts.shared_drafts import UnsavedDraft
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit.intents import Export, Quit, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import MoveData

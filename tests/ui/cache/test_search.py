@@ -16,10 +16,10 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.entry_actions import OpenHandover, PinEntries
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, tool_option
 from helix_desktop.ui.cache.rows import (
+    COLUMNS,
     CacheFilter,
     CacheRow,
     CacheSearchResults,

@@ -12,8 +12,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMN_INDEX
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheTotals
+from helix_desktop.ui.cache.rows import COLUMN_INDEX, DIGEST_BYTES, CacheFilter, CacheRow, CacheTotals
 from helix_desktop.ui.cache.view import CacheBrowser
 from tests.support.galleries.panes_samples import NOW_MS, SampleCache, WaitingCache, cache_row
 from tests.support.window.cache_browser import wait_until

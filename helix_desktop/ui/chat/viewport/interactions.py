@@ -30,9 +30,8 @@ from helix_desktop.ui.chat.viewport.mouse import MouseHandler
 from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark
 from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.rows.interactions import ListInteractions, name_in
 from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.mouse import AreaId
+from helix_desktop.ui.rows.list_view import AreaId, ListInteractions, name_in
 from helix_desktop.ui.rows.selection import Selection
 
 _COPIED_MS = 1_600

@@ -24,7 +24,7 @@ from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.ui.rows.mouse import ListMouse
+from helix_desktop.ui.rows.list_view import ListMouse
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import HitResult
 

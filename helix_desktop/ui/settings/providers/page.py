@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QListWidget, QListWidgetItem, QMenu, QWidget
 
@@ -24,12 +24,13 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.stack import FittedStack
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import FoundServerList
+from helix_desktop.ui.settings.app_settings import ROLES, role_reasons
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.providers.draft import (
     EMPTY_DRAFT,
@@ -38,7 +39,6 @@ from helix_desktop.ui.settings.providers.draft import (
     provider_name,
 )
 from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
-from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -102,9 +102,6 @@ class ProvidersPage(Themed, QWidget):
         self._show_editor(False)
         self.show_scope(has_workspace=True)
         self.set_catalog(ModelCatalog())
-        self._connect()
-
-    def _connect(self) -> None:
         start, editor, change = self._async_actions.start, self.editor, self._run_change
         editor.saved.connect(lambda form: change(lambda: self._save(form), "save"))
         editor.test_requested.connect(self._start_test)
@@ -119,7 +116,20 @@ class ProvidersPage(Themed, QWidget):
 
     def _show_selected(self) -> None:
         for item in self.list.selectedItems():
-            self._show_item(item)
+            key = str(item.data(_ID))
+            form = self._forms[key]
+            state = self._states.get(key, ProviderStatus(key, False, "none"))
+            self._leave(key)
+            self._show_editor(not form.demo)
+            self._use_demo_button.setVisible(form.demo and not state.in_use)
+            if key == self._edited_key and self.editor.has_unsaved_edits():
+                self.editor.update_form(form)
+            elif not form.demo:
+                self._edited_key = key
+                self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
+                self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
+            self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
+            self._stop_test()
 
     def _demo_page(self) -> QWidget:
         words = label(
@@ -165,11 +175,10 @@ class ProvidersPage(Themed, QWidget):
         self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
         self._edited_from = {key: form for key, form in self._edited_from.items() if key in self._drafts}
         self._states = {state.id: state for state in states} | {key: self._states[key] for key in new_forms}
-        self.list.blockSignals(True)
-        self.list.clear()
-        for key in self._forms:
-            self._add_row(key)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for key in self._forms:
+                self._add_row(key)
         self._fit_list()
         used = next((state.id for state in states if state.in_use), "")
         names = list(self._forms)
@@ -310,22 +319,6 @@ class ProvidersPage(Themed, QWidget):
     def _show_editor(self, visible: bool) -> None:
         self._stack.setCurrentIndex(0 if visible else 1)
         self.editor.footer.setVisible(visible)
-
-    def _show_item(self, item: QListWidgetItem) -> None:
-        key = str(item.data(_ID))
-        form = self._forms[key]
-        state = self._states.get(key, ProviderStatus(key, False, "none"))
-        self._leave(key)
-        self._show_editor(not form.demo)
-        self._use_demo_button.setVisible(form.demo and not state.in_use)
-        if key == self._edited_key and self.editor.has_unsaved_edits():
-            self.editor.update_form(form)
-        elif not form.demo:
-            self._edited_key = key
-            self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
-            self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
-        self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
-        self._stop_test()
 
     def _leave(self, next_key: str) -> None:
         """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
