@@ -139,9 +139,6 @@ class EntryActions(QObject):
         if self.table.selected_count() > 1 or self.preview.export_button.isEnabled():
             self._export_shown()
 
-    def copy_links(self) -> None:
-        self.perform(CopyEntryLinks(self.table.selected_digests()))
-
     def toggle_pin(self) -> None:
         """Have the selected entries pinned, or, where all are, no longer."""
         digests, rows = self.digests_of(is_untrashed), self.table.selected_rows()
@@ -160,10 +157,6 @@ class EntryActions(QObject):
             self.preview.copy_digest()  # its button shows it
         elif digests:
             _copy(digests)
-
-    def copy_markers(self) -> None:
-        """Copy the marker of each selected content, one per line."""
-        _copy([_marker_text(row) for row in self.table.selected_rows()])
 
     def copy_table(self) -> None:
         head = "\t".join(translate(COLUMNS[COLUMN_INDEX[key]].title) for key in _TABLE_COLUMNS)
@@ -206,7 +199,7 @@ class EntryActions(QObject):
             save = SaveEntry(single.digest)
             menu.add("cache-export", tr("Save as…"), save, save_key, is_enabled=can_recall)
         menu.addSeparator()
-        self._add_copies(menu, single, has_rows=bool(rows))
+        self._add_copies(menu, single)
         menu.addSeparator()
         self._add_places(menu, bar, single)
         menu.addSeparator()
@@ -215,13 +208,15 @@ class EntryActions(QObject):
         menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
         return menu
 
-    def _add_copies(self, menu: EntryMenu, single: CacheRow | None, *, has_rows: bool) -> None:
+    def _add_copies(self, menu: EntryMenu, single: CacheRow | None) -> None:
         copy, key = self.preview.content.copy_content, self.keys.shown_key("cache_copy")
+        rows, links = self.table.selected_rows(), CopyEntryLinks(self.table.selected_digests())
         menu.add("cache-copy-content", tr("Copy content"), copy, key, is_enabled=_is_sound(single))
         menu.add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
-        menu.add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=has_rows)
-        menu.add("cache-copy-marker", tr("Copy marker"), self.copy_markers, is_enabled=has_rows)
-        menu.add("cache-copy-link", tr("Copy link"), self.copy_links)
+        menu.add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=bool(rows))
+        markers = partial(_copy, [_marker_text(row) for row in rows])
+        menu.add("cache-copy-marker", tr("Copy marker"), markers, is_enabled=bool(rows))
+        menu.add("cache-copy-link", tr("Copy link"), links)
 
     def _add_places(self, menu: EntryMenu, bar: CacheFilterBar, single: CacheRow | None) -> None:
         """Offer to show where an entry stands, and only those like it."""

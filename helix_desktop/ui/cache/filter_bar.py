@@ -12,7 +12,7 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter, StoreTotals
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -25,7 +25,6 @@ from helix_desktop.ui.cache.rows import (
     CacheProgress,
     CacheSort,
     CacheState,
-    CacheTotals,
     Column,
 )
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -362,7 +361,7 @@ class CacheFilterBar(Themed, QWidget):
             self.session.setChecked(session_only)
         self.changed.emit()
 
-    def show_totals(self, totals: CacheTotals, listed_count: int, search_status: str = "") -> None:
+    def show_totals(self, totals: StoreTotals, listed_count: int, search_status: str = "") -> None:
         """Say how much there is and how much of it is listed; `search_status` says how far a search is."""
         full = short = search_status
         if not search_status:

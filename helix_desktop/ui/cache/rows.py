@@ -12,7 +12,7 @@ from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
@@ -115,14 +115,6 @@ class CacheSearchResults(msgspec.Struct, frozen=True):
     unindexed: int = 0
 
 
-class CacheTotals(msgspec.Struct, frozen=True):
-    """What the workspace's cache holds; bytes before and after compression."""
-
-    entries: int = 0
-    size: int = 0
-    stored_size: int = 0
-
-
 class CacheProgress(msgspec.Struct, frozen=True):
     done: int
     total: int
@@ -167,7 +159,7 @@ class CacheSource(Protocol):
         """Return the rows of some digests, in any order; digests that are gone are left out."""
         ...
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """Return counts and sizes of everything, unfiltered."""
         ...
 

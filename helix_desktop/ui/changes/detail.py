@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
@@ -40,7 +40,6 @@ from helix_desktop.ui.changes.rows import (
     when_text,
     who_text,
 )
-from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
@@ -62,8 +61,6 @@ _BODY_PX = 130  # the least height of a diff
 _CAPTURES_LISTED = 12  # of a turn
 _Place = tuple[str, Contents, FileState | None, bool, bool]
 """A file, what its diff compares, what stands there now, and what can be done with its hunks."""
-
-_COPIED_MS = 1_200  # how long a button says that it has copied
 
 
 class ChangeDetail(Themed, QWidget):
@@ -181,12 +178,6 @@ class ChangeDetail(Themed, QWidget):
     def show_text(self, text: str) -> None:
         self.has_diff = True
         self._put_text(text)
-
-    def show_copied(self) -> None:
-        """Let the button say for a moment that the patch is on the clipboard."""
-        self.patch.setText(tr("Copied"))
-        announce(self, tr("Patch copied"))
-        QTimer.singleShot(_COPIED_MS, self, self._fit)
 
     def go_to_change(self, by: int) -> bool:
         """Go to the next change (1) or the previous one (-1); False behind the last one."""

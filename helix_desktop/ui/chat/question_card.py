@@ -44,8 +44,8 @@ from helix_desktop.ui.kit.boxes import (
     Row,
     Space,
     Text,
-    Words,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

@@ -60,7 +60,7 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     editor.show_provider(filled, ProviderStatus("box", False, "none"))
     field = editor.findChild(QLineEdit, "base_url")
     assert field is not None
-    editor.show_steps(UNTESTED_STEPS)
+    editor.check_view.show_steps(UNTESTED_STEPS)
     (view,) = editor.footer.findChildren(ProviderCheckView)
     QTest.keyClick(field, Qt.Key.Key_Slash)
     assert view.isHidden()

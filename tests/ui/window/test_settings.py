@@ -216,7 +216,7 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         for name in ("my box", "demo"):
             editor.saved.emit(_form(server, name=name))
             await until(lambda: "already exists" in _checks(rig), "the name is taken")
-            editor.show_notices(())
+            editor.check_view.show_notices(())
 
         await rig.use_server(server)
         await rig.run_turn("Hello")

@@ -54,7 +54,7 @@ from helix_desktop.ui.changes.rows import (
 )
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
-from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.buttons import PushButton, show_copied
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
@@ -667,7 +667,7 @@ class RevertFlow:
             patch = await self._session.app.git.changes(workspace.id).patch(selection.paths)
         QGuiApplication.clipboard().setText(patch)
         if (page := self._page.find()) is not None:
-            page.detail.show_copied()
+            show_copied(page.detail.patch)
 
     @handles(OpenInEditor)
     async def open_in_editor(self, path: str) -> None:

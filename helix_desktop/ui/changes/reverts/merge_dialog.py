@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QColor, QFont, QKeySequence, QShowEvent, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollBar, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from helix_desktop.domain.file_history.diff import Chunk, ChunkChoice, Merge
 from helix_desktop.domain.files.content import utf16_encoding
@@ -89,10 +89,6 @@ class SideView(Themed, QWidget):
         self.text.setReadOnly(True)
         self.setLayout(column(TextLine(title, 12, 600), self.text, gap=4))
         self.apply_theme()
-
-    @property
-    def scroll_bar(self) -> QScrollBar:
-        return self.text.verticalScrollBar()
 
     def show_chunks(self, chunks: Sequence[Chunk], encoding: str = "utf-8") -> None:
         self._chunks, self._starts = chunks, []
@@ -241,8 +237,7 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def _lines(self, number: int) -> tuple[bytes, ...]:
-        chunk, choice = self._merge.chunks[number], self._choices[number] or _SUGGESTED
-        return _lines_of(chunk, choice)
+        return _lines_of(self._merge.chunks[number], self._choices[number] or _SUGGESTED)
 
     def _text(self, number: int) -> str:
         """Return a chunk as it is shown: with an end of line where another chunk follows."""
@@ -345,15 +340,36 @@ class MergeDialog(SizedDialog):
             ("ours_theirs", tr("Use both"), "use-both"),
             ("base", tr("Use after"), "use-after"),
         )
-        for choice, words, name in labels:
-            button = PushButton(words, "filter", name=name)
+        for choice, verb, name in labels:
+            button = PushButton(verb, "filter", name=name)
             button.setCheckable(True)
             button.clicked.connect(lambda _=False, choice=choice: self._choose(choice))
             self._choices[choice] = button
         self.save = PushButton(tr("Use this result"), "primary", name="save_merge", on_click=self.accept)
         self._cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
-        self._lay_out(path)
-        self._wire()
+        sides = splitter(*self._sides)
+        tools = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
+        below = pane(column(tools, self.editor, margins=(0, 8, 0, 0), gap=6, stretch=1))
+        split = splitter(sides, below, across=False)
+        lead = tr(
+            "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
+            "written until you revert."
+        )
+        title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
+        words = column(title, label(lead, "muted", wrap=True), gap=5)
+        buttons = FlowBox([self._cancel, self.save], right_from=0)
+        self.setLayout(column(words, split, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
+        self.editor.changed.connect(self._update)
+        bars = [side.text.verticalScrollBar() for side in self._sides]
+        for bar in bars:
+            for other in bars:
+                if other is not bar:
+                    bar.valueChanged.connect(other.setValue)
+        for key, by in (("F7", 1), ("Shift+F7", -1)):
+            action = QAction(self)
+            action.setShortcut(QKeySequence(key))
+            action.triggered.connect(lambda _=False, by=by: self.go_to(self.editor.neighbor(by)))
+            self.addAction(action)
         base = b"".join(line for chunk in merged.chunks[:1] for line in (*chunk.base, *chunk.ours))
         encoding = utf16_encoding(base) or "utf-8"
         for side in self._sides:
@@ -374,33 +390,6 @@ class MergeDialog(SizedDialog):
         for side in self._sides:
             side.go_to(number)
         self._update()
-
-    def _lay_out(self, path: str) -> None:
-        sides = splitter(*self._sides)
-        bar = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
-        below = pane(column(bar, self.editor, margins=(0, 8, 0, 0), gap=6, stretch=1))
-        split = splitter(sides, below, across=False)
-        lead = tr(
-            "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
-            "written until you revert."
-        )
-        title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
-        words = column(title, label(lead, "muted", wrap=True), gap=5)
-        buttons = FlowBox([self._cancel, self.save], right_from=0)
-        self.setLayout(column(words, split, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
-
-    def _wire(self) -> None:
-        self.editor.changed.connect(self._update)
-        bars = [side.scroll_bar for side in self._sides]
-        for bar in bars:
-            for other in bars:
-                if other is not bar:
-                    bar.valueChanged.connect(other.setValue)
-        for key, by in (("F7", 1), ("Shift+F7", -1)):
-            action = QAction(self)
-            action.setShortcut(QKeySequence(key))
-            action.triggered.connect(lambda _=False, by=by: self.go_to(self.editor.neighbor(by)))
-            self.addAction(action)
 
     def _choose(self, choice: ChunkChoice) -> None:
         self.editor.choose(choice)

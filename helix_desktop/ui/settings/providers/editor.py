@@ -478,9 +478,9 @@ class ProviderEditor(QWidget):
         self._fields = Form(PROVIDER, self._draft, gap=8)
         self._fields.edited.connect(self._on_edited)
         self._draft.follow("name", self._show_saved_name)
-        self._name, self._url, self._key = (self._fields.line(name) for name in ("name", "base_url", "key"))
+        self._name, self._url, self.key = (self._fields.line(name) for name in ("name", "base_url", "key"))
         self._name.setObjectName("provider_name")
-        self._key.setObjectName("api_key")
+        self.key.setObjectName("api_key")
         self._url.editingFinished.connect(self._on_url_entered)
         remove_key = self._fields.trailing["key"].findChild(IconButton, "remove_key")
         assert remove_key is not None
@@ -489,7 +489,7 @@ class ProviderEditor(QWidget):
         self._remove_key.clicked.connect(lambda: self._on_edited("key"))
         self._key_source: KeySource = "none"
         self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
-        self._check_view = ProviderCheckView()
+        self.check_view = ProviderCheckView()
         self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
         self._save = PushButton(tr("Save"), "primary", name="save_provider")
         self._use = PushButton("", name="use_provider")
@@ -508,7 +508,7 @@ class ProviderEditor(QWidget):
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
         self.conflict.setContentsMargins(28, 10, 28, 0)
-        footer = column(self._check_view, self.conflict, row(buttons, margins=(28, 10, 28, 12)), gap=0)
+        footer = column(self.check_view, self.conflict, row(buttons, margins=(28, 10, 28, 12)), gap=0)
         self.footer.setLayout(page_column(footer))
         self.setLayout(column(self._fields, self.extras_form, 6, self.models, None, gap=8))
         self.extras_form.edited.connect(self.edited)
@@ -523,7 +523,7 @@ class ProviderEditor(QWidget):
             self._on_server_edited()
         elif name == "key":
             self.server_edited.emit()
-            self._check_view.clear()
+            self.check_view.clear()
         self.edited.emit()
 
     def _show_discard(self) -> None:
@@ -590,7 +590,7 @@ class ProviderEditor(QWidget):
             self.extras_form.show_incomplete(form.incomplete_extras)
         self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
         self._suggest()
-        self._check_view.clear()
+        self.check_view.clear()
         self._fields.refresh()
         self._fields.rows["key"].show_note(
             status.key_note or tr("Will be kept in the system's keychain, if there is one.")
@@ -621,7 +621,7 @@ class ProviderEditor(QWidget):
             "keychain": tr("Saved. Type to replace it."),
         }
         removed = self._remove_key.isChecked()
-        self._key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
+        self.key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
 
     def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
@@ -629,10 +629,10 @@ class ProviderEditor(QWidget):
             self._form = form
 
     def require_key(self, is_required: bool) -> None:
-        self._key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
+        self.key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
 
     def focus_first_empty(self) -> None:
-        empty = next((field for field in (self._name, self._url, self._key) if not field.text()), self._key)
+        empty = next((field for field in (self._name, self._url, self.key) if not field.text()), self.key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def enter_key(self, key: str, is_ready: bool) -> None:
@@ -643,15 +643,6 @@ class ProviderEditor(QWidget):
             self._test.setFocus(Qt.FocusReason.ShortcutFocusReason)  # seen, for Enter
         else:
             self.focus_first_empty()
-
-    def focus_key(self) -> None:
-        self._key.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def show_notices(self, notices: Sequence[CheckNotice]) -> None:
-        self._check_view.show_notices(notices)
-
-    def show_steps(self, steps: Sequence[CheckStep]) -> None:
-        self._check_view.show_steps(steps)
 
     def show_testing(self, is_testing: bool) -> None:
         """While a test runs, its button stops it."""
@@ -699,7 +690,7 @@ class ProviderEditor(QWidget):
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
         self.server_edited.emit()
-        self._check_view.clear()
+        self.check_view.clear()
 
     def _on_url_entered(self) -> None:
         """Complete the address, and look models up that it publishes."""

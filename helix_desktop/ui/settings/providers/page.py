@@ -340,7 +340,7 @@ class ProvidersPage(Themed, QWidget):
         """Errors of this page stand in it."""
         detail = translate(join_sentences(error.why, error.fix))
         notice = CheckNotice(translate(error.what), "failed", detail, translate(error.details))
-        self.editor.show_notices([notice])
+        self.editor.check_view.show_notices([notice])
 
     async def refresh(self) -> None:
         """Show the providers as they are now; the selection stays."""
@@ -403,7 +403,7 @@ class ProvidersPage(Themed, QWidget):
         if form.id not in ("", provider.name) and not form.key:
             detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
             lines.append(CheckNotice(tr("API key"), "failed", detail))
-        self.editor.show_notices(lines)
+        self.editor.check_view.show_notices(lines)
 
     def _role_notices(self, roles_before: Sequence[str]) -> list[CheckNotice]:
         """Return which roles were filled from the catalog, with which model and why."""
@@ -417,7 +417,7 @@ class ProvidersPage(Themed, QWidget):
 
     def enter_key(self, name: str) -> None:
         self.select(name)
-        self.editor.focus_key()
+        self.editor.key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def select(self, name: str) -> None:
         """Choose a provider in the list, if it is still there."""
@@ -437,7 +437,7 @@ class ProvidersPage(Themed, QWidget):
         if self.editor.has_unsaved_edits() and self.editor.form().name == typed:
             return  # they could not be saved, which the page says
         await self.use(f"{provider_name(typed)}{slash}{model}")
-        self.editor.show_notices([self._default_notice()])
+        self.editor.check_view.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
         workspace = self._session.opened
@@ -491,7 +491,7 @@ class ProvidersPage(Themed, QWidget):
         await self.refresh()
 
     async def _list_models(self, form: ProviderDraft) -> None:
-        self.editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
+        self.editor.check_view.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
         server = self._shown_server()
         offered = await self._services.models.list_models(form.provider(), form.key, form.secret_headers)
         if self._shown_server() != server:
@@ -507,7 +507,7 @@ class ProvidersPage(Themed, QWidget):
             )
         else:
             found = tr("No models found. Load a model on the server first.")
-        self.editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
+        self.editor.check_view.show_notices([CheckNotice(tr("Models"), "ok", found)])
 
     def _shown_server(self) -> tuple[str, str, str]:
         form = self.editor.form()
@@ -563,7 +563,7 @@ class ProvidersPage(Themed, QWidget):
 
     def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
         self._steps = steps
-        self.editor.show_steps(steps)
+        self.editor.check_view.show_steps(steps)
 
     async def scan(self, view: FoundServerList) -> None:
         view.show_scanning()
@@ -589,7 +589,7 @@ class ProvidersPage(Themed, QWidget):
         self.select(provider.name)
         self.found_servers.hide()
         added = CheckNotice(tr("Added"), "ok", provider.name)
-        self.editor.show_notices([added, self._first_notice()] if is_first else [added])
+        self.editor.check_view.show_notices([added, self._first_notice()] if is_first else [added])
 
     def _is_first(self) -> bool:
         """Return True while no model is the default: the demo model would answer."""
