@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget, SpendApprovals
 from helix_desktop.agent.change_recorder import ChangeRecorder
+from helix_desktop.agent.compaction.manager import ContextManager
+from helix_desktop.agent.context_window import ContextWindow
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.message_queue import MessageQueue, MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.output_forms import Extractor, IntakeGate, OutputForms
@@ -20,7 +22,7 @@ from helix_desktop.agent.session import (
     SpendRequestsChanged,
 )
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_window import SessionWindow
+from helix_desktop.agent.side_questions import SideQuestions
 from helix_desktop.agent.subagents import DelegatingTools, SubagentFactory, SubagentRunner
 from helix_desktop.agent.titles import SessionTitles
 from helix_desktop.agent.tool_calls.approvals import (
@@ -34,8 +36,6 @@ from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTrack
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.turn_engine import TurnEngine
-from helix_desktop.agent.window.manager import ContextManager
-from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import missed_questions
 from helix_desktop.context.policy import ContextPolicy, policy_fields
@@ -105,8 +105,9 @@ class Conversation:
         )
         self.handovers, self.observations = manager.handovers, manager.observations
         self.checkpoints, self.summary_wait = manager.checkpoints, manager.summary_wait
+        self.wait_for_background_work = manager.wait_for_background_work
         forms = OutputForms(session, services.store, manager.rewriter, extractor)
-        self.window = SessionWindow(session, manager.rewriter, forms)
+        self.window = ContextWindow(session, manager.rewriter, forms)
         self._instructions = SessionInstructions(session, services.instructions)
         self._engine = TurnEngine(
             session,
@@ -171,10 +172,7 @@ class Conversation:
 
     def catch_up(self) -> None:
         """Start what came due while the session was closed: the user looks at it now."""
-        self._context_manager.catch_up()
-
-    async def wait_for_background_work(self) -> None:
-        await self._context_manager.wait_for_background_work()
+        self.checkpoints.after_turn()
 
     @property
     def model(self) -> ModelInfo:

@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.intake import Intake, ReceivedOutput, decode_text
 from helix_desktop.agent.models import CallBill, RunSettingsSource, SlowModels, complete
 from helix_desktop.agent.ports import Model, Store, TokenCounter
 from helix_desktop.agent.session import IntakeProgress, Session, with_cache_hints
-from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.output_forms import (
     MAX_CHUNKS,
     FormChoice,
@@ -47,7 +47,6 @@ from helix_desktop.domain.errors import (
     StoreError,
 )
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import count_lines, ellipsize
@@ -452,9 +451,7 @@ class FormPrompt:
         only: nothing of the rest is in a cache for it.
         """
         policy, frame = self._session.policy, self._session.frame
-        forked = self._session.transcript.fork()
-        for output in batch:
-            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, output.preview))
+        forked = self._session.transcript.fork_with(*(output.preview for output in batch))
         window = project(forked, policy, frame)
         gauge = measure_usage(window, forked, policy, frame)
         available_tokens = int((message_limit(policy, gauge) - gauge.used) / gauge.ratio)

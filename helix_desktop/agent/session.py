@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from types import MappingProxyType, UnionType
 from typing import Literal, TypeVar
@@ -20,9 +21,9 @@ from helix_desktop.context.window.provider_cache import cache_prices, layer_ends
 from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import Remedy, SentEffort
-from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest
+from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest, unused_calls
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import HelixError, ModelNotChosen, StoreWriteFailed
+from helix_desktop.domain.errors import HelixError, ModelNotChosen, StoreError, StoreWriteFailed
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -33,6 +34,7 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.foreign import ForeignRecords
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.summary import SavedHandoverDraft
 from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ToolCall, TurnOutcome
 from helix_desktop.domain.own_tools import OWN_TOOLS
@@ -344,6 +346,53 @@ class ModelChoice:
             raise ModelNotChosen(change.label, is_chosen=change.is_chosen)
 
 
+class UnusedCalls:
+    """Records what calls of one session spent whose answers are not used, as of canceled summaries.
+
+    What the disk refuses is recorded after the next event that it takes.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._unrecorded = Spending()
+        self._unrecorded_draft: SavedHandoverDraft | None = None
+        session.on(EventRecorded, self._record_with_next)
+
+    async def record(self, spent: Spending, draft: SavedHandoverDraft | None = None) -> None:
+        """Record what was spent, with the draft of a handover that the user left.
+
+        Does nothing if there is neither. Raises StoreError.
+        """
+        total, self._unrecorded = self._unrecorded + spent, Spending()
+        draft, self._unrecorded_draft = draft or self._unrecorded_draft, None
+        if not total.tokens and draft is None:
+            return
+        try:
+            discarded = replace(unused_calls(total), draft=draft)
+            await self._session.record(discarded)
+        except StoreError as error:
+            self._unrecorded += total
+            self._unrecorded_draft = self._unrecorded_draft or draft
+            if not isinstance(error, StoreWriteFailed):
+                raise
+            raise StoreWriteFailed(
+                _text(
+                    "A handover or facts weren't used. The conversation is unchanged. The cost "
+                    "isn't saved yet."
+                ),
+                error.why or error.what,
+                _text("Free up disk space. The cost is saved with the next change of the conversation."),
+            ) from error
+
+    def _record_with_next(self, _: EventRecorded) -> None:
+        if self._unrecorded.tokens or self._unrecorded_draft:
+            self._session.scope.start(self._record_again(), f"unused calls {self._session.id}")
+
+    async def _record_again(self) -> None:
+        with suppress(StoreError):  # it is tried again after the next event
+            await self.record(Spending())
+
+
 class Session:
     """One session: its log and what follows from it, the settings it works with, and who follows it.
 
@@ -386,6 +435,7 @@ class Session:
         self._loaded_seq = transcript.last_seq
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
         self._listeners = TypedListeners()
+        self.unused = UnusedCalls(self)
 
     @property
     def policy(self) -> ContextPolicy:
@@ -684,10 +734,8 @@ class Session:
 
     def publish(self, update: Update) -> None:
         """Send an update to who wants it; of a recorded event also to who wants that event."""
-        if isinstance(update, EventRecorded):
-            self._listeners.notify(update, update.recorded.event)
-        else:
-            self._listeners.notify(update)
+        event = (update.recorded.event,) if isinstance(update, EventRecorded) else ()
+        self._listeners.notify(update, *event)
 
 
 def did_not_run(model_text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, get_args
 
 import msgspec
 
+from helix_desktop.agent.context_window import ContextWindow
 from helix_desktop.agent.ports import Model, Tools
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -22,7 +23,6 @@ from helix_desktop.agent.session import (
     SummaryAwaited,
     TurnChanged,
 )
-from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.decoding_faults import decoding_fault
@@ -57,7 +57,7 @@ _ENDED_PHASES = get_args(TurnOutcome)
 
 class SubagentConversation(Protocol):
     session: Session
-    window: SessionWindow
+    window: ContextWindow
 
     @property
     def asks(self) -> list[UserAsk]: ...

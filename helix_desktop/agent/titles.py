@@ -12,7 +12,6 @@ from contextlib import suppress
 from helix_desktop.agent.models import CallBill, complete
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
-from helix_desktop.agent.window.summarizer import UnusedSummaries
 from helix_desktop.context.window.window import TITLE_OPENING
 from helix_desktop.domain.cost import Spending, unused_calls
 from helix_desktop.domain.errors import HelixError, StoreError
@@ -40,7 +39,6 @@ class SessionTitles:
 
     def __init__(self, session: Session, is_trusted: IsTrusted, is_enabled: Callable[[], bool]) -> None:
         self._session, self._is_trusted, self._is_enabled = session, is_trusted, is_enabled
-        self._unused = UnusedSummaries(session)
         session.on(TurnEnded, self._on_turn_ended)
 
     def _on_turn_ended(self, ended: TurnEnded) -> None:
@@ -72,13 +70,13 @@ class SessionTitles:
         except (asyncio.CancelledError, HelixError):
             if not model.info.demo:
                 with suppress(StoreError):  # it is recorded with the next change
-                    await self._unused.record(bill.spent)
+                    await session.unused.record(bill.spent)
             raise
         try:
             await session.record_decided(lambda: self._events(title, bill.model, bill.spent))
         except StoreError:
             with suppress(StoreError):
-                await self._unused.record(bill.spent)
+                await session.unused.record(bill.spent)
             raise
 
     def _events(self, title: str, model: str, spent: Spending) -> list[Event]:

@@ -12,6 +12,7 @@ import msgspec
 from helix_desktop.agent.attachments import without_repeats
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.change_recorder import ChangeRecorder
+from helix_desktop.agent.compaction.manager import ContextManager
 from helix_desktop.agent.instructions import SessionInstructions
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.message_queue import TurnStart, UserMessage
@@ -27,7 +28,6 @@ from helix_desktop.agent.session import (
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
-from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.notes import files_note, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold

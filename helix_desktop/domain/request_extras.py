@@ -15,10 +15,13 @@ text = TextContext("Providers")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")  # RFC 9110, 5.6.2
 _VALUE = re.compile(r"[\x20-\x7e]{0,4000}")
-_KEY_HEADERS = frozenset({"authorization", "x-api-key", "proxy-authorization"})
+_KEY_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", *filter(None, (it.key_header for it in DIALECTS.values()))}
+)
 _OWN_HEADERS = frozenset(
     {"host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection",
-     "accept-encoding", "upgrade", "expect", "te", "trailer", "anthropic-version"}
+     "accept-encoding", "upgrade", "expect", "te", "trailer",
+     *(name for it in DIALECTS.values() for name in it.headers)}
 )  # fmt: skip
 _OWN_FIELDS = frozenset(
     {"model", "messages", "input", "system", "instructions", "tools", "stream", "stream_options", "store",

@@ -348,6 +348,8 @@ _MAX_TIEBREAK = 2**63 - 1  # of the whole numbers that a database takes
 
 Position = tuple[int | str, ...]
 """The sort key of an entry: the column's value, then its age and a part of its digest."""
+_FIELDS: Mapping[SortColumn, str] = {"used": "last_used", "stored": "stored_size", "line": "first_line"}
+"""The fields of entries that are not named as their columns."""
 
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
@@ -363,7 +365,10 @@ def sort_position(entry: CacheEntry, column: SortColumn) -> Position:
     if column == "digest":
         return (entry.digest,)
     ends = (entry.created, tiebreak(entry.digest))
-    return ends if column == "created" else (_value(entry, column), *ends)
+    if column == "created":
+        return ends
+    value: int | str = getattr(entry, _FIELDS.get(column, column))
+    return (text_key(str(value)) if column in ("target", "line") else value, *ends)
 
 
 def tiebreak(digest: str) -> int:
@@ -379,25 +384,6 @@ def tiebreak_prefix(value: int) -> bytes:
 def text_key(text: str) -> str:
     """Return the key by which a text is sorted and compared, regardless of case."""
     return normalize(text)[:_KEY_CHARACTERS]
-
-
-def _value(entry: CacheEntry, column: SortColumn) -> int | str:
-    match column:
-        case "tool":
-            return entry.tool
-        case "target":
-            return text_key(entry.target)
-        case "line":
-            return text_key(entry.first_line)
-    numbers: dict[SortColumn, int] = {
-        "used": entry.last_used,
-        "size": entry.size,
-        "stored": entry.stored_size,
-        "tokens": entry.tokens,
-        "recalls": entry.recalls,
-        "references": entry.references,
-    }
-    return numbers[column]
 
 
 def _matches_names(entry: CacheEntry, entry_filter: EntryFilter) -> bool:

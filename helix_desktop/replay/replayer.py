@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from helix_desktop.agent.compaction.manager import ContextManager
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import split_versions
-from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy

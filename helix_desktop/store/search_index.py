@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -30,11 +30,10 @@ from helix_desktop.store.rows.records import ROWS, EntryRecord
 _log = logging.getLogger(__name__)
 
 INDEX_VERSION = 3  # of the tables below; an index of another version is deleted
-SORT_COLUMNS = ("used", "size", "stored", "tokens", "tool", "target_key", "line_key", "recalls", "refs")
 _NOT_SYNCED = -1  # sequence of an index that does not yet hold everything
 _CACHE_KIB = 16 * 1024
 
-_TABLES = f"""
+_TABLES = """
 CREATE TABLE state(version INTEGER, workspace TEXT, sequence INTEGER);
 CREATE TABLE entries(
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, stamp BLOB, tie INTEGER,
@@ -42,7 +41,6 @@ CREATE TABLE entries(
     line TEXT, kind TEXT, session TEXT, recalls INTEGER, refs INTEGER, pinned INTEGER, trashed INTEGER,
     record BLOB, place TEXT, target_key TEXT, line_key TEXT, text INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX by_created ON entries(created, tie);
-CREATE INDEX by_session ON entries(session, created, tie);
 CREATE INDEX by_text ON entries(text, id) WHERE text <> 1;
 CREATE INDEX by_pinned ON entries(created, tie) WHERE pinned;
 CREATE INDEX by_trashed ON entries(created, tie) WHERE trashed > 0;
@@ -51,10 +49,14 @@ CREATE TABLE logs(
 CREATE TABLE passages(
     id INTEGER PRIMARY KEY, log INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, path TEXT);
 CREATE UNIQUE INDEX by_path ON passages(log, path) WHERE path IS NOT NULL;
-{"".join(f"CREATE INDEX by_{column} ON entries({column}, created, tie);" for column in SORT_COLUMNS)}
 """
-# Newer than the tables: created in an index that lacks it, which takes a second for a million entries.
-_TOOL_SIZE_INDEX = "CREATE INDEX IF NOT EXISTS by_tool_size ON entries(tool, size, created, tie)"
+_SORTED_BY: dict[SortColumn, str] = {"target": "target_key", "line": "line_key", "references": "refs"}
+# Created in an index that lacks one, which takes a second for a million entries.
+_ORDERS = [
+    f"CREATE INDEX IF NOT EXISTS by_{column} ON entries({column}, created, tie)"
+    for column in ("session", *(_SORTED_BY.get(column, column) for column in get_args(SortColumn)))
+    if column not in ("created", "digest")
+] + ["CREATE INDEX IF NOT EXISTS by_tool_size ON entries(tool, size, created, tie)"]
 # The first condition is that of the index by_text.
 _UNINDEXED_COUNT = "SELECT count(*) FROM entries WHERE text <> 1 AND text = 0"
 _WORDS_TABLES = [
@@ -116,23 +118,22 @@ class SearchIndex:
         has_state = self.db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'state'").fetchone()[0]
         if has_state:
             state = self.db.execute("SELECT version, workspace FROM state").fetchone()
-            if state == (INDEX_VERSION, self._workspace_id):
-                with self.db:
-                    self.db.execute(_TOOL_SIZE_INDEX)
-                return
-            raise sqlite3.DatabaseError("the index is of another format or store")
+            if state != (INDEX_VERSION, self._workspace_id):
+                raise sqlite3.DatabaseError("the index is of another format or store")
         with self.db:
-            for statement in filter(str.strip, _TABLES.split(";")):
+            if not has_state:
+                self._create_tables()
+            for statement in _ORDERS:
                 self.db.execute(statement)
-            self.db.execute(_TOOL_SIZE_INDEX)
-            with suppress(
-                sqlite3.OperationalError
-            ):  # an SQLite without trigrams: contents are scanned instead
-                for statement in _WORDS_TABLES:
-                    self.db.execute(statement)
-            self.db.execute(
-                "INSERT INTO state VALUES (?, ?, ?)", (INDEX_VERSION, self._workspace_id, _NOT_SYNCED)
-            )
+
+    def _create_tables(self) -> None:
+        for statement in filter(str.strip, _TABLES.split(";")):
+            self.db.execute(statement)
+        with suppress(sqlite3.OperationalError):  # an SQLite without trigrams: contents are scanned instead
+            for statement in _WORDS_TABLES:
+                self.db.execute(statement)
+        state = (INDEX_VERSION, self._workspace_id, _NOT_SYNCED)
+        self.db.execute("INSERT INTO state VALUES (?, ?, ?)", state)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -163,7 +164,6 @@ NOT_INDEXED = "text <> 1"  # entries whose text is pending, or must be scanned
 
 COLUMNS = "digest, record"  # one value of each entry is read several times faster than fifteen
 _RECORD = msgspec.msgpack.Decoder(EntryRecord)
-_SORTED_BY: dict[SortColumn, str] = {"target": "target_key", "line": "line_key", "references": "refs"}
 _MATCHING_WORDS = "SELECT rowid FROM words WHERE words MATCH ?"
 _MATCHING = f"{_MATCHING_WORDS} UNION ALL SELECT id FROM entries WHERE {NOT_INDEXED}"
 

@@ -17,6 +17,7 @@ from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.system.folders import BY_DESCRIPTOR
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent, ShowOutput
 from helix_desktop.tools.cache.search import ListCachedContent, SearchCachedContent
@@ -258,8 +259,7 @@ def _create_cache_tools(
 
 def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:
     """Return the strictest jail that this system offers for a workspace folder, with the user's skills."""
-    has_descriptors = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
-    jail_type = PosixJail if has_descriptors else WindowsJail
+    jail_type = PosixJail if BY_DESCRIPTOR else WindowsJail
     home = Path.home()
     jail = jail_type(root, protected, startup_files(home))
     if home == root:  # then the user's skills are the workspace's

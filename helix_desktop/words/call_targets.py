@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.tools import failed_tests
@@ -15,7 +16,6 @@ tr = Translator("Words")
 CallTense: TypeAlias = Literal["to_do", "running", "done"]
 
 _WORKSPACE_FOLDER = "."
-_OF_FOLDERS = ("find_files", "list_directory", "search_text")
 _COMPACTED = re.compile(r"(?:(?P<index>index)|(?:[0-9a-f]{8,} )?e\d+(?:-e?\d+)?)(?=, | · |$)")
 """What a recall of compacted messages has as its target: all of them, or some by their events."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
@@ -48,10 +48,11 @@ def shown_target(tool: str, target: str) -> str:
     What a recall of compacted messages is of is in words in place of their numbers, and so is the workspace,
     which is meant where no folder is named.
     """
-    if tool in _OF_FOLDERS:
+    own = OWN_TOOLS.get(tool)
+    if own is not None and own.kind in ("list", "search") and tool not in CACHE_TOOLS:  # in folders
         pattern, within, folder = (target or _WORKSPACE_FOLDER).rpartition(" in ")
         return pattern + within + target_title(folder)
-    if tool != "recall_cached_content":
+    if tool != RECALL_TOOL:
         return target_title(target)
     found = _COMPACTED.match(target)
     if found is None:

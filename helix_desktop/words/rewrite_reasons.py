@@ -91,15 +91,15 @@ def divider_reason_text(
     match event:
         case HandoverMade(revises=revises) if revises:
             return tr("you edited the handover")
-        case HandoverMade(trigger=HandoverTrigger.MANUAL) | SweepMade(reason=SweepReason.MANUAL):
-            return translate(_MANUAL)
-        case ObservationsPlaced(reason=PlacementReason.MANUAL):
+        case HandoverMade(trigger=trigger, threshold=share):
+            return trigger_text(trigger, share)
+        case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
         case Excluded():
             return tr("you left something out")
-        case HandoverMade(trigger=HandoverTrigger.OVERFLOW) | SweepMade(reason=SweepReason.OVERFLOW):
+        case SweepMade(reason=SweepReason.OVERFLOW) | ObservationsPlaced(reason=PlacementReason.OVERFLOW):
             return translate(_TOO_LARGE)
-        case ObservationsPlaced(reason=PlacementReason.OVERFLOW) | FoldMade(how="truncate"):
+        case FoldMade(how="truncate"):
             return translate(_TOO_LARGE)
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
@@ -114,7 +114,7 @@ def divider_reason_text(
             return tr("older outputs cached")
         case FoldMade():
             return tr("older steps compacted")
-        case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
+        case ObservationsPlaced(averted_handover_at=share) if share:
             return _reached_text(share)
     return tr("older messages compacted")
 

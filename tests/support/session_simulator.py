@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.marker import mask_arguments
 from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.log.notes import newest_mode_note

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.change_recorder import ChangeRecorder
+from helix_desktop.agent.compaction.rewriter import EarlyRewrites
 from helix_desktop.agent.intake import Intake, ReceivedOutput
 from helix_desktop.agent.output_forms import HeldOutput, IntakeGate
 from helix_desktop.agent.ports import Tools
@@ -29,7 +30,6 @@ from helix_desktop.agent.tool_calls.approvals import (
     named_changes,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.agent.window.rewriter import EarlyRewrites
 from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.deferred_tools import near_names, request_tools
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool

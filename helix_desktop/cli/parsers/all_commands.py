@@ -25,6 +25,7 @@ from helix_desktop.domain.choices import (
     SHARED_SUFFIXES,
     PermissionMode,
 )
+from helix_desktop.domain.digest import CACHE_TOOLS
 from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.translation import Translator
 
@@ -307,9 +308,6 @@ def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_json(timeline)
 
 
-_SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_content")
-
-
 def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
     add = _verbs_of(cache, common)
@@ -379,7 +377,7 @@ def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
         description=tr(
             "Offer the tools {tools} over standard input and output. With {http}, programs on this computer "
             "that have the token can use them. The workspace can stay open in the window.",
-            tools=_SERVED_TOOLS,
+            tools=CACHE_TOOLS,
             http="--http",
         ),
     )

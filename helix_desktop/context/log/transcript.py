@@ -30,7 +30,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -393,6 +393,13 @@ class Transcript:
         fork.messages, fork.rewrites = self.messages.fork(), self.rewrites.fork()
         fork.window = self.window.fork(fork.messages, fork.rewrites)
         fork.staleness, fork.reverted_files = self.staleness.fork(), self.reverted_files.fork()
+        return fork
+
+    def fork_with(self, *events: Event) -> Transcript:
+        """Return a fork as it would be if these events came next."""
+        fork = self.fork()
+        for event in events:
+            fork.apply(RecordedEvent(fork.last_seq + 1, fork.last_event_at_ms, event))
         return fork
 
     @property

@@ -99,6 +99,7 @@ _FREED_SHARE = 0.6  # of what is left out: the user's words in the note take up 
 
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
+LAST_TRY = BREAKER_FAILURES - 1  # failures after which a fallback without a model is taken
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
 SUMMARY_TOKENS = 1_200  # what the sections and the index line are taken to need
 OBSERVATION_TOKENS = 1_200  # the same of observations: sixty facts at most
@@ -298,11 +299,6 @@ def least_gain(policy: ContextPolicy, gauge: UsageGauge) -> float:
     return gauge.window * policy.handover_least_gain
 
 
-def least_gain_on_request(policy: ContextPolicy, gauge: UsageGauge) -> float:
-    """Return the tokens below which the user is told that it frees little: that share of what is used."""
-    return min(gauge.window, gauge.used) * policy.handover_least_gain
-
-
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
     """Return the tokens a handover at this cut should free, by the deterministic bounds of its parts."""
     current_tokens = 0
@@ -433,11 +429,6 @@ def _is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: 
     failures = transcript.observation_failures
     waited = now_ms - transcript.last_observation_at_ms
     return failures >= BREAKER_FAILURES or bool(failures and 0 <= waited < backoff_ms(policy, failures))
-
-
-def is_last_try(failures: int) -> bool:
-    """Return True if one more failure in a row leaves it to the user: a fallback without a model is taken."""
-    return failures >= BREAKER_FAILURES - 1
 
 
 def is_breaker_open(transcript: Transcript) -> bool:

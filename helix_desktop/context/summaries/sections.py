@@ -400,7 +400,7 @@ def name_sections(prompt: str) -> str:
     """Return the prompt for handovers with the headings of the sections, and what belongs where."""
     headings = "\n".join(f"## {title}" for title in TITLES)
     scopes = "\n".join(f"- {kind.title}: {kind.scope}" for kind in SECTIONS)
-    filled = prompt.replace("{number}", _NUMBERS[len(SECTIONS)])
+    filled = prompt.replace("{number}", _NUMBERS.get(len(SECTIONS), str(len(SECTIONS))))
     return filled.replace("{headings}", headings).replace("{scopes}", scopes)
 
 

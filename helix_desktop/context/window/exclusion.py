@@ -12,13 +12,10 @@ from helix_desktop.context.window.usage_gauge import estimate_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.digest import EXCLUDE, bare_marker, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes
-
-"""The tool under which the cache lists what stood where the user excluded something."""
 
 
 class Exclusion(msgspec.Struct, frozen=True):
@@ -86,9 +83,8 @@ def excluded_event(
 ) -> Excluded:
     """Return the event of an exclusion, with what it saves; `tokens` are those of its counted texts."""
     event = Excluded(planned.targets, planned.text, tokens, planned.digest, 0, planned.part)
-    after = transcript.fork()
-    after.apply(RecordedEvent(after.last_seq + 1, after.last_event_at_ms, event))
-    before, left = (estimate_next_request(state, policy, frame) for state in (transcript, after))
+    states = transcript, transcript.fork_with(event)
+    before, left = (estimate_next_request(state, policy, frame) for state in states)
     return msgspec.structs.replace(event, saved=before - left)
 
 

@@ -75,7 +75,7 @@ class UsageGauge(msgspec.Struct, frozen=True):
     @property
     def is_due(self) -> bool:
         """True from where the policy compacts on; what else it takes, the planner says."""
-        return self.used >= self.handover_threshold
+        return self.trigger.is_due
 
     @property
     def is_full(self) -> bool:
@@ -184,16 +184,22 @@ def is_small_answer(tokens: int, report: ReportedUsage) -> bool:
 def _build_gauge(
     estimate: int, report: ReportedUsage | None, policy: ContextPolicy, frame: PromptFrame
 ) -> UsageGauge:
-    info, ratio = frame.info, report.ratio if report else frame.ratio
+    ratio = report.ratio if report else frame.ratio
+    gauge = gauge_of(projected_tokens(estimate, report, ratio), policy, frame.info)
+    is_reported = report is not None and report.unchanged and report.newest
+    reports = report.reports if report else 0
+    return msgspec.structs.replace(gauge, is_reported=is_reported, ratio=ratio, report_count=reports)
+
+
+def gauge_of(used: int, policy: ContextPolicy, info: ModelInfo) -> UsageGauge:
+    """Return the gauge of a request of so many tokens as the model counts them: of replays, too."""
     return UsageGauge(
-        projected_tokens(estimate, report, ratio),
+        used,
         info.window,
         info.reserve,
         handover_threshold(policy, info),
-        report is not None and report.unchanged and report.newest,
-        ratio,
-        floor(info.window * policy.panic_at) if policy.enabled else 1 << 62,
-        report.reports if report else 0,
+        is_reported=False,
+        panic_threshold=floor(info.window * policy.panic_at) if policy.enabled else 1 << 62,
     )
 
 

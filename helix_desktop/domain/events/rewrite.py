@@ -40,7 +40,11 @@ class HandoverTrigger(RewriteKind):
     @property
     def is_by_policy(self) -> bool:
         """True if the policy says when; such a handover can wait, and is tried again after a failure."""
-        return self not in (HandoverTrigger.MANUAL, HandoverTrigger.OVERFLOW, HandoverTrigger.CONTINUED)
+        match self:
+            case HandoverTrigger.THRESHOLD:
+                return True
+            case HandoverTrigger.MANUAL | HandoverTrigger.OVERFLOW | HandoverTrigger.CONTINUED:
+                return False
 
 
 class PlacementReason(RewriteKind):

@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -15,20 +14,18 @@ import msgspec
 from helix_desktop.domain.errors import RevertRefused
 from helix_desktop.domain.file_history.changes import FileChange, FileState, RevertProblem
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, system_reason
-from helix_desktop.file_history.tree.folder import (
+from helix_desktop.system.file_syscalls import exchange, rename_new, sync_disk
+from helix_desktop.system.folders import (
+    NEW_FILE,
+    SAFE,
     Handle,
-    enter,
+    OpenFolders,
     is_folder,
-    leave,
     link_in,
     open_file,
-    open_top,
     stat_in,
 )
-from helix_desktop.system.file_syscalls import exchange, rename_new, sync_disk
 
-_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
 _ONLY_PLACE = getattr(os, "O_PATH", 0)  # Linux: a descriptor that needs no permission on what it stands for
 
 
@@ -71,10 +68,10 @@ class Folder:
 
     def new_file(self, name: str) -> int:
         """Open a new file to write, for its user alone."""
-        return os.open(self._at(name), _NEW_FILE, 0o600, dir_fd=self._descriptor)
+        return os.open(self._at(name), NEW_FILE, 0o600, dir_fd=self._descriptor)
 
     def open_to_write(self, name: str) -> int:
-        return os.open(self._at(name), os.O_RDWR | _SAFE, dir_fd=self._descriptor)
+        return os.open(self._at(name), os.O_RDWR | SAFE, dir_fd=self._descriptor)
 
     def read_link(self, name: str) -> str:
         return link_in(self._handle, name)
@@ -112,7 +109,7 @@ class Folder:
             os.chmod(self._at(name), mode)
             return
         try:
-            descriptor = os.open(name, os.O_RDONLY | _SAFE | os.O_NONBLOCK, dir_fd=self._descriptor)
+            descriptor = os.open(name, os.O_RDONLY | SAFE | os.O_NONBLOCK, dir_fd=self._descriptor)
         except PermissionError:
             self._set_hidden_mode(name, mode)
             return
@@ -128,7 +125,7 @@ class Folder:
         if not _ONLY_PLACE:
             os.chmod(name, mode, dir_fd=self._descriptor, follow_symlinks=False)
             return
-        descriptor = os.open(name, _ONLY_PLACE | _SAFE, dir_fd=self._descriptor)
+        descriptor = os.open(name, _ONLY_PLACE | SAFE, dir_fd=self._descriptor)
         try:
             if stat.S_ISLNK(os.fstat(descriptor).st_mode):
                 raise FileNotFoundError(name)
@@ -155,57 +152,30 @@ class Folder:
         return name if self._descriptor is not None else os.path.join(str(self._handle), name)
 
 
-class Folders:
-    """Opens the folders of one workspace; those on the way to the last one stay open for the next."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._names: list[str] = []
-        self._open: list[Handle] = []
-        self._device = -1
+class Folders(OpenFolders):
+    """Opens the folders of one workspace, on the disk of its root."""
 
     def open(self, path: str) -> Folder:
         """Return a folder by its path (empty: the root), good until the next call.
 
         Raises FolderUnreachable, OSError.
         """
-        if not self._open:
-            self._open.append(open_top(str(self.root)))
-            self._device = os.stat(self._open[0]).st_dev
-        parts = path.split("/") if path else []
-        same = 0
-        while same < min(len(parts), len(self._names)) and parts[same] == self._names[same]:
-            same += 1
-        self._cut(same)
-        for number, name in enumerate(parts[same:], same):
-            self._enter(name, "/".join(parts[: number + 1]))
-        return Folder(self._open[-1])
+        return Folder(self.go_to(path))
 
-    def close(self) -> None:
-        """Close them all: folders were moved, made or removed, or the work is done."""
-        self._cut(-1)
-
-    def _cut(self, depth: int) -> None:
-        while len(self._open) > depth + 1:
-            leave(self._open.pop())
-        del self._names[max(depth, 0) :]
-
-    def _enter(self, name: str, path: str) -> None:
-        folder = Folder(self._open[-1])
+    def enter(self, name: str) -> None:
+        above, path = Folder(self.folder), "/".join((*self.names, name))
         try:
-            handle = enter(self._open[-1], name)
+            super().enter(name)
         except OSError as error:
-            raise FolderUnreachable(path, _reason(folder, name, error)) from error
+            raise FolderUnreachable(path, _reason(above, name, error)) from error
         problem: RevertProblem | None = None
-        if os.stat(handle).st_dev != self._device:
+        if os.stat(self.folder).st_dev != above.own_stat().st_dev:
             problem = "not_covered"
-        elif folder.stat(name) is None:  # only a name in other case
+        elif above.stat(name) is None:  # only a name in other case
             problem = ""
         if problem is not None:
-            leave(handle)
+            self.leave()
             raise FolderUnreachable(path, problem)
-        self._open.append(handle)
-        self._names.append(name)
 
 
 def _reason(folder: Folder, name: str, error: OSError) -> RevertProblem:

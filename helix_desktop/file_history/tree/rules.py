@@ -13,15 +13,8 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import FileCoverageSettings, UncoveredReason
 from helix_desktop.domain.files.names import IgnoreRules, is_secret_file, is_secret_folder
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.file_history.tree.folder import (
-    Handle,
-    enter,
-    file_stamp,
-    leave,
-    open_file,
-    open_top,
-    stat_in,
-)
+from helix_desktop.file_history.rows import file_stamp
+from helix_desktop.system.folders import Handle, OpenFolders, enter, leave, open_file, stat_in
 
 BUILT_FOLDERS = frozenset(
     (
@@ -73,11 +66,8 @@ def load_above(root: str, before: tuple[IgnoreLevel, ...]) -> tuple[IgnoreLevel,
         folder, lead = parent, f"{name}/{lead}"
         last = loaded.get(lead, IgnoreLevel(b"", IgnoreRules("")))
         with suppress(OSError):
-            handle = open_top(folder)
-            try:
-                stamp, rules = load_rules((last.stamp, last.rules), handle, GIT_IGNORE)
-            finally:
-                leave(handle)
+            with OpenFolders(folder) as folders:
+                stamp, rules = load_rules((last.stamp, last.rules), folders.folder, GIT_IGNORE)
             if stamp:
                 levels.append(IgnoreLevel(stamp, rules, lead=lead))
     return ()

@@ -20,24 +20,19 @@ import msgspec
 from helix_desktop.domain.file_history.changes import FileState, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.unicode_safety import escape_undecodable
 from helix_desktop.file_history.database import FileHistoryDatabase
-from helix_desktop.file_history.rows import SeenPath
+from helix_desktop.file_history.rows import SeenPath, file_stamp, folder_stamp, is_fresh, modified_ns
 from helix_desktop.file_history.storage import make_room
-from helix_desktop.file_history.tree.folder import (
+from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, FileCoverageRules
+from helix_desktop.system.folders import (
     Handle,
     OpenFolders,
     enter,
-    file_stamp,
-    folder_stamp,
     is_folder,
-    is_fresh,
     leave,
     link_in,
-    modified_ns,
     open_file,
-    open_top,
     stat_in,
 )
-from helix_desktop.file_history.tree.rules import GIT_IGNORE, STAGED_PREFIX, FileCoverageRules
 
 log = logging.getLogger(__name__)
 
@@ -262,13 +257,11 @@ class Scan:
 
     def run(self) -> ScanResult:
         """Return what is there now. Raises OSError if the workspace's folder cannot be read, TooManyPaths."""
-        top = open_top(self._root)
-        try:
+        with OpenFolders(self._root) as folders:
+            top = folders.folder
             self._device = os.stat(top).st_dev
             self._result.rules_changed = self._rules.load(top, self._root)
             self._walk(top, "", 0)
-        finally:
-            leave(top)
         return self._result
 
     def _walk(self, folder: Handle, prefix: str, depth: int) -> None:

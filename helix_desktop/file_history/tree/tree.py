@@ -19,10 +19,10 @@ from helix_desktop.domain.file_history.changes import (
     UncoveredReason,
 )
 from helix_desktop.file_history.database import FileHistoryDatabase
-from helix_desktop.file_history.rows import SeenPath
-from helix_desktop.file_history.tree.folder import OpenFolders, file_stamp, folder_stamp, is_folder, stat_in
+from helix_desktop.file_history.rows import SeenPath, file_stamp, folder_stamp
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import PathRecorder, Scan, ScanResult, TooManyPaths, unread
+from helix_desktop.system.folders import OpenFolders, is_folder, stat_in
 
 _PENDING_PLACES = 500  # named; of the others the number is
 

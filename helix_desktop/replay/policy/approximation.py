@@ -23,7 +23,7 @@ from helix_desktop.context.rewrites.sweep import (
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
-from helix_desktop.context.window.usage_gauge import handover_threshold, request_ratio
+from helix_desktop.context.window.usage_gauge import gauge_of, handover_threshold, request_ratio
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
@@ -59,6 +59,7 @@ class _Message(msgspec.Struct, frozen=True, array_like=True):
     step: int
     total: int  # of all messages up to it
     user_total: int  # of the user's own words up to it
+    tool: str  # whose output it is
 
 
 class SessionSums:
@@ -87,7 +88,8 @@ class SessionSums:
                 self._total += tokens
                 self._user_total += event.tokens if isinstance(event, UserSpoke) else 0
                 in_note = min(tokens, word_tokens_of(event) + phrase)
-                figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
+                tool = event.name if isinstance(event, ToolAnswered) else ""
+                figures = (tokens, saving, in_note, self._steps, self._total, self._user_total, tool)
                 if isinstance(event, ToolAnswered) and (
                     (more := omitted_tokens(event)) or may_be_shortened(event)
                 ):
@@ -165,14 +167,14 @@ class _Approximation:
         self._messages = sums.messages_under(self._policy, facts.info.window)
         self._moments = sums.moments
         policy, floor = self._policy, max(policy.least_saving, 1)
-        self._savings = [message.saving if message.saving >= floor else 0 for message in self._messages]
+        kept = policy.never_cache
+        self._savings = [0 if it.saving < floor or it.tool in kept else it.saving for it in self._messages]
         self._saved_upto = list(accumulate(self._savings, initial=0))
-        self._gains = [message.tokens - message.in_note for message in self._messages]
+        self._gains = [0 if it.tool in kept else it.tokens - it.in_note for it in self._messages]
         steps = max(policy.protect_steps, MIN_PROTECTED_STEPS)
         self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)
         self._room = facts.info.window / facts.ratio
-        self._handover_at = handover_threshold(self._policy, facts.info) / facts.ratio
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
         self._window, self._ratio = self._fixed_tokens, facts.ratio
         self._count = 0  # messages so far
@@ -200,13 +202,11 @@ class _Approximation:
             self._points.append(WindowPoint(seq, at // _MS, used))
             sent += used
             billed += (CACHED * shared + FRESH * (self._window - shared)) * self._ratio
-        window_size = facts.info.window
-        threshold = handover_threshold(self._policy, facts.info)
         return PolicyReplay(
             tuple(self._points),
             tuple(self._rewrites),
-            window_size,
-            threshold,
+            facts.info.window,
+            handover_threshold(self._policy, facts.info),
             sent,
             billed,
             None,
@@ -258,7 +258,8 @@ class _Approximation:
         if policy.observe_at and self._observed and self._window >= place_at:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
-        if self._window >= self._handover_at and self._is_handover_possible(at):
+        used = int(self._window * self._facts.ratio)
+        if gauge_of(used, policy, self._facts.info).is_due and self._is_handover_possible(at):
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias, Union, cast
 
 from msgspec.structs import replace
 
+from helix_desktop.agent.compaction.manager import ContextManager
 from helix_desktop.agent.models import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import split_versions
-from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.agent.context_window import ContextWindow
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import first_tokenizer_ratio
@@ -53,7 +53,7 @@ class SessionFacts(msgspec.Struct, frozen=True):
     ratio: float = 1.0
 
 
-def facts_of(window: SessionWindow, transcript: Transcript) -> SessionFacts:
+def facts_of(window: ContextWindow, transcript: Transcript) -> SessionFacts:
     """Return the facts of an open session; as it goes on, they stay as long as model and tools do."""
     frame = window.frame
     info = msgspec.structs.replace(frame.info, extras=NO_EXTRAS)  # headers are no business of a replay

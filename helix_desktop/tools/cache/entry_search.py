@@ -354,7 +354,7 @@ class EntrySearcher:
         names = [entry.line.label.encode("utf-8", "replace") if entry.digest else b"" for entry, *_ in batch]
         bodies = [data for _, data, _ in batch]
         plain, texts = plain_pattern(pattern), [*bodies, *names]
-        matches = await match_lines(texts, pattern, plain, self._ripgrep)
+        matches, _ = await match_lines(texts, pattern, plain, self._ripgrep)
         if plain is None:
             matches = await match_alternatives(texts, pattern, matches, self._ripgrep)
         has_few = sum(map(len, matches[: len(batch)])) <= self._all_lines

@@ -4,9 +4,10 @@ How much of a content stands around its matching lines in an answer: what is lef
 facts that are looked for stand beside the words that find them: below `case "medium":`, in the list that a
 constructor opens. A line more costs a few tokens, another call a whole window.
 
-A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once. One
-without upper case matches any case. A text is read in pieces, because one call into the interpreter's
-functions holds up all other threads.
+A pattern of plain characters and dots is looked for here; any other by ripgrep, in all texts at once: its
+engine is linear in the text, so no pattern can hang, and a thread that hangs cannot be ended. One without
+upper case matches any case. A text is read in pieces, because one call into the interpreter's functions holds
+up all other threads.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import msgspec
 from msgspec.structs import replace
@@ -408,15 +409,25 @@ def pattern_options(pattern: str) -> list[str]:
 
 
 async def match_lines(
-    texts: Sequence[bytes], pattern: str, plain: PlainPattern | None, ripgrep: Ripgrep
-) -> list[list[LineMatch]]:
-    """Return the matching lines of each text, at most 1,000. Raises ToolError if the pattern is invalid."""
+    texts: Sequence[bytes],
+    pattern: str,
+    plain: PlainPattern | None,
+    ripgrep: Ripgrep,
+    limit: int = _MAX_LINES,
+) -> tuple[list[list[LineMatch]], bool]:
+    """Return the matching lines of each text, at most `limit`, and False if ripgrep's output was cut.
+
+    Raises ToolError if the pattern is invalid.
+    """
     if plain is not None:
-        return await asyncio.to_thread(_match_plain, texts, plain)
+        return await asyncio.to_thread(
+            lambda: [list(islice(plain.find(text), limit)) for text in texts]
+        ), True
     joined = b"\n".join((*texts, b""))
     options = ["--column", "--byte-offset", "--text", *pattern_options(pattern), "--", "-"]
     result = await ripgrep.run(options, ".", joined)
-    return await asyncio.to_thread(_match_rows, result.output, joined, texts)
+    found = await asyncio.to_thread(_match_rows, result.output, joined, texts, limit)
+    return found, not result.dropped_bytes
 
 
 async def match_alternatives(
@@ -428,7 +439,7 @@ async def match_alternatives(
     """
     lines = [{match.start: match for match in matches} for matches in found]
     for part in split_alternatives(pattern):
-        matches = await match_lines(texts, part, plain_pattern(part), ripgrep)
+        matches, _ = await match_lines(texts, part, plain_pattern(part), ripgrep)
         await asyncio.to_thread(_add_alternative, lines, part, matches)
     return [sorted(each.values(), key=lambda match: match.start) for each in lines]
 
@@ -442,11 +453,7 @@ def _add_alternative(
             each[match.start] = replace(known, alternatives=known.alternatives | {part})
 
 
-def _match_plain(texts: Sequence[bytes], plain: PlainPattern) -> list[list[LineMatch]]:
-    return [[match for match, _ in zip(plain.find(text), range(_MAX_LINES), strict=False)] for text in texts]
-
-
-def _match_rows(output: bytes, joined: bytes, texts: Sequence[bytes]) -> list[list[LineMatch]]:
+def _match_rows(output: bytes, joined: bytes, texts: Sequence[bytes], limit: int) -> list[list[LineMatch]]:
     """Return the matches in ripgrep's rows `line:column:offset:text` on texts joined by line ends."""
     starts = [0, *accumulate(len(text) + 1 for text in texts)]
     found: list[list[LineMatch]] = [[] for _ in texts]
@@ -457,7 +464,7 @@ def _match_rows(output: bytes, joined: bytes, texts: Sequence[bytes]) -> list[li
             break  # the end, or the gap where the middle of the output was dropped
         offset = int(match[2])
         index = bisect_right(starts, offset) - 1
-        if index >= len(texts) or len(found[index]) >= _MAX_LINES:
+        if index >= len(texts) or len(found[index]) >= limit:
             continue
         start = offset - starts[index]
         if start and start == len(texts[index]):

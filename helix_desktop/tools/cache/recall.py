@@ -1,10 +1,7 @@
 """recall_cached_content: returns what a marker or an index stands for; show_output puts it before the user.
 
-Find the lines of a text that match a regular expression, with their context. ripgrep gives the line numbers;
-the text shown comes from the content itself, so that nothing in a line can pass for a line number.
-
-A regex is run by ripgrep on its standard input: its engine is linear in the text, so no pattern can hang. A
-thread with a time limit could only hide a hanging match, as Python cannot end one.
+The text of a matching line comes from the content itself, never from ripgrep's output: nothing in a line can
+pass for a line number.
 """
 
 from __future__ import annotations
@@ -41,12 +38,14 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.index_recall import IndexRecall, RecallArguments, RecalledText, RecallLimits
 from helix_desktop.tools.cache.lines import (
+    LineMatch,
     Paginator,
     TextPage,
     decode_lines,
     file_lines,
+    match_lines,
     number_lines,
-    pattern_options,
+    plain_pattern,
     release_lines,
     with_line_numbers,
 )
@@ -59,7 +58,7 @@ from helix_desktop.tools.cache.origins import (
     heading,
     parse_handle,
 )
-from helix_desktop.tools.process import ProcessResult, Ripgrep
+from helix_desktop.tools.process import Ripgrep
 from helix_desktop.tools.tool import Arguments, Line, UnguardedTool, store_errors_as_tool_errors
 
 _MAX_CAPTION = 200  # characters
@@ -198,9 +197,9 @@ _text = TextContext("Tools")
 
 _MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
 _SYNTAX_ERROR = "error: "  # of ripgrep, before what is wrong with a pattern
+_MAX_COUNTED = 100_000  # matching lines
 _MAX_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show
 _ENCODED = 10_000  # lines
-_ROW = re.compile(rb"(\d+)(?::(\d+):|-)|--\Z")
 
 
 class MatchedLine(msgspec.Struct, frozen=True):
@@ -208,14 +207,6 @@ class MatchedLine(msgspec.Struct, frozen=True):
 
     number: int
     text: str
-
-
-class LineMatches(msgspec.Struct, frozen=True):
-    """The number of matching lines, whether all were counted, the first rows with their context."""
-
-    count: int
-    is_complete: bool
-    lines: list[MatchedLine]
 
 
 class RegexLineSearch:
@@ -231,12 +222,13 @@ class RegexLineSearch:
         """
         lines = await asyncio.to_thread(decode_lines, data)
         try:
-            matches = await find_lines(self._ripgrep, lines, first, pattern, context)
+            found, is_complete = await find_lines(self._ripgrep, lines, pattern)
+            rows = await asyncio.to_thread(rows_of, lines, first, found, context)
         except ToolError as error:
             raise _as_input_error(error) from error
         finally:
             await asyncio.to_thread(release_lines, lines)
-        return MatchingLines(matches.count, matches.is_complete, "".join(row.text for row in matches.lines))
+        return MatchingLines(len(found), is_complete, "".join(row.text for row in rows))
 
 
 def _as_input_error(error: ToolError) -> InvalidInput:
@@ -256,17 +248,16 @@ def pattern_error(error: ToolError) -> InvalidInput | None:
     )
 
 
-async def find_lines(
-    ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern: str, context: int
-) -> LineMatches:
-    """Find a pattern in lines, the first of which has the number `first`, with `context` lines around.
+async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], pattern: str) -> tuple[list[LineMatch], bool]:
+    """Return the lines that match a pattern, numbered from 1, and whether they are all.
 
     Raises ToolError when the pattern is invalid.
     """
-    stdin_data = await asyncio.to_thread(_encoded, lines)
-    options = [f"--context={context}", "--column", "--text", *pattern_options(pattern), "--", "-"]
-    result = await ripgrep.run(options, ".", stdin_data)
-    return await asyncio.to_thread(_read, result, lines, first)
+    text = await asyncio.to_thread(_encoded, lines)
+    (found,), is_complete = await match_lines(
+        [text], pattern, plain_pattern(pattern), ripgrep, _MAX_COUNTED + 1
+    )
+    return found[:_MAX_COUNTED], is_complete and len(found) <= _MAX_COUNTED
 
 
 def _encoded(lines: Sequence[str]) -> bytes:
@@ -275,25 +266,25 @@ def _encoded(lines: Sequence[str]) -> bytes:
     return b"".join(parts)
 
 
-def _read(result: ProcessResult, lines: Sequence[str], first: int) -> LineMatches:
-    count, rows = 0, list[MatchedLine]()
-    for output_line in result.output.split(b"\n"):
-        match = _ROW.match(output_line)
-        if match is None:
-            # After the gap where the middle of the output was dropped, numbers may be cut.
+def rows_of(lines: Sequence[str], first: int, found: Sequence[LineMatch], context: int) -> list[MatchedLine]:
+    """Return the rows of the lines found, each with so many lines around it, and of the gaps between.
+
+    The first of the lines has the number `first`.
+    """
+    matches = {match.number: match for match in found}
+    rows, last = list[MatchedLine](), 0
+    for number in matches:
+        start, end = max(number - context, 1), min(number + context, len(lines))
+        if len(rows) >= _MAX_ROWS:
             break
-        count += match[2] is not None
-        if len(rows) < _MAX_ROWS:
-            rows.append(_row(match, lines, first))
-    return LineMatches(count, not result.dropped_bytes, rows)
-
-
-def _row(match: re.Match[bytes], lines: Sequence[str], first: int) -> MatchedLine:
-    if match[1] is None:
-        return MatchedLine(0, "--\n")
-    index, column = int(match[1]) - 1, match[2]
-    excerpt = _excerpt(lines[index], int(column) - 1 if column else 0)
-    return MatchedLine(first + index, f"{first + index}{':' if column else '-'}{excerpt}\n")
+        if context and rows and start > last + 1:
+            rows.append(MatchedLine(0, "--\n"))
+        for at in range(max(start, last + 1), end + 1):
+            match = matches.get(at)
+            excerpt = _excerpt(lines[at - 1], match.match_at - match.start if match else 0)
+            rows.append(MatchedLine(first + at - 1, f"{first + at - 1}{':' if match else '-'}{excerpt}\n"))
+        last = end
+    return rows
 
 
 def _excerpt(line: str, byte_offset: int) -> str:
@@ -416,8 +407,9 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         beyond = lines.beyond(args)
         from_line = first if args.start_line else lines.first  # a header is searched too
         place = f"in lines {first}-{last}{f' of {lines.total}' if beyond else ''}"
-        matches = await self._find_lines(lines.part(from_line, last), from_line, args)
-        if not matches.count:
+        part_lines = lines.part(from_line, last)
+        found, is_complete = await find_lines(self._ripgrep, part_lines, args.pattern)
+        if not found:
             is_all = not (args.start_line or args.end_line)
             return (
                 RecalledText("")
@@ -427,36 +419,37 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                     f"nothing for {args.quoted_pattern} {place}",
                 )
             )
+        rows = await self._rows(part_lines, from_line, found, args)
         page = await Paginator(
-            [row.text for row in matches.lines], args.max_tokens or PAGE_TOKENS, self._count_tokens
+            [row.text for row in rows], args.max_tokens or PAGE_TOKENS, self._count_tokens
         ).page_at(1, 0)
         # A row cut in the middle is shown up to the end of the page: restarting at it would loop.
-        remaining = matches.lines[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
+        remaining = rows[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
         following = next((row.number for row in remaining if row.number), 0)
         end_text = f", end_line={args.end_line}" if args.end_line else ""
         next_text = f" Next: start_line={following}{end_text}." if following else ""
-        over_text = "" if matches.is_complete else "over "
-        count_text = f"{over_text}{pluralize(matches.count, 'matching line')}"
-        part = f"{over_text}{pluralize(matches.count, 'line')} for {args.quoted_pattern}"
+        over_text = "" if is_complete else "over "
+        count_text = f"{over_text}{pluralize(len(found), 'matching line')}"
+        part = f"{over_text}{pluralize(len(found), 'line')} for {args.quoted_pattern}"
         return RecalledText(
             f"{head} · {count_text} for {args.quoted_pattern} {place}.{next_text}\n{page.text}",
             part,
             page.text,
         )
 
-    async def _find_lines(self, lines: list[str], first: int, args: RecallArguments) -> LineMatches:
+    async def _rows(
+        self, lines: list[str], first: int, found: Sequence[LineMatch], args: RecallArguments
+    ) -> list[MatchedLine]:
         """Return the matching lines with those around them: more than two if that costs little."""
         context = _CONTEXT_LINES if args.context is None else args.context
-        matches = await find_lines(self._ripgrep, lines, first, args.pattern, context)
-        if args.context is not None or not 0 < matches.count <= _FEW_MATCHES:
-            return matches
+        rows = await asyncio.to_thread(rows_of, lines, first, found, context)
         max_tokens = min(args.max_tokens or _WIDE_TOKENS, _WIDE_TOKENS)
-        for wider in _WIDER_CONTEXTS:
-            wide = await find_lines(self._ripgrep, lines, first, args.pattern, wider)
-            if sum(await self._count_tokens([row.text for row in wide.lines])) > max_tokens:
+        for wider in _WIDER_CONTEXTS if args.context is None and len(found) <= _FEW_MATCHES else ():
+            wide = rows_of(lines, first, found, wider)
+            if sum(await self._count_tokens([row.text for row in wide])) > max_tokens:
                 break
-            matches = wide
-        return matches
+            rows = wide
+        return rows
 
 
 def _described(answer: RecalledText, tool: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.unicode_safety import escape_undecodable, unescape_name
+from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_file, stat_in
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
@@ -32,29 +33,18 @@ from helix_desktop.tools.files.jail import (
 from helix_desktop.tools.tool import os_errors_as_tool_errors, path_refused
 
 _MAX_LINKS = 40  # as the Linux kernel
-# Windows has none of these flags, and imports this module all the same.
-_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
-_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
 
 
-class _Walk:
-    """A walk down from the root: the open folders, their names, and what is still to go."""
+class _Walk(OpenFolders):
+    """A walk down from the root, through links that stay in it: the open folders, and what is still to go."""
 
     def __init__(self, root: Path, path: str, parts: Sequence[str], create: bool) -> None:
-        self._root, self._path, self._make = root, path, create
+        super().__init__(root, follows_link=False)
+        self._path, self._make = path, create
         self._pending = list(parts)
         self._link_count = 0
-        self._folders = [os.open(root, _FOLDER)]
-        self.names: list[str] = []
         self.last = ""
         self.rest: tuple[str, ...] = ()
-
-    @property
-    def folder(self) -> int:
-        """The descriptor of the folder reached."""
-        return self._folders[-1]
 
     @property
     def spelling(self) -> str:
@@ -72,27 +62,22 @@ class _Walk:
             name = self._pending.pop(0)
             if name == "..":
                 self._up()
-            elif not self._enter(name):
+            elif not self._step(name):
                 return
 
-    def close(self) -> None:
-        for folder in self._folders:
-            os.close(folder)
-
-    def _enter(self, name: str) -> bool:
+    def _step(self, name: str) -> bool:
         try:
             name, mode = self._look_up(name)
         except FileNotFoundError:
             if not (self._pending and self._make):
                 self.last, self.rest = name, tuple(self._pending)
                 return False
-            os.mkdir(name, dir_fd=self.folder)
+            os.mkdir(name, dir_fd=self.descriptor)
             mode = stat.S_IFDIR
         if stat.S_ISLNK(mode):
             self._follow(name)
         elif self._pending or stat.S_ISDIR(mode):
-            self._folders.append(os.open(name, _FOLDER, dir_fd=self.folder))
-            self.names.append(name)
+            self.enter(name)
         else:
             self.last = name
         return True
@@ -100,26 +85,25 @@ class _Walk:
     def _look_up(self, name: str) -> tuple[str, int]:
         """Return the name of an entry and its mode; a name as tools print it stands for what it spells."""
         try:
-            return name, os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode
+            return name, stat_in(self.folder, name).st_mode
         except FileNotFoundError:
             actual = unescape_name(name)
             if actual == name or "/" in actual or "\0" in actual:
                 raise
-            return actual, os.stat(actual, dir_fd=self.folder, follow_symlinks=False).st_mode
+            return actual, stat_in(self.folder, actual).st_mode
 
     def _up(self) -> None:
         if not self.names:
             raise path_refused(self._path, "a link on the way leads out of the workspace.")
-        os.close(self._folders.pop())
-        self.names.pop()
+        self.leave()
 
     def _follow(self, name: str) -> None:
         self._link_count += 1
         if self._link_count > _MAX_LINKS:
             raise path_refused(self._path, "its links lead round in a circle.")
-        target = os.readlink(name, dir_fd=self.folder)
+        target = link_in(self.folder, name)
         if target.startswith("/"):
-            top = f"{self._root}/"
+            top = f"{self.root}/"
             if not f"{target}/".startswith(top):
                 raise path_refused(self._path, "a link on the way leads out of the workspace.")
             while self.names:
@@ -142,9 +126,9 @@ class PosixJail:
             rel = walk.spelling
             if not walk.last:
                 raise ToolError(f"{rel or 'The workspace'} is a folder.", fix="Use list_directory.")
-            _refuse_unless_file(rel, os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False))
-            with os.fdopen(os.open(walk.last, _FILE, dir_fd=walk.folder), "rb") as file:
-                file_stat = os.fstat(file.fileno())
+            _refuse_unless_file(rel, stat_in(walk.folder, walk.last))
+            with open_file(walk.folder, walk.last) as opened, open(opened, "rb", closefd=False) as file:
+                file_stat = os.fstat(opened)
                 _refuse_unless_file(rel, file_stat)
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 
@@ -160,12 +144,12 @@ class PosixJail:
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
         with os_errors_as_tool_errors("open", path), self._walk(path) as walk:
             if walk.last:
-                file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+                file_stat = stat_in(walk.folder, walk.last)
                 _refuse_unless_file(walk.spelling, file_stat)
             place = "/".join(walk.names)
             rel = escape_undecodable(place)
             # Only Linux can enter a folder by a descriptor that has no path.
-            cwd = f"/proc/self/fd/{walk.folder}" if sys.platform == "linux" else str(self._root / place)
+            cwd = f"/proc/self/fd/{walk.descriptor}" if sys.platform == "linux" else str(self._root / place)
             yield SearchRoot(rel, cwd, walk.last)
 
     def resolve_writable(self, path: str) -> str:
@@ -183,19 +167,16 @@ class PosixJail:
     @contextmanager
     def _walk(self, path: str, create: bool = False) -> Iterator[_Walk]:
         self._opened_root.check()
-        walk = _Walk(self._root, path, parts_of(path, (self._unresolved_root, self._root)), create)
-        try:
+        with _Walk(self._root, path, parts_of(path, (self._unresolved_root, self._root)), create) as walk:
             walk.run()
             self.limits.check_read(path, walk.parts, is_folder=not walk.last)
             yield walk
-        finally:
-            walk.close()
 
     @contextmanager
     def _folder(self, path: str) -> Iterator[_Walk]:
         with self._walk(path) as walk:
             if walk.last:
-                os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+                stat_in(walk.folder, walk.last)
                 raise ToolError(f"{walk.spelling} is not a folder.", fix="Use read_file for a file.")
             yield walk
 
@@ -205,30 +186,31 @@ class PosixJail:
         if not walk.last:
             raise ToolError(f"{rel} is a folder.", fix="Name a file in it.")
         with suppress(FileNotFoundError):
-            file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+            file_stat = stat_in(walk.folder, walk.last)
             _refuse_unless_file(rel, file_stat)
             if file_stat.st_nlink > 1:
                 raise hard_link_refused(rel, file_stat.st_nlink)
 
     def _replace(self, walk: _Walk, data: bytes, stamp: FileStamp | None) -> None:
         part = f".{secrets.token_hex(8)}.part"
-        descriptor = os.open(part, _NEW, 0o666, dir_fd=walk.folder)
+        folder = walk.descriptor
+        descriptor = os.open(part, NEW_FILE, 0o666, dir_fd=folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
                 self._refuse_if_changed(walk, stamp, file.fileno())
-            os.replace(part, walk.last, src_dir_fd=walk.folder, dst_dir_fd=walk.folder)
+            os.replace(part, walk.last, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
-                os.unlink(part, dir_fd=walk.folder)
+                os.unlink(part, dir_fd=folder)
             raise
 
     @staticmethod
     def _refuse_if_changed(walk: _Walk, stamp: FileStamp | None, descriptor: int) -> None:
         try:
-            file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+            file_stat = stat_in(walk.folder, walk.last)
         except FileNotFoundError:
             file_stat = None
         if (FileStamp.of(file_stat) if file_stat else None) != stamp:
@@ -249,11 +231,11 @@ def _refuse_unless_file(rel: str, file_stat: os.stat_result) -> None:
     raise special_file_refused(rel, next((name for test, name in kinds if test(mode)), "a device"))
 
 
-def _dir_entry(name: str, folder: int) -> DirEntry:
+def _dir_entry(name: str, folder: Handle) -> DirEntry:
     try:
-        entry_stat = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        entry_stat = stat_in(folder, name)
         if stat.S_ISLNK(entry_stat.st_mode):
-            return DirEntry(name, "link", link_target=os.readlink(name, dir_fd=folder))
+            return DirEntry(name, "link", link_target=link_in(folder, name))
     except OSError:  # gone since the folder was read, or not ours to look at
         return DirEntry(name, "other")
     is_file = stat.S_ISREG(entry_stat.st_mode)

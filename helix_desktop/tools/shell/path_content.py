@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.system.files import open_regular
+from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_file, stat_in
 
 _FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
 _Form = Literal["", "file", "link", "hard link", "special"]
@@ -51,21 +52,18 @@ def read_content(path: str) -> Content:
     """Return what is at a path; a link is not followed."""
     folder, name = os.path.split(path)
     try:
-        parent = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with OpenFolders(folder) as folders:
+            return read_content_at(folders.folder, name)
     except OSError:
         return NOTHING
-    try:
-        return read_content_at(parent, name)
-    finally:
-        os.close(parent)
 
 
-def read_content_at(parent: int, name: str) -> Content:
+def read_content_at(parent: Handle, name: str) -> Content:
     """Return what has a name in a folder that is held open; a link is not followed."""
     try:
-        status = os.lstat(name, dir_fd=parent)
+        status = stat_in(parent, name)
         if stat.S_ISLNK(status.st_mode):
-            return Content("link", os.fsencode(os.readlink(name, dir_fd=parent)))
+            return Content("link", os.fsencode(link_in(parent, name)))
         if not stat.S_ISREG(status.st_mode):
             return Content("special", mode=stat.S_IFMT(status.st_mode))
         mode = stat.S_IMODE(status.st_mode)
@@ -75,8 +73,7 @@ def read_content_at(parent: int, name: str) -> Content:
                 mode=mode,
                 stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
             )
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
-        with os.fdopen(fd, "rb") as file:
+        with open_file(parent, name) as opened, open(opened, "rb", closefd=False) as file:
             return Content("file", file.read(_FILE_CAP), mode)
     except OSError:
         return NOTHING
@@ -85,26 +82,20 @@ def read_content_at(parent: int, name: str) -> Content:
 @contextmanager
 def held_parent(root: Path, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
     """Hold the folder of a path of the workspace open, never through a link. Raises OSError."""
-    *folders, name = path.split("/")
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    parent = os.open(root, flags)
-    try:
-        for folder in folders:
+    *parts, name = path.split("/")
+    with OpenFolders(root, follows_link=False) as folders:
+        for part in parts:
             if create:
                 with suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=parent)
-            inner = os.open(folder, flags, dir_fd=parent)
-            os.close(parent)
-            parent = inner
-        yield parent, name
-    finally:
-        os.close(parent)
+                    os.mkdir(part, dir_fd=folders.descriptor)
+            folders.enter(part)
+        yield folders.descriptor, name
 
 
 def is_link_to(parent: int, name: str, content: Content) -> bool:
     """Return True if a name still leads to the hidden file: its bytes are copied nowhere."""
     with suppress(FileNotFoundError):
-        there, key = (os.lstat(each, dir_fd=parent) for each in (name, os.fsdecode(content.data)))
+        there, key = (stat_in(parent, each) for each in (name, os.fsdecode(content.data)))
         return os.path.samestat(there, key)
     return False
 
@@ -125,7 +116,7 @@ def write_content(parent: int, name: str, content: Content) -> None:
     elif content.form == "special":
         os.mkfifo(temporary, dir_fd=parent)  # of other kinds only root could make one
     else:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=parent)
+        fd = os.open(temporary, NEW_FILE, 0o600, dir_fd=parent)
         with os.fdopen(fd, "wb") as file:
             file.write(content.data)
             file.flush()

@@ -14,7 +14,7 @@ from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.cache.preview.pane import MAX_RECALLED, Preview, RecallSelection
-from helix_desktop.ui.cache.rows import COLUMN_INDEX, COLUMNS, SAME_STATES, CacheRow, CacheState, ColumnKey
+from helix_desktop.ui.cache.rows import COLUMN_BY_KEY, SAME_STATES, CacheColumn, CacheRow, CacheState
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
@@ -24,7 +24,7 @@ tr = Translator("Cache")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
 _REWRITTEN = (*SAME_STATES["cached"], *SAME_STATES["excluded"], *SAME_STATES["handed_over"])
-_TABLE_COLUMNS: tuple[ColumnKey, ...] = (
+_TABLE_COLUMNS: tuple[CacheColumn, ...] = (
     *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
 )
 """What a row has in a spreadsheet, in this order: see `table_line`."""
@@ -159,7 +159,7 @@ class EntryActions(QObject):
             _copy(digests)
 
     def copy_table(self) -> None:
-        head = "\t".join(translate(COLUMNS[COLUMN_INDEX[key]].title) for key in _TABLE_COLUMNS)
+        head = "\t".join(translate(COLUMN_BY_KEY[key].title) for key in _TABLE_COLUMNS)
         _copy([head, *map(table_line, self.table.selected_rows())])
 
     def menu(self, bar: CacheFilterBar) -> QMenu:

@@ -334,16 +334,14 @@ class CacheFilterBar(Themed, QWidget):
 
     def sort_by(self, column: Column) -> None:
         """Sort by a column; by the one that is sorted by already, the other way round."""
-        same = self._sort.column == column.sort_column
-        self._sort = CacheSort(
-            column.sort_column, not self._sort.is_descending if same else column.is_largest_first
-        )
+        same = self._sort.column == column.key
+        self._sort = CacheSort(column.key, not self._sort.is_descending if same else column.is_largest_first)
         self.changed.emit()
 
     def sort_menu(self, parent: QMenu) -> QMenu:
         menu = EntryMenu(parent, tr("Sort by"))
         for key, shown in COLUMN_BY_KEY.items():
-            is_current = self._sort.column == shown.sort_column
+            is_current = self._sort.column == shown.key
             menu.add(key, translate(shown.title), partial(self.sort_by, shown), is_checked=is_current)
         return menu
 

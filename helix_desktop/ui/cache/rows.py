@@ -35,7 +35,7 @@ SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
 }
 """The states that users choose from, each with all that have its name."""
 CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
-"""What the table is sorted by; the last two are known of one session's window, not of the store."""
+"""What the table shows and is sorted by; the last two are known of one session's window, not of the store."""
 
 MAX_LISTED = 1_000  # hits of a search: who needs more has to say more
 DIGEST_BYTES = 32  # of a SHA-256
@@ -193,27 +193,13 @@ STATE_TIPS: dict[CacheState, TranslatableText] = {
 
 tr = Translator("Cache")
 
-ColumnKey: TypeAlias = Literal[
-    "state",
-    "tool",
-    "target",
-    "line",
-    "size",
-    "tokens",
-    "saved",
-    "recalls",
-    "refs",
-    "created",
-    "used",
-    "digest",
-]
 CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "digest", "mono-muted"]
 
 
 class Column(msgspec.Struct, frozen=True):
     """One column; widths in pixels at 100 %. The highest `rank` gives way first, rank 0 never."""
 
-    key: ColumnKey
+    key: CacheColumn  # also of the order that a click on its head asks for
     title: TranslatableText
     width: int
     rank: int
@@ -221,10 +207,6 @@ class Column(msgspec.Struct, frozen=True):
     text: Callable[[CacheRow, int], str]  # of a row, at a time in milliseconds since 1970
     tip: TranslatableText
     stretch: int = 0
-
-    @property
-    def sort_column(self) -> CacheColumn:
-        return "references" if self.key == "refs" else self.key
 
     @property
     def is_largest_first(self) -> bool:
@@ -272,7 +254,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("recalls", text("Recalls"), 68, 9, "number",
             lambda row, _: format_integer(row.recalls) if row.recalls else "–",
             tip=text("How often an agent recalled it")),
-    Column("refs", text("Refs"), 52, 10, "number",
+    Column("references", text("Refs"), 52, 10, "number",
             lambda row, _: format_integer(row.references),
             tip=text("Places in sessions that use it: its output, a question about its form, a note")),
     Column("created", text("Created"), 88, 5, "muted",
@@ -283,17 +265,17 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("When it was recalled last; before the first recall, when it was saved")),
 )  # fmt: skip
 
-COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}
+COLUMN_BY_KEY: dict[CacheColumn, Column] = {column.key: column for column in COLUMNS}
 _HIT_LINE_PX = 300  # that the line of a hit wants at 100 %
-COLUMN_INDEX: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
+COLUMN_INDEX: dict[CacheColumn, int] = {column.key: at for at, column in enumerate(COLUMNS)}
 
 
 def fitting_columns(
     width: int,
     scale: float = 1.0,
     is_searching: bool = False,
-    title_widths: Mapping[ColumnKey, int] = MappingProxyType({}),
-) -> frozenset[ColumnKey]:
+    title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
+) -> frozenset[CacheColumn]:
     """Return the columns that fit `width` pixels: the least important leave until the rest has room.
 
     While somebody is searching, the line that was found stays, and has more room. `title_widths` are what the
@@ -316,22 +298,22 @@ def fitting_columns(
     return frozenset(column.key for column in visible)
 
 
-def _least_width(column: Column, scale: float, title_widths: Mapping[ColumnKey, int]) -> float:
+def _least_width(column: Column, scale: float, title_widths: Mapping[CacheColumn, int]) -> float:
     return max(column.width * scale, title_widths.get(column.key, 0))
 
 
 def column_widths(
     width: int,
-    visible: Collection[ColumnKey],
+    visible: Collection[CacheColumn],
     scale: float = 1.0,
-    title_widths: Mapping[ColumnKey, int] = MappingProxyType({}),
-) -> Sequence[tuple[ColumnKey, int]]:
+    title_widths: Mapping[CacheColumn, int] = MappingProxyType({}),
+) -> Sequence[tuple[CacheColumn, int]]:
     """Return the width of each shown column in pixels: room to spare goes to the stretching ones."""
     columns = [column for column in COLUMNS if column.key in visible]
     least = {column.key: int(_least_width(column, scale, title_widths)) for column in columns}
     spare = max(0, width - sum(least.values()))
     parts = sum(column.stretch for column in columns)
-    result: list[tuple[ColumnKey, int]] = []
+    result: list[tuple[CacheColumn, int]] = []
     for column in columns:
         extra = spare * column.stretch // parts if parts else 0
         result.append((column.key, least[column.key] + extra))

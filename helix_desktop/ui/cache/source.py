@@ -16,7 +16,6 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.usage_gauge import content_tokens
 from helix_desktop.context.window.window_breakdown import MessageStates, is_in_full
-from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -38,7 +37,6 @@ from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
     MAX_LISTED,
     SAME_STATES,
-    CacheColumn,
     CacheFilter,
     CacheRow,
     CacheSearchResults,
@@ -86,14 +84,9 @@ class WorkspaceCacheSource:
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         self._hits = {}
         await self._read_window(cache_filter)
-        sort = cache_filter.sort
-        order = (
-            EntrySort("created", True)
-            if _sorts_by_window_state(sort)
-            else EntrySort(_store_column(sort.column), sort.is_descending)
-        )
+        order, by_window = _orders(cache_filter.sort)
         ids = await self._workspace.store.digests(order, _store_filter(cache_filter))
-        if not (cache_filter.session_only or cache_filter.state or _sorts_by_window_state(sort)):
+        if not (cache_filter.session_only or cache_filter.state or by_window):
             return ids
         return await asyncio.to_thread(self._filter_by_state, ids, cache_filter)
 
@@ -194,10 +187,8 @@ class WorkspaceCacheSource:
 
     def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
         """Found entries in the filter's order, those of another state or session left out."""
-        sort = cache_filter.sort
-        column = "created" if _sorts_by_window_state(sort) else _store_column(sort.column)
-        down = _sorts_by_window_state(sort) or sort.is_descending
-        ordered = sorted(entries, key=lambda entry: sort_position(entry, column), reverse=down)
+        sort, _ = _orders(cache_filter.sort)
+        ordered = sorted(entries, key=lambda it: sort_position(it, sort.column), reverse=sort.descending)
         return self._filter_by_state(b"".join(bytes.fromhex(entry.digest) for entry in ordered), cache_filter)
 
     def _filter_by_state(self, ids: bytes, cache_filter: CacheFilter) -> bytes:
@@ -212,15 +203,10 @@ class WorkspaceCacheSource:
         elif cache_filter.state is not None and cache_filter.state != "in_trash":
             same = SAME_STATES[cache_filter.state]
             parts = [raw for raw in parts if raw not in damaged and states.get(raw, _ELSEWHERE)[0] in same]
-        if cache_filter.sort.column == "saved":
-            parts.sort(
-                key=lambda raw: states.get(raw, _ELSEWHERE)[1], reverse=cache_filter.sort.is_descending
-            )
-        elif cache_filter.sort.column == "state":
-            parts.sort(
-                key=lambda raw: _RANK.get(states.get(raw, _ELSEWHERE)[0], -1),
-                reverse=cache_filter.sort.is_descending,
-            )
+        _, value = _orders(cache_filter.sort)
+        if value is not None:
+            down = cache_filter.sort.is_descending
+            parts.sort(key=lambda raw: value(*states.get(raw, _ELSEWHERE)), reverse=down)
         return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
@@ -298,13 +284,16 @@ def _excerpt_from_match(excerpt: str, terms: Sequence[str]) -> str:
     )
 
 
-def _sorts_by_window_state(sort: CacheSort) -> bool:
-    return sort.column in ("state", "saved")
-
-
-def _store_column(column: CacheColumn) -> SortColumn:
-    """Return the store's name of a column; the newest first for what it does not know."""
-    return "created" if column == "state" or column == "saved" else column  # noqa: PLR1714 - mypy narrows so
+def _orders(sort: CacheSort) -> tuple[EntrySort, Callable[[CacheState, int], int] | None]:
+    """Return the store's part of an order, and by what of the window its newest first are sorted then."""
+    newest = EntrySort("created", True)
+    match sort.column:
+        case "state":
+            return newest, lambda state, _: _RANK.get(state, -1)
+        case "saved":
+            return newest, lambda _, saved: saved
+        case column:
+            return EntrySort(column, sort.is_descending), None
 
 
 def _store_filter(cache_filter: CacheFilter) -> EntryFilter:

@@ -57,12 +57,12 @@ from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
     STATE_LABELS,
     STATE_TIPS,
+    CacheColumn,
     CacheRow,
     CacheSort,
     CacheSource,
     CacheState,
     CellStyle,
-    ColumnKey,
     column_widths,
     fitting_columns,
     short_digest,
@@ -180,7 +180,7 @@ class CacheTableModel(QAbstractTableModel):
             is_match = self._is_searching and column.key == "line"
             title = tr("Matching line") if is_match else translate(column.title)
             arrow = " ↓" if self._sort.is_descending else " ↑"
-            return title + (arrow if column.sort_column == self._sort.column else "")
+            return title + (arrow if column.key == self._sort.column else "")
         if role == Qt.ItemDataRole.ToolTipRole:
             sort = tr("Click to sort by {column}", column=translate(column.title))
             return f"{translate(column.tip)}\n{sort}"
@@ -300,7 +300,7 @@ class CacheTableModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
 
-def _tip(row: CacheRow, key: ColumnKey) -> str:
+def _tip(row: CacheRow, key: CacheColumn) -> str:
     match key:
         case "state":
             changed = explain_changed(row.changed_since) if row.changed_since else ""
@@ -479,7 +479,7 @@ class ColumnLayout(QObject):
     def __init__(self, table: QTableView) -> None:
         super().__init__(table)
         self._table = table
-        self._overrides: dict[ColumnKey, bool] = {}
+        self._overrides: dict[CacheColumn, bool] = {}
         self._is_searching = False
 
     def menu(self, parent: QWidget) -> QMenu:
@@ -496,7 +496,7 @@ class ColumnLayout(QObject):
             menu.add(column.key, words, override, is_enabled=column.rank > 0, is_checked=is_shown)
         return menu
 
-    def override(self, key: ColumnKey, visible: bool) -> None:
+    def override(self, key: CacheColumn, visible: bool) -> None:
         """Show or hide a column whatever the width."""
         if not self._overrides:
             self._overrides = {
@@ -522,7 +522,7 @@ class ColumnLayout(QObject):
         for key, column_width in column_widths(width, visible, scale, titles):
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
 
-    def _title_widths(self) -> dict[ColumnKey, int]:
+    def _title_widths(self) -> dict[CacheColumn, int]:
         """Return what the names of columns need in pixels, and what states and sizes below them need."""
         metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
         titles = {

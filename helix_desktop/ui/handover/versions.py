@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from helix_desktop.agent.window.handover_writer import CountedPart, HandoverDraft, HandoverScope
+from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import (
     CutPoint,

@@ -11,15 +11,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.session import CompactionProgress
-from helix_desktop.agent.window.handover_writer import (
+from helix_desktop.agent.compaction.handover_writer import (
     WHOLE_SESSION,
     CountedPart,
     HandoverDraft,
     HandoverScope,
     RevisionDraft,
 )
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.handover_revision import (

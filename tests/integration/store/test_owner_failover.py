@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -73,6 +74,22 @@ async def test_a_write_in_flight_when_the_owner_ended_is_stored_once_and_in_orde
             group.create_task(say(seq))
             await asyncio.sleep(0.0005 if seq > ended_after else 0)
     assert await store.events("s") == [user_message_event(seq) for seq in range(1, 601)]
+    await store.close()
+
+
+@pytest.mark.parametrize(("seq", "outcome"), [(1, nullcontext()), (3, pytest.raises(ValueError, match="3"))])
+async def test_a_write_that_is_sent_again_is_refused_unless_it_was_stored(
+    tmp_path: Path, seq: int, outcome: AbstractContextManager[object]
+) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
+    await store.commit(Commit("s", [user_message_event(1)]))
+    with pytest.raises(ValueError, match="1"):  # the owner that stored it is still there
+        await store.commit(Commit("s", [user_message_event(1)]))
+    await owner.close()
+    with outcome:
+        await store.commit(Commit("s", [user_message_event(seq)]))
+    assert await store.events("s") == [user_message_event(1)]
     await store.close()
 
 

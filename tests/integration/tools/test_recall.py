@@ -172,18 +172,20 @@ async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache:
     assert matches == list(range(100, 1300, 100))
 
 
-async def test_more_matches_than_can_be_listed_are_followed_too(tmp_path: Path, cache: MemoryCache) -> None:
+@pytest.mark.parametrize("pattern", ["x", "[x]"], ids=["plain", "expression"])
+async def test_more_matches_than_can_be_listed_are_followed_too(
+    tmp_path: Path, cache: MemoryCache, pattern: str
+) -> None:
     digest = cache.put(b"x\n" * 1_600_000)
-    text = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).model_text
+    text = (await recall(tmp_path, cache, digest, pattern=pattern, max_tokens=100)).model_text
     head, _, body = text.partition("\n")
-    match = re.search(
-        r" · over ([\d,]+) matching lines for 'x' in lines 1-1600000\. Next: start_line=(\d+)\.", head
-    )
-    assert match is not None
-    assert 1_000_000 < int(match[1].replace(",", "")) < 1_600_000
-    assert body.splitlines() == [f"{number}:x" for number in range(1, int(match[2]))]
-    end = (await recall(tmp_path, cache, digest, pattern="x", start_line=1_599_999)).model_text
-    assert end.endswith(" · 2 matching lines for 'x' in lines 1599999-1600000.\n1599999:x\n1600000:x\n")
+    head, _, following = head.partition(" Next: start_line=")
+    assert head.endswith(f" · over 100,000 matching lines for '{pattern}' in lines 1-1600000.")
+    assert body.splitlines() == [f"{number}:x" for number in range(1, int(following.removesuffix(".")))]
+    end = (await recall(tmp_path, cache, digest, pattern=pattern, start_line=1_599_999)).model_text
+    head, _, body = end.partition("\n")
+    assert head.endswith(f" · 2 matching lines for '{pattern}' in lines 1599999-1600000.")
+    assert body == "1599999:x\n1600000:x\n"
 
 
 async def test_a_match_deep_in_a_long_line_is_returned_with_its_position(

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, cast
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.window.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.context.summaries.handover import HandoverPart, available_cuts
 from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.domain.errors import InvalidInput

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.window.handover_writer import CountedPart, HandoverScope
+from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverScope
 from helix_desktop.context.summaries.handover import CutPoint, HandoverPart, available_cuts
 from helix_desktop.context.summaries.handover_revision import fields_to_markdown, markdown_to_fields
 from helix_desktop.context.summaries.sections import TITLES

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import settings
 
-from helix_desktop.agent.window.handover_writer import HandoverDraft
+from helix_desktop.agent.compaction.handover_writer import HandoverDraft
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable

@@ -218,6 +218,26 @@ def test_rules_of_an_older_sample_belong_to_the_demo_model(tmp_path: Path) -> No
     assert saved.rules(demo=True) == (own,)
 
 
+async def test_a_rule_is_saved_once_with_its_time_and_replaces_one_with_the_same_text(
+    tmp_path: Path, project: Path
+) -> None:
+    registry = registry_at(tmp_path)
+    saved = SavedRules(registry, registry.add(project).id)
+    make = PermissionRule("run_command", "make")
+    server = PermissionRule("mcp__shelf__dump", ANY, definition="f00d")
+    for rule in (make, server, make):
+        await saved.add(rule)
+    saved_make, saved_server = saved.rules()
+    assert (saved_make.subject, saved_make.saved, saved_server.definition) == ("make", 1, "f00d")
+    saved.restore(msgspec.structs.replace(make, saved=7))
+    assert saved.rules() == (saved_make, saved_server)
+    await saved.add(msgspec.structs.replace(server, definition="beef"))
+    assert [rule.definition for rule in saved.rules()] == ["", "beef"]
+    saved.revoke(saved_make)
+    saved.restore(msgspec.structs.replace(make, saved=7))
+    assert [rule.saved for rule in saved.rules()] == [1, 7], "a rule that is restored keeps its time"
+
+
 def test_a_sample_of_a_read_only_program_is_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources = tmp_path / "resources"
     shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.file_history.tree import folder
+from helix_desktop.system import folders
 from tests.support.revert_rig import RevertRig, change_everything
 
 BEFORE: dict[str, str | bytes] = {
@@ -131,7 +131,7 @@ def test_a_revert_brings_everything_back_and_can_be_reverted(
 def test_a_system_that_knows_paths_only_and_exchanges_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder, "BY_DESCRIPTOR", False)
+    monkeypatch.setattr(folders, "BY_DESCRIPTOR", False)
     rig = RevertRig(tmp_path)
     changes, before, after = change_everything(rig)
     captured = rig.revert(changes)

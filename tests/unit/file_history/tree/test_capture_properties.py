@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import CallMark, FileChange, FileState
-from helix_desktop.file_history.tree import folder as folders
+from helix_desktop.system import folders
 from tests.support.file_history_rig import changes_by_path, opened_history
 
 States = dict[str, FileState]

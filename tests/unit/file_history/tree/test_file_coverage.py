@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
 from helix_desktop.domain.retention import DAY_MS
@@ -166,6 +167,20 @@ def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_un
         assert not history.coverage().is_complete
         history.begin_call(MARK)
         assert history.coverage().is_complete  # what can be copied at once is, before a call
+
+
+def test_what_changed_before_it_was_copied_is_left_to_the_next_scan(root: Path) -> None:
+    make(root, "early", "late", "same")
+    with opened_history(root.parent, copies=False) as history:
+        make(root, "early", content="changed")
+        (root / "late").unlink()
+        assert history.copy_batch() is None
+        other = FileHistoryDatabase(root.parent / "data/h.db", wall_clock_ms)
+        assert [other.contents.has(digest_of(content)) for content in (b"x", b"changed")] == [True, False]
+        other.close()
+        captured = changes_by_path(history.scan("s"))
+        assert sorted(captured) == ["early", "late"]
+        assert not any(change.before and change.before.digest for change in captured.values())
 
 
 def test_the_copy_goes_on_where_it_was_cut_off(root: Path) -> None:

@@ -330,6 +330,55 @@ def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
     assert first.sent == pytest.approx(exact.sent, rel=0.3)
 
 
+NOT_IN_FIRST_PICTURES = frozenset({
+    *("profile", "subagent_profile", "intake_ask", "intake_deadline_s"),  # nothing of one session's replay
+    *("budget_tokens", "budget_cost", "ask_above", "checkpoint_tokens", "cache_ttl_s"),  # nor these
+    *("protect_recalls", "protect_argument_steps"),  # no text is read
+    *("reflect_at", "handover_least_messages", "condense_message", "handle_digits", "panic_to"),
+})  # fmt: skip
+"""The fields that a first picture leaves out, as it says."""
+
+
+class _ReadPolicy:
+    """A policy that remembers which of its fields are read."""
+
+    def __init__(self, policy: ContextPolicy) -> None:
+        self.policy, self.read = policy, set[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ContextPolicy.__struct_fields__:
+            return partial(getattr(ContextPolicy, name), self)
+        self.read.add(name)
+        return getattr(self.policy, name)
+
+
+def test_a_field_of_the_policy_that_first_pictures_forget_is_named() -> None:
+    """A trigger of compaction has fields of its own: one that is read nowhere in them is found, too."""
+    replay = SessionReplay(
+        SessionFacts(msgspec.structs.replace(MODEL, window=128_000), 500), LineTokenCounter.bundled()
+    )
+    replay.add(long_log())
+    compacted = msgspec.structs.replace(PROFILES["classic"], handover_at=0.3)
+    policies: list[Any] = [_ReadPolicy(policy) for policy in (*PROFILES.values(), compacted)]
+    for policy in policies:
+        replay.approximate(policy)
+    read = set[str]().union(*(policy.read for policy in policies))
+    assert read == {*ContextPolicy.__struct_fields__} - NOT_IN_FIRST_PICTURES
+
+
+def test_a_first_picture_keeps_the_outputs_of_a_tool_that_is_never_cached() -> None:
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
+    replay.add(live_session(7, 40).log)
+    tools = {
+        recorded.event.name
+        for recorded in live_session(7, 40).log
+        if isinstance(recorded.event, ToolAnswered)
+    }
+    policy = msgspec.structs.replace(POLICIES["lean"], observe_at=0.0, never_cache=tuple(tools))
+    assert {rewrite.kind for rewrite in replay.approximate(POLICIES["lean"]).rewrites} >= {"sweep-made"}
+    assert {rewrite.kind for rewrite in replay.approximate(policy).rewrites} <= {"handover-made"}
+
+
 def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there() -> None:
     live = live_session(7, 40)
     replay, policy = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()), POLICIES["balanced"]

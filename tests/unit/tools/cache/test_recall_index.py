@@ -462,8 +462,8 @@ async def test_plain_patterns_match_as_regular_expressions_do(texts: list[str], 
     ripgrep, plain = Ripgrep(find_ripgrep(), {}), plain_pattern(pattern)
     assert plain is not None
     encoded = [text.encode() for text in texts]
-    own = await match_lines(encoded, pattern, plain, ripgrep)
-    assert own == await match_lines(encoded, pattern, None, ripgrep)
+    own, _ = await match_lines(encoded, pattern, plain, ripgrep)
+    assert (own, True) == await match_lines(encoded, pattern, None, ripgrep)
     regex = re.compile(pattern, re.IGNORECASE if pattern.islower() else re.NOFLAG)
     lines = [[n for n, line in enumerate(text.split("\n"), 1) if regex.search(line)] for text in texts]
     assert [[match.number for match in matches] for matches in own] == lines

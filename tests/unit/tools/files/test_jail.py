@@ -137,6 +137,17 @@ def test_a_workspace_reached_through_a_link_works(make: Make, root: Path) -> Non
     assert read(make(other), str(other / "src" / "main.py")) == b"print(1)\n"
 
 
+def test_a_link_in_the_place_of_an_open_workspace_is_not_followed(make: Make, root: Path) -> None:
+    jail = make(root)
+    root.rename(root.with_name("moved"))
+    os.symlink(root.with_name("work-evil"), root)
+    with pytest.raises(ToolError):
+        read(jail, "x")
+    with pytest.raises(ToolError):
+        jail.write("new", b"", None)
+    assert not (root.with_name("work-evil") / "new").exists()
+
+
 def test_a_hard_link_may_be_read_but_not_written(make: Make, root: Path) -> None:
     os.link(root.parent / "secret.txt", root / "hard.txt")
     with pytest.raises(ToolError, match="hard links"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from helix_desktop.agent.compaction.handover_writer import WHOLE_SESSION
 from helix_desktop.agent.open_workspace import delete_session
-from helix_desktop.agent.window.handover_writer import WHOLE_SESSION
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE

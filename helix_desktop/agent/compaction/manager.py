@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
+from helix_desktop.agent.compaction.handover_writer import HandoverWriter
+from helix_desktop.agent.compaction.handovers import Handovers
+from helix_desktop.agent.compaction.observations import Observations
+from helix_desktop.agent.compaction.rewriter import EarlyRewrites, WindowRewriter
+from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.handover_writer import HandoverWriter
-from helix_desktop.agent.window.handovers import Handovers
-from helix_desktop.agent.window.observations import Observations
-from helix_desktop.agent.window.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation
@@ -128,7 +128,7 @@ class Checkpoints(BackgroundJob):
             self._failures, self._failed_at_ms = self._failures + 1, self._session.clock()
             log.info("a checkpoint was not written: %s", error)
             if not isinstance(error, StoreError):
-                await self._writer.unused.record(self._writer.spent)
+                await session.unused.record(self._writer.spent)
             return False
         self._failures = 0
         spent = self._writer.spent
@@ -243,16 +243,14 @@ class ContextManager:
         self._session = session
         self.rewriter = WindowRewriter(session)
         self.early_rewrites = EarlyRewrites(session, self.rewriter)
-        writer = HandoverWriter(session, self.rewriter)
-        self.handovers = Handovers(session, self.rewriter, writer, approvals)
-        self.observations = Observations(session, self.rewriter, approvals)
-        self.summary_wait = SummaryWait(session)
         self.checkpoints = Checkpoints(
             session, self.rewriter, approvals, lambda: may_start() and self._is_calm(), stays_open
         )
         self.checkpoints.on_done = self._after_checkpoint
-        self.handovers.wait_for_checkpoint = self.checkpoints.wait
-        self._ladder = OverflowSteps(session, self.rewriter, writer)
+        self.handovers = Handovers(session, self.rewriter, approvals, self.checkpoints)
+        self.observations = Observations(session, self.rewriter, approvals)
+        self.summary_wait = SummaryWait(session)
+        self._ladder = OverflowSteps(session, self.rewriter, self.handovers.writer)
         self._validator = request_validation.RequestValidator()
 
     async def prepare_window(self) -> Window:
@@ -339,10 +337,6 @@ class ContextManager:
             self._start_due_handover(refresh=True)
         if not self.handovers.is_busy and not self.checkpoints.is_running:
             self.observations.start_due()
-        self.checkpoints.after_turn()
-
-    def catch_up(self) -> None:
-        """Start the checkpoint that came due while the session was closed, at once or when it is idle."""
         self.checkpoints.after_turn()
 
     def _is_calm(self) -> bool:

@@ -8,11 +8,10 @@ from contextlib import aclosing, suppress
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.session import Session, SideQuestionProgress, with_cache_hints
 from helix_desktop.agent.trust import IsTrusted, require_trust
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import UnusedSummaries
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.provider_cache import next_request_cost
@@ -26,7 +25,6 @@ from helix_desktop.domain.errors import (
     StoreError,
 )
 from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
@@ -48,7 +46,6 @@ class SideQuestions:
     ) -> None:
         self._session, self._budget = session, budget
         self._rewriter, self._is_trusted = rewriter, is_trusted
-        self._unused = UnusedSummaries(session)
         self._task: asyncio.Task[SideQuestionAnswered | HelixError] | None = None
         self.progress = SideQuestionProgress()
 
@@ -102,7 +99,7 @@ class SideQuestions:
             response, is_stopped = await self._receive(request, meter)
         except (asyncio.CancelledError, HelixError):
             with suppress(StoreError):  # it is recorded with the next change
-                await self._unused.record(await meter.spent(self._session.counter))
+                await self._session.unused.record(await meter.spent(self._session.counter))
             raise
         spending = await meter.spent(self._session.counter)
         event = SideQuestionAnswered(
@@ -178,11 +175,12 @@ class SideQuestions:
         transcript = self._session.transcript
         if not transcript.open_calls:
             return self._rewriter.measure()
-        forked = transcript.fork()
-        for call in tuple(forked.open_calls.values()):
-            pending = forked.pending_outputs.get(call.id)
-            answer = pending or ToolAnswered(call.id, call.name, STILL_RUNNING, "", 0, 8, 8)
-            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, answer))
+        answers = (
+            transcript.pending_outputs.get(call.id)
+            or ToolAnswered(call.id, call.name, STILL_RUNNING, "", 0, 8, 8)
+            for call in transcript.open_calls.values()
+        )
+        forked = transcript.fork_with(*answers)
         policy, frame = self._session.policy, self._session.frame
         window = project(forked, policy, frame)
         return window, measure_usage(window, forked, policy, frame)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals
-from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
-from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.handover_writer import (
+from helix_desktop.agent.compaction.handover_writer import (
     HandoverDraft,
     HandoverWriter,
     RestoredDraft,
     RevisionDraft,
+    active_handover,
     checked_handover,
+    cut_on_request,
+    takes_place_of_same,
 )
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.rewrites import handover_source, planner
-from helix_desktop.context.rewrites.handover_source import active_handover, fork_with
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
+from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.handover import CutPoint, covered_messages, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
 from helix_desktop.context.summaries.summary_coverage import covered_facts
@@ -106,7 +108,7 @@ class HandoverRevisions:
         active_handover(transcript, event.revises)
         before, after = (
             measure_usage(project(log, policy, frame), log, policy, frame).used
-            for log in (transcript, fork_with(transcript, event))
+            for log in (transcript, transcript.fork_with(event))
         )
         return (msgspec.structs.replace(event, before=before, after=after),)
 
@@ -121,13 +123,13 @@ class Handovers(BackgroundJob):
         self,
         session: Session,
         rewriter: WindowRewriter,
-        writer: HandoverWriter,
         approvals: SpendApprovals | None,
+        checkpoints: BackgroundJob,
     ) -> None:
         super().__init__(session, "handover", approvals)
-        self._rewriter, self.writer = rewriter, writer
-        self.revisions = HandoverRevisions(session, writer)
-        self.wait_for_checkpoint: Callable[[], Awaitable[None]] = _no_wait
+        self._rewriter, self._checkpoints = rewriter, checkpoints
+        self.writer = HandoverWriter(session, rewriter)
+        self.revisions = HandoverRevisions(session, self.writer)
         self._saved_draft = _newest_draft(session.log)
         self._is_due = False  # True while what is written started at the threshold
         session.on(EventRecorded | RequestChanged, self._cancel_needless)
@@ -162,7 +164,7 @@ class Handovers(BackgroundJob):
         cut = planner.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
         if cut is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
-            self._start_due(cut)
+            self._start_job(lambda: self._run_due(cut))
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Have a model write the handover that a full context needs, and wait for it.
@@ -186,7 +188,7 @@ class Handovers(BackgroundJob):
         current = transcript.window.handover
         if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return _text("Its cost wasn't approved, or exceeds the budget.")
-        self._start_due(cut, trigger=FULL_WINDOW)
+        self._start_job(lambda: self._run_due(cut, trigger=FULL_WINDOW))
         return None
 
     def _why_none_since(self, seq: int) -> OptionalText:
@@ -199,18 +201,15 @@ class Handovers(BackgroundJob):
                     return join_sentences(what, why)
         return _text("It was canceled, or its cost wasn't approved.")
 
-    def _start_due(
+    async def _run_due(
         self, cut: CutPoint, ask_model: bool = True, trigger: CompactionTrigger | None = None
-    ) -> None:
-        """Start a handover; without a `trigger` for what the policy says."""
-        self._start_job(lambda: self._run_due(cut, ask_model, trigger))
-
-    async def _run_due(self, cut: CutPoint, ask_model: bool, trigger: CompactionTrigger | None) -> bool:
+    ) -> bool:
         """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then.
 
-        A checkpoint that is being written comes first: the handover begins with that.
+        Without a `trigger` it is what the policy says. A checkpoint that is being written comes first: the
+        handover begins with that.
         """
-        await self.wait_for_checkpoint()
+        await self._checkpoints.wait()
         policy, transcript = self._session.policy, self._session.transcript
         trigger = trigger or self._rewriter.gauge().trigger
         while True:
@@ -235,7 +234,7 @@ class Handovers(BackgroundJob):
             return
         cut = planner.handover_now(self._session.transcript, self._session.policy, self._rewriter.gauge())
         if cut is not None:
-            self._start_due(cut, ask_model=reply == "allow")
+            self._start_job(lambda: self._run_due(cut, ask_model=reply == "allow"))
 
     def start(self, focus: str = "") -> None:
         """Start a handover up to the furthest cut, unless one runs.
@@ -244,7 +243,7 @@ class Handovers(BackgroundJob):
         """
         self._session.model_choice.require()
         transcript, policy = self._session.transcript, self._session.policy
-        cut = handover_source.cut_on_request(transcript, policy, self._rewriter.gauge())
+        cut = cut_on_request(transcript, policy, self._rewriter.gauge())
         self._start_job(lambda: self.writer.run(ON_REQUEST, cut, focus))
 
     async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
@@ -258,7 +257,7 @@ class Handovers(BackgroundJob):
         saved = SavedHandoverDraft(paid, text, context, rerun_seq, is_whole, draft.doubt, draft.sweep_savings)
         if saved != self._saved_draft:
             self._saved_draft = saved
-            await self.writer.unused.record(spending_of(event), saved)
+            await self._session.unused.record(spending_of(event), saved)
 
     def restore_draft(self, rerun_seq: int, is_whole_possible: bool) -> RestoredDraft | None:
         """Return the draft that was saved of this handover, None if its context is another now."""
@@ -266,7 +265,7 @@ class Handovers(BackgroundJob):
         if saved is None or saved.rerun != rerun_seq or (saved.is_whole and not is_whole_possible):
             return None
         event = msgspec.structs.replace(saved.handover, index=digest_of(b""))
-        if saved.context != self._covered_context(event) or not handover_source.takes_place_of_same(
+        if saved.context != self._covered_context(event) or not takes_place_of_same(
             self._session.transcript, event
         ):
             return None
@@ -293,7 +292,3 @@ def _newest_draft(log: Sequence[RecordedEvent]) -> SavedHandoverDraft | None:
             case HandoverMade():
                 return None
     return None
-
-
-async def _no_wait() -> None:
-    """Wait for nothing: no checkpoints are written."""

@@ -1,17 +1,18 @@
-"""The summarizer: calls the workspace's models for a text, falling back to the next; unused ones count."""
+"""Summaries: jobs that write one beside the turns, the wait for one, and the models asked in turn."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import aclosing
 from typing import Generic, TypeVar
 
 import msgspec
 
+from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, approve_any, over_budget_warning
 from helix_desktop.agent.models import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import EventRecorded, Session
+from helix_desktop.agent.session import ErrorRaised, Session, SummaryAwaited
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
@@ -23,18 +24,17 @@ from helix_desktop.context.summaries.summary_task import (
     truncated_request,
 )
 from helix_desktop.context.window.usage_gauge import tokenizer_ratio
-from helix_desktop.domain.cost import CostEstimate, Spending, estimate_cost, unused_calls
+from helix_desktop.domain.cost import BackgroundWork, CostEstimate, Spending, estimate_cost
 from helix_desktop.domain.errors import (
+    BudgetExhausted,
     CompactionRefused,
     ContextWindowExceeded,
     HelixError,
     InvalidModelResponse,
     ModelError,
-    StoreError,
-    StoreWriteFailed,
     SummaryRefused,
 )
-from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed, SavedHandoverDraft
+from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -47,51 +47,134 @@ from helix_desktop.domain.translatable_text import (
 _text = TextContext("Agent")
 
 
-class UnusedSummaries:
-    """Records what canceled and discarded summaries of one session spent.
+MAX_WAIT_S = 300.0
+"""How long a request waits for the summary that makes room for it."""
+_NOT_ENDED: OptionalText = ""
 
-    What the disk refuses is recorded after the next event that it takes.
+
+class BackgroundJob:
+    """Work of one kind that needs a model: it runs beside the turns, and may have to be approved first.
+
+    A base of what does it.
     """
 
+    def __init__(
+        self, session: Session, work: BackgroundWork, approvals: SpendApprovals | None = None
+    ) -> None:
+        """With `approvals` it keeps to the session's budget, and asks first where the policy says so."""
+        self._session, self._work, self._approvals = session, work, approvals
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    @property
+    def is_asking(self) -> bool:
+        return self._approvals is not None and any(
+            request.work == self._work for request in self._approvals.requests
+        )
+
+    def is_blocked(self, subject: Hashable, size: int, refresh: bool) -> bool:
+        """Return True if it must not be tried: see SpendApprovals."""
+        return self._approvals is not None and self._approvals.is_blocked(self._work, subject, size, refresh)
+
+    def require_approval(self, estimate: CostEstimate) -> None:
+        """Raise SpendNotApproved while it may not start, BudgetExhausted if the budget has no room for it."""
+        if self._approvals is not None:
+            self._approvals.check(self._work, estimate)
+
+    def require_confirmation(self, estimate: CostEstimate) -> None:
+        """Raise SpendNotApproved until the user, who started it, has seen its price."""
+        if self._approvals is not None:
+            self._approvals.confirm(self._work, estimate)
+
+    def _answer(self, allowed: bool) -> bool:
+        return self._approvals is not None and self._approvals.answer(self._work, allowed)
+
+    def withdraw_request(self) -> None:
+        if self._approvals is not None:
+            self._approvals.withdraw(self._work)
+
+    def _start_job(self, work: Callable[[], Awaitable[bool]]) -> None:
+        """Run the work, unless some runs; an error is published, because no caller awaits it."""
+        if self._task is None or self._task.done():
+            name = f"{self._work} {self._session.id}"
+            self._task = self._session.scope.start(self._run(work), name)
+
+    async def _run(self, work: Callable[[], Awaitable[bool]]) -> None:
+        try:
+            await work()
+        except BudgetExhausted as error:
+            self._session.publish(over_budget_warning(self._work, error))
+        except HelixError as error:
+            self._session.publish(ErrorRaised.from_error(error))
+
+    async def wait(self) -> None:
+        if self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Call back once, when what runs has ended; at once if nothing does."""
+        if self._task is None or self._task.done():
+            callback()
+        else:
+            self._task.add_done_callback(lambda _: callback())
+
+    def cancel(self) -> None:
+        """Cancel what runs, or asks; nothing changes."""
+        self.withdraw_request()
+        if self._task is not None:
+            self._task.cancel()
+
+
+class SummaryWait:
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._unrecorded = Spending()
-        self._unrecorded_draft: SavedHandoverDraft | None = None
-        session.on(EventRecorded, self._record_with_next)
+        self.is_active = False
+        self._ended, self._why_ended = asyncio.Event(), _NOT_ENDED
 
-    async def record(self, spent: Spending, draft: SavedHandoverDraft | None = None) -> None:
-        """Record what a summary spent that is not used, with the draft that the user left of it.
+    async def wait_for(self, job: BackgroundJob) -> OptionalText:
+        """Wait until a job has ended, at most five minutes. Return why it was given up; empty if it was not.
 
-        Does nothing if there is neither. Raises StoreError.
+        What is given up is canceled. Canceling the call, as the user's stop does, leaves the job running.
         """
-        total, self._unrecorded = self._unrecorded + spent, Spending()
-        draft, self._unrecorded_draft = draft or self._unrecorded_draft, None
-        if not total.tokens and draft is None:
-            return
+        self._ended.clear()
+        self._why_ended = _NOT_ENDED
+        self._set_active(True)
+        limit = self._session.scope.start(self._end_in_time(), f"wait {self._session.id}")
+        job.on_end(self._ended.set)
         try:
-            discarded = msgspec.structs.replace(unused_calls(total), draft=draft)
-            await self._session.record(discarded)
-        except StoreError as error:
-            self._unrecorded += total
-            self._unrecorded_draft = self._unrecorded_draft or draft
-            if not isinstance(error, StoreWriteFailed):
-                raise
-            raise StoreWriteFailed(
-                _text(
-                    "A handover or facts weren't used. The conversation is unchanged. The cost "
-                    "isn't saved yet."
-                ),
-                error.why or error.what,
-                _text("Free up disk space. The cost is saved with the next change of the conversation."),
-            ) from error
+            await self._ended.wait()
+        finally:
+            limit.cancel()
+            self._set_active(False)
+        if job.is_running:
+            job.cancel()
+            await job.wait()
+        return self._why_ended
 
-    def _record_with_next(self, _: EventRecorded) -> None:
-        if self._unrecorded.tokens or self._unrecorded_draft:
-            self._session.scope.start(self._record_again(), f"unused summaries {self._session.id}")
+    def continue_without_model(self) -> None:
+        if self.is_active:
+            self._end(_text("You continued without a model."))
 
-    async def _record_again(self) -> None:
-        with suppress(StoreError):  # it is tried again after the next event
-            await self.record(Spending())
+    async def _end_in_time(self) -> None:
+        await self._session.wait_s(MAX_WAIT_S)
+        self._end(
+            _text.plural(
+                round(MAX_WAIT_S / 60),
+                "The model took more than %n minute.",
+                "The model took more than %n minutes.",
+            )
+        )
+
+    def _end(self, why: OptionalText) -> None:
+        self._why_ended = why
+        self._ended.set()
+
+    def _set_active(self, is_active: bool) -> None:
+        self.is_active = is_active
+        self._session.publish(SummaryAwaited(is_active))
 
 
 T = TypeVar("T")
@@ -133,21 +216,27 @@ class Summarizer:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.spent = Spending()  # what the newest attempt spent, even if it failed
+        self.approved: CostEstimate | None = None  # of the newest attempt, once it calls a model
 
     async def summarize(
         self,
         task: SummaryTask,
         parse: Callable[[str], T],
         on_partial_text: OnPartialText,
-        on_estimate: Callable[[CostEstimate], None] = lambda _: None,
+        approve: ApproveSpending = approve_any,
     ) -> SummaryResult[T]:
         """Return the parsed summary of a task: by the first model that fits it, in parts, or truncated.
 
-        `parse` raises CompactionRefused for a useless text; `on_estimate` gets the cost estimate before the
-        first call, and may raise. Canceling ends the running call.
+        `parse` raises CompactionRefused for a useless text; `approve` gets the cost estimate before the first
+        call, and may raise. Canceling ends the running call.
         """
         roles = self._session.roles
         attempt = _Attempt(self._session, parse, on_partial_text)
+
+        def on_estimate(estimate: CostEstimate) -> None:
+            approve(estimate)
+            self.approved = estimate
+
         try:
             return await attempt.run(task, roles.summary_models, on_estimate)
         finally:

@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 import pytest
 
+from helix_desktop.agent.compaction.handover_writer import HandoverDraft, HandoverScope
 from helix_desktop.agent.session import CompactionProgress
-from helix_desktop.agent.window.handover_writer import HandoverDraft, HandoverScope
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields, to_fields

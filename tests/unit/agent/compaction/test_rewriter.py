@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from helix_desktop.agent.compaction.rewriter import NoteTokens
 from helix_desktop.agent.session import ErrorRaised
-from helix_desktop.agent.window.rewriter import NoteTokens
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import sweep

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, SpendNotApproved, approve_any
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.summarizer import BackgroundJob, Summarizer, SummaryResult, SummaryWait
 from helix_desktop.agent.session import ObservationProgress, Phase, Session
-from helix_desktop.agent.window.background_job import BackgroundJob, SummaryWait
-from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult, UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
@@ -33,7 +32,7 @@ from helix_desktop.context.summaries.summary_task import (
     summary_input,
     transcript_lines,
 )
-from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
+from helix_desktop.domain.cost import Spending, SpendReply
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -63,29 +62,104 @@ class ObservationInput(msgspec.Struct, frozen=True):
     earlier: tuple[LogItem, ...] = ()
 
 
-class Observer:
-    """The writer of a session's observations and reflections, one at a time; inert until placed."""
+def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) -> CoveredFacts:
+    """Return the facts of these messages; files edited in them have the text that earlier ones hold."""
+    covered = covered_facts(items)
+    covered.ledger.complete_from(build_ledger(earlier))
+    return covered
 
-    def __init__(self, session: Session, rewriter: WindowRewriter) -> None:
-        self._session, self._rewriter = session, rewriter
-        self._summarizer = Summarizer(session)
-        self._unused = UnusedSummaries(session)
+
+class Observations(BackgroundJob):
+    """One session's observations and reflections, written one at a time; inert until placed."""
+
+    def __init__(self, session: Session, rewriter: WindowRewriter, approvals: SpendApprovals | None) -> None:
+        super().__init__(session, "observations", approvals)
+        self._rewriter, self._summarizer = rewriter, Summarizer(session)
+        self._is_manual = False  # True if the user asked for those that run, or wait for an approval
         self._approve: ApproveSpending = approve_any
-        self._estimate: CostEstimate | None = None
 
-    def find_due(self) -> EventRange | None:
+    def start_due(self) -> None:
+        event_range = self._find_due()
+        if event_range is not None and not self.is_blocked(
+            (event_range.after, event_range.replaces), event_range.tokens, refresh=True
+        ):
+            self._start(event_range, False, self.require_approval)
+
+    def start_in_place_of_handover(self) -> bool:
+        """Start the observations that make a due handover unnecessary. Return True if some are written.
+
+        A handover would drop what is being written, and then be needed less: only panic does not wait.
+        """
+        gauge = self._rewriter.gauge()
+        if gauge.is_full or not gauge.is_due:
+            return False
+        if not self.is_running:
+            transcript, policy = self._session.transcript, self._session.policy
+            event_range = planner.observation_relief(transcript, policy, gauge, self._session.clock())
+            if event_range is not None and not self.is_blocked(
+                (event_range.after, event_range.replaces), event_range.tokens, refresh=False
+            ):
+                self._start(event_range, False, self.require_approval)
+        return self.is_running
+
+    async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
+        """Wait for those that run in place of a handover. Return why they were given up, if they were."""
+        return await wait.wait_for(self) if self.is_running else ""
+
+    @property
+    def are_pending(self) -> bool:
+        return bool(
+            self._session.policy.observe_at and observation.pending_observations(self._session.transcript)
+        )
+
+    def start(self, is_price_shown: bool = False) -> None:
+        """Start manual observations: distill what is older than the newest turn, and place the result.
+
+        With `is_price_shown`, a spend request shows what it costs first. If everything is observed, refine
+        the observations; if some are pending, place them. Raises
+        CompactionRefused if there is nothing to observe or observations are running, ModelNotChosen.
+        """
+        self._session.model_choice.require()
+        if self.is_running:
+            raise CompactionRefused(
+                _text("Already running."), _text("Facts are being written."), _text("Wait, or cancel.")
+            )
+        pending_seq = observation.pending_observations(self._session.transcript)
+        event_range = self._find_possible() if pending_seq is None else None
+        if pending_seq is None and event_range is None:
+            raise CompactionRefused(
+                _text("Facts about all older messages are written already."),
+                _text("Only the newest complete turn is left, which always stays."),
+                _text("Send another message first."),
+            )
+        self._start(event_range, True, self.require_confirmation if is_price_shown else approve_any)
+
+    def _start(self, event_range: EventRange | None, is_manual: bool, approve: ApproveSpending) -> None:
+        if not self.is_running:
+            self._is_manual = is_manual
+            self._start_job(lambda: self._write(event_range, is_manual, approve))
+
+    def answer_request(self, reply: SpendReply) -> None:
+        if not self._answer(reply == "allow") or reply == "refuse":
+            return
+        if self._is_manual:
+            event_range, approve = self._find_possible(), self.require_confirmation
+        else:
+            event_range, approve = self._find_due(), self.require_approval
+        if event_range is not None:
+            self._start(event_range, self._is_manual, approve)
+
+    def _find_due(self) -> EventRange | None:
         policy = self._session.policy
         gauge = self._rewriter.gauge()
         return planner.observation_due(self._session.transcript, policy, gauge, self._session.clock())
 
-    def find_possible(self) -> EventRange | None:
+    def _find_possible(self) -> EventRange | None:
         """Return the event range that the user can have observed or refined now; None if there is none."""
         transcript = self._session.transcript
         return observation.observable_range(transcript) or observation.refinable_range(transcript)
 
-    async def run(
-        self, event_range: EventRange | None, is_manual: bool = False, approve: ApproveSpending = approve_any
-    ) -> bool:
+    async def _write(self, event_range: EventRange | None, is_manual: bool, approve: ApproveSpending) -> bool:
         """Observe or refine a range, or only place pending ones without one. Return True on success.
 
         A refusal is recorded with its reason and changes nothing. Canceling records only what was spent, a
@@ -124,20 +198,16 @@ class Observer:
             self._publish_phase("check")
             event = await self._build_event(source_input, summary)
         except asyncio.CancelledError:
-            await self._unused.record(self._summarizer.spent)
+            await self._session.unused.record(self._summarizer.spent)
             raise
         duration_ms = self._session.elapsed_ms(started_at_ms)
         self._publish_phase("write")
         return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
-        self._estimate = self._estimate if phase in ("summarize", "check", "write") else None
-        self._session.publish(ObservationProgress(phase, text, self._estimate))
-
-    def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
-        self._approve(estimate)
-        self._estimate = estimate
+        if phase not in ("summarize", "check", "write"):
+            self._summarizer.approved = None
+        self._session.publish(ObservationProgress(phase, text, self._summarizer.approved))
 
     def _read_input(self, event_range: EventRange) -> ObservationInput:
         transcript = self._session.transcript
@@ -187,7 +257,7 @@ class Observer:
             task,
             lambda text: accept_observations(observation.parse_observations(text, citable), source, text),
             lambda text: self._publish_phase("summarize", text),
-            self._on_estimate,
+            self._approve,
         )
 
     async def _extract_fallback(
@@ -197,7 +267,7 @@ class Observer:
 
         Otherwise raises SummaryRefused or CompactionRefused.
         """
-        last_try = not is_manual and planner.is_last_try(self._session.transcript.observation_failures)
+        last_try = not is_manual and self._session.transcript.observation_failures >= planner.LAST_TRY
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
@@ -310,91 +380,3 @@ class Observer:
             )
             raise CompactionRefused(_text("The facts weren't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]
-
-
-def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) -> CoveredFacts:
-    """Return the facts of these messages; files edited in them have the text that earlier ones hold."""
-    covered = covered_facts(items)
-    covered.ledger.complete_from(build_ledger(earlier))
-    return covered
-
-
-text = TextContext("Agent")
-
-
-class Observations(BackgroundJob):
-    def __init__(self, session: Session, rewriter: WindowRewriter, approvals: SpendApprovals | None) -> None:
-        super().__init__(session, "observations", approvals)
-        self._rewriter, self._observer = rewriter, Observer(session, rewriter)
-        self._is_manual = False  # True if the user asked for those that run, or wait for an approval
-
-    def start_due(self) -> None:
-        event_range = self._observer.find_due()
-        if event_range is not None and not self.is_blocked(
-            (event_range.after, event_range.replaces), event_range.tokens, refresh=True
-        ):
-            self._start(event_range, False, self.require_approval)
-
-    def start_in_place_of_handover(self) -> bool:
-        """Start the observations that make a due handover unnecessary. Return True if some are written.
-
-        A handover would drop what is being written, and then be needed less: only panic does not wait.
-        """
-        gauge = self._rewriter.gauge()
-        if gauge.is_full or not gauge.is_due:
-            return False
-        if not self.is_running:
-            transcript, policy = self._session.transcript, self._session.policy
-            event_range = planner.observation_relief(transcript, policy, gauge, self._session.clock())
-            if event_range is not None and not self.is_blocked(
-                (event_range.after, event_range.replaces), event_range.tokens, refresh=False
-            ):
-                self._start(event_range, False, self.require_approval)
-        return self.is_running
-
-    async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
-        """Wait for those that run in place of a handover. Return why they were given up, if they were."""
-        return await wait.wait_for(self) if self.is_running else ""
-
-    @property
-    def are_pending(self) -> bool:
-        return bool(
-            self._session.policy.observe_at and observation.pending_observations(self._session.transcript)
-        )
-
-    def start(self, is_price_shown: bool = False) -> None:
-        """Start manual observations: distill what is older than the newest turn, and place the result.
-
-        With `is_price_shown`, a spend request shows what it costs first. If everything is observed, refine
-        the observations; if some are pending, place them. Raises
-        CompactionRefused if there is nothing to observe or observations are running, ModelNotChosen.
-        """
-        self._session.model_choice.require()
-        if self.is_running:
-            raise CompactionRefused(
-                text("Already running."), text("Facts are being written."), text("Wait, or cancel.")
-            )
-        pending_seq = observation.pending_observations(self._session.transcript)
-        event_range = self._observer.find_possible() if pending_seq is None else None
-        if pending_seq is None and event_range is None:
-            raise CompactionRefused(
-                text("Facts about all older messages are written already."),
-                text("Only the newest complete turn is left, which always stays."),
-                text("Send another message first."),
-            )
-        self._start(event_range, True, self.require_confirmation if is_price_shown else approve_any)
-
-    def _start(self, event_range: EventRange | None, is_manual: bool, approve: ApproveSpending) -> None:
-        if not self.is_running:
-            self._is_manual = is_manual
-            self._start_job(lambda: self._observer.run(event_range, is_manual, approve))
-
-    def answer_request(self, reply: SpendReply) -> None:
-        if not self._answer(reply == "allow") or reply == "refuse":
-            return
-        if self._is_manual:
-            event_range, approve = self._observer.find_possible(), self.require_confirmation
-        else:
-            event_range, approve = self._observer.find_due(), self.require_approval
-        if event_range is not None:
-            self._start(event_range, self._is_manual, approve)

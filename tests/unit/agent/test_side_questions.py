@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session import SideQuestionProgress
-from helix_desktop.agent.window.side_questions import STILL_RUNNING
+from helix_desktop.agent.side_questions import STILL_RUNNING
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.errors import (
     BudgetExhausted,

@@ -262,11 +262,9 @@ class WindowRewriter:
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
         policy, frame = self._session.policy, self._session.frame
-        forked = self._session.transcript.fork()
-        placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
-        forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, placed))
-        now = estimate_next_request(self._session.transcript, policy, frame)
-        return now - estimate_next_request(forked, policy, frame)
+        now = self._session.transcript
+        after = now.fork_with(ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0))
+        return estimate_next_request(now, policy, frame) - estimate_next_request(after, policy, frame)
 
     @property
     def _protected_edges(self) -> tuple[int, ...]:

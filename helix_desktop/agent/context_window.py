@@ -1,4 +1,4 @@
-"""The window of a session: what the user sees of it, and changes in it by hand."""
+"""The context window of a session: what the user sees of it, and changes in it by hand."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import asyncio
 
 import msgspec
 
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.output_forms import OutputForms
 from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
-from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
@@ -33,7 +33,7 @@ from helix_desktop.domain.translatable_text import TextContext
 _text = TextContext("Agent")
 
 
-class SessionWindow:
+class ContextWindow:
     def __init__(self, session: Session, rewriter: WindowRewriter, forms: OutputForms) -> None:
         self._session, self._rewriter, self._forms = session, rewriter, forms
         self._past, self._past_lock = PastWindows(session.log), asyncio.Lock()

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.models import ModelRoles
 from helix_desktop.agent.session import CompactionProgress, ErrorRaised, ObservationProgress, Session
-from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES

@@ -1,0 +1,734 @@
+"""The writer of handovers: where one may end, what it is written from, how a text becomes recorded events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
+from helix_desktop.agent.compaction.rewriter import WindowRewriter
+from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
+from helix_desktop.agent.session import CompactionProgress, Phase, Session
+from helix_desktop.context.log.notes import newest_mode_note
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import Cover, LogItem
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    HandoverPart,
+    agent_texts,
+    available_cuts,
+    covered_counts,
+    covered_messages,
+    handover_parts,
+    newest_checkpoint,
+    newest_turn_words,
+    parse_handover,
+    previous_handover,
+    render_handover,
+    section_text,
+    uncovered_messages,
+    user_text_budget,
+    user_text_seqs,
+    user_texts,
+)
+from helix_desktop.context.summaries.handover_revision import (
+    from_markdown,
+    same_cut,
+    to_markdown,
+    without_handover,
+)
+from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
+from helix_desktop.context.summaries.informative_lines import OutputExtracts
+from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
+from helix_desktop.context.summaries.summary_coverage import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_summary_coverage,
+    covered_facts,
+)
+from helix_desktop.context.summaries.summary_task import (
+    FOLLOWING_MESSAGES,
+    SummaryTask,
+    accept_sections,
+    brief_lines,
+    handover_task,
+    short_lines,
+    summary_input,
+    transcript_lines,
+)
+from helix_desktop.context.window.usage_gauge import (
+    ON_REQUEST,
+    CompactionTrigger,
+    UsageGauge,
+    measure_next_request,
+    measure_usage,
+)
+from helix_desktop.context.window.window import PromptFrame, handover_as_sent, project
+from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, SweepReason
+from helix_desktop.domain.events.summary import (
+    NO_MODEL,
+    SUMMARY_TEXT_VERSION,
+    HandoverFailed,
+    HandoverMade,
+    Section,
+)
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
+
+_text = TextContext("Agent")
+_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
+
+Sections: TypeAlias = tuple[Section, ...]
+
+
+class HandoverDraft(msgspec.Struct, frozen=True):
+    """A handover up to `cut`, not recorded; `text` is its sections as Markdown, to be edited.
+
+    `event` is the event it would become. `doubt` says why it may say too little: only the user can accept it.
+    `sweep_savings` are the tokens, by our count, that `after` is smaller for what is cached along with it.
+    """
+
+    cut: CutPoint
+    text: str
+    event: HandoverMade
+    doubt: OptionalText = ""
+    sweep_savings: int = 0
+
+
+class RestoredDraft(msgspec.Struct, frozen=True):
+    """A saved draft to go on with, with the `text` as the user changed it; its cost is recorded."""
+
+    draft: HandoverDraft
+    text: str
+    is_whole: bool
+
+
+class CountedPart(NamedTuple):
+    """A part of the message that a handover is sent as, and its tokens by our count."""
+
+    part: HandoverPart
+    tokens: int
+
+
+class RevisionDraft(msgspec.Struct, frozen=True):
+    """A recorded handover that the user edits: what it says now and said at first.
+
+    Its sentences may cite `valid_seqs`; `facts` are those of the messages that it covers.
+    """
+
+    seq: int
+    handover: HandoverMade
+    original: HandoverMade
+    valid_seqs: frozenset[int]
+    facts: CoveredFacts
+
+
+async def checked_handover(session: Session, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
+    """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
+    transcript, policy, window_size = session.transcript, session.policy, session.frame.info.window
+    text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
+    quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
+    whole, todo_list = quoted.union(event.words), transcript.todo_list_between(0, event.upto)
+    max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+    coverage = await asyncio.to_thread(check_summary_coverage, facts, text, max_chars, whole, todo_list)
+    event = msgspec.structs.replace(event, coverage=coverage)
+    texts = user_texts(transcript, event, policy.user_text_tokens, window_size)
+    as_sent = without_repeats(event, [text for _, text, _ in texts])
+    own_text = render_handover(as_sent, (), agent_texts(transcript, event.words))
+    return msgspec.structs.replace(event, tokens=await session.count_tokens(own_text))
+
+
+_BUSY = (_text("Already running."), _text("The conversation is being compacted."), _text("Wait, or cancel."))
+
+
+class HandoverScope(NamedTuple):
+    """What a handover on request covers: older messages; with `rerun_seq` those of the active handover.
+
+    A draft of that takes its place, and undo brings it back. One that `is_whole` covers every message, for a
+    session that continues this one: it is not recorded here.
+    """
+
+    rerun_seq: int = 0
+    is_whole: bool = False
+
+
+OLDER_MESSAGES = HandoverScope()
+WHOLE_SESSION = HandoverScope(is_whole=True)
+
+
+def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
+    """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
+    current = transcript.window.handover
+    if current is None or current[0] != seq:
+        raise CompactionRefused(
+            _text("The handover wasn't changed."),
+            _text("Another handover is active now, or none is."),
+            _text("Open the timeline and try again."),
+        )
+    return current[1]
+
+
+def _frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+    """Return True if a handover on request would free little there, or nothing."""
+    least = min(gauge.window, gauge.used) * policy.handover_least_gain
+    return planner.expected_savings(transcript, policy, gauge, cut) < least
+
+
+def _cuts_on_request(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> list[CutPoint]:
+    """Return all legal cuts, the one to propose first, then the furthest first.
+
+    That is the furthest one before the newest turn which leaves the share of what is used that the policy
+    keeps, if it frees enough; else one in the newest turn.
+    """
+    kept_tokens = _kept_tokens(policy, gauge)
+    found = available_cuts(transcript, 0, in_newest_turn=True)
+    older = available_cuts(transcript, kept_tokens)
+    if older and not _frees_little(transcript, policy, gauge, older[0]):
+        proposed = older[:1]
+    else:
+        proposed = available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
+    return [*proposed, *(cut for cut in found if cut not in proposed)]
+
+
+def _kept_tokens(policy: ContextPolicy, gauge: UsageGauge) -> int:
+    """Return the tokens that stay behind a handover on request, by our count."""
+    return int(min(gauge.window, gauge.used) * policy.handover_keep / gauge.ratio)
+
+
+def cut_on_request(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, upto: int = 0
+) -> CutPoint:
+    """Return the cut that ends at event `upto` (0: the one to propose). Raises CompactionRefused."""
+    found = _cuts_on_request(transcript, policy, gauge)
+    if not found:
+        raise _nothing_to_compact(has_messages=bool(transcript.messages.items))
+    cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
+    if cut is None:
+        raise CompactionRefused(
+            _text("Can't compact up to this message (e{event}).", event=str(upto)),
+            _text("It can only end after a complete step, before the newest part."),
+            _text("Choose another message."),
+        )
+    return cut
+
+
+def _cut_of_everything(transcript: Transcript) -> CutPoint:
+    """Return the cut behind every message. Raises CompactionRefused without one."""
+    items = transcript.messages.items
+    if not items:
+        raise _nothing_to_compact(has_messages=False)
+    return CutPoint(items[-1].seq, 0, len(items), sum(map(transcript.window.entry_tokens, items)))
+
+
+def _without_active(transcript: Transcript, seq: int) -> tuple[Transcript, CutPoint]:
+    """Return a fork without the active handover `seq`, and the cut of that one. Raises CompactionRefused."""
+    handover = active_handover(transcript, seq)
+    fork, _ = without_handover(transcript)
+    return fork, same_cut(fork, handover.upto, handover.kept)
+
+
+def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
+    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
+    step = -(-len(cuts) // _MAX_CUTS)
+    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
+    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]
+
+
+def _nothing_to_compact(has_messages: bool) -> CompactionRefused:
+    return CompactionRefused(
+        _text("Nothing to compact yet."),
+        _text("Only the newest message and what was answered last are left; they always stay.")
+        if has_messages
+        else _text("This session has no messages."),
+        _text("Send a message first."),
+    )
+
+
+def takes_place_of_same(transcript: Transcript, event: HandoverMade) -> bool:
+    """Return True if a handover still updates and replaces what it was written for."""
+    base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
+    current = base.window.handover
+    return (current[0] if current else 0) == event.former and replaces == event.replaces
+
+
+class HandoverSource(msgspec.Struct, frozen=True):
+    """What a handover is written from: the messages to cover, the current handover, and the tokens used.
+
+    `words` are the agent's messages among them that stay verbatim, those of the newest complete turn. A new
+    handover takes the place of those in `replaces`. The messages `following` them stay in the window. The
+    user's words stay from `quoted_from` on. With `is_short` a model reads the `fresh` messages in their short
+    form; without any, `previous`, the `checkpoint` of that event, says all that there is to say.
+    """
+
+    fresh: tuple[LogItem, ...]
+    covered: tuple[LogItem, ...]
+    covers: tuple[Cover, ...]
+    masked: frozenset[int]
+    previous_seq: int
+    previous: HandoverMade | None
+    used: int
+    words: tuple[int, ...]
+    replaces: tuple[int, ...]
+    following: tuple[LogItem, ...]
+    quoted_from: int
+    is_short: bool
+    checkpoint: int
+
+    @classmethod
+    def read(
+        cls,
+        transcript: Transcript,
+        policy: ContextPolicy,
+        frame: PromptFrame,
+        cut: CutPoint,
+        *,
+        rerun_seq: int = 0,
+        is_update: bool = False,
+        is_short: bool = False,
+    ) -> HandoverSource:
+        """Return what to read; with `is_update`, the newest checkpoint and what came since in short form.
+
+        With `rerun_seq`, the active handover, that one is written again. Raises CompactionRefused.
+        """
+        replaces, window_size = tuple[int, ...](), frame.info.window
+        quoted = user_text_seqs(transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, window_size)
+        if rerun_seq:
+            active_handover(transcript, rerun_seq)
+            transcript, replaces = without_handover(transcript)
+        window, messages = transcript.window, transcript.messages
+        fresh = uncovered_messages(transcript, cut.upto, cut.kept_seq)
+        previous, checkpoint = previous_handover(transcript), 0
+        newest = newest_checkpoint(transcript) if is_update else None
+        if newest is not None:
+            checkpoint, previous = newest
+            since = messages.between(previous.upto, cut.upto)
+            fresh = [item for item in since if item.seq != cut.kept_seq]
+        kept = messages.item(cut.kept_seq) if cut.kept_seq else None
+        later = messages.between(cut.upto, transcript.last_seq)
+        return cls(
+            fresh=tuple(window.without_excluded(fresh)),
+            covered=tuple(covered_messages(transcript, cut.upto, cut.kept_seq)),
+            covers=window.covers,
+            masked=frozenset(window.masked),
+            previous_seq=window.handover[0] if window.handover else 0,
+            previous=previous,
+            used=measure_usage(project(transcript, policy, frame), transcript, policy, frame).used,
+            words=newest_turn_words(
+                transcript, cut.upto, user_text_budget(policy.user_text_tokens, window_size)
+            ),
+            replaces=replaces,
+            following=tuple(window.without_excluded(later if kept is None else [kept, *later])),
+            quoted_from=min(quoted - {0, cut.kept_seq}, default=0),
+            is_short=is_short or bool(checkpoint),
+            checkpoint=checkpoint,
+        )
+
+    def task(self, prompt: str, focus: str, extracts: OutputExtracts) -> SummaryTask:
+        """Return what a model is asked. Slow: call it in a thread."""
+        if self.is_short:
+            lines = short_lines(self.fresh)
+        else:
+            lines = transcript_lines(self.fresh, self.covers, self.masked, extracts)
+        following = brief_lines(self.following[-FOLLOWING_MESSAGES:])
+        return handover_task(prompt, lines, self.previous, focus, self.quoted_from, following)
+
+    def acceptance(self, task: SummaryTask) -> Callable[[str], Sections]:
+        """Return what parses a text, and raises CompactionRefused for a useless one. Slow as `task`."""
+        source = summary_input(task.lines, self.covered)
+        return lambda text: accept_sections(self.parse(text), source, text)
+
+    def parse(self, text: str) -> Sections:
+        """Return the sections of a model's text, without sources that it can't have."""
+        requests = (item for item in self.following if isinstance(item.event, UserSpoke))
+        return parse_handover(text, frozenset(item.seq for item in (*self.covered, *requests)))
+
+
+class HandoverWriter:
+    """Chooses, reads, asks, checks and records: a session's handovers, one at a time, or its checkpoints."""
+
+    def __init__(self, session: Session, rewriter: WindowRewriter, is_published: bool = True) -> None:
+        """Unless its progress `is_published`, nobody sees that it writes."""
+        self._session, self._rewriter, self._is_published = session, rewriter, is_published
+        self._summarizer = Summarizer(session)
+        self.is_running = False
+        self.is_drafting = False
+        self._approve: ApproveSpending = approve_any
+
+    @property
+    def spent(self) -> Spending:
+        """What the newest attempt spent, even if it failed."""
+        return self._summarizer.spent
+
+    def require_idle(self) -> None:
+        """Raise CompactionRefused while a handover is being written."""
+        if self.is_running or self.is_drafting:
+            raise CompactionRefused(*_BUSY)
+
+    async def cuts(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> list[CutPoint]:
+        """Return where a handover on request may end: first as it is proposed, then the furthest first.
+
+        Of very many, some at equal distances and the nearest one before the event `upto`; none if there is
+        nothing to cover. Raises CompactionRefused without messages or with another active handover.
+        """
+        transcript, policy, frame, gauge = self._now()
+        if scope.is_whole:
+            return [_cut_of_everything(transcript)]
+        if not scope.rerun_seq:  # tens of milliseconds in a long session
+            found = await asyncio.to_thread(_cuts_on_request, transcript.fork(), policy, gauge)
+            return [*found[:1], *_thinned(found[1:], upto)]
+        fork, same = _without_active(transcript, scope.rerun_seq)
+
+        def cuts_to_rerun() -> list[CutPoint]:
+            used = measure_usage(project(fork, policy, frame), fork, policy, frame)
+            others = _thinned(available_cuts(fork, _kept_tokens(policy, gauge)), upto)
+            freeing = (cut for cut in others if not _frees_little(fork, policy, used, cut))
+            return [same, *(cut for cut in freeing if cut.upto != same.upto)]
+
+        return await asyncio.to_thread(cuts_to_rerun)
+
+    async def find_cut(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CutPoint:
+        """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
+        transcript, policy, _, gauge = self._now()
+        if scope.is_whole:
+            return _cut_of_everything(transcript)
+        if not scope.rerun_seq:
+            return cut_on_request(transcript, policy, gauge, upto)
+        _, same = _without_active(transcript, scope.rerun_seq)
+        if upto in {0, same.upto}:
+            return same
+        return next((cut for cut in await self.cuts(upto, scope) if cut.upto == upto), same)
+
+    def frees_little(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> bool:
+        """Return True if a handover of older messages would free little, or nothing; others are no matter.
+
+        Raises CompactionRefused without a cut at event `upto` (0: as proposed).
+        """
+        if scope != OLDER_MESSAGES:
+            return False
+        transcript, policy, _, gauge = self._now()
+        return _frees_little(transcript, policy, gauge, cut_on_request(transcript, policy, gauge, upto))
+
+    def _now(self) -> tuple[Transcript, ContextPolicy, PromptFrame, UsageGauge]:
+        session = self._session
+        return session.transcript, session.policy, session.frame, self._rewriter.gauge()
+
+    async def estimate(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CostEstimate:
+        """Return the cost estimate of a draft. Raises CompactionRefused."""
+        cut, session = await self.find_cut(upto, scope), self._session
+        source = HandoverSource.read(
+            session.transcript, session.policy, session.frame, cut, rerun_seq=scope.rerun_seq
+        )
+        task = await asyncio.to_thread(source.task, session.prompts["handover"], "", session.extracts)
+        return await self._summarizer.estimate(task)
+
+    async def run(
+        self,
+        trigger: CompactionTrigger,
+        cut: CutPoint,
+        focus: str = "",
+        ask_model: bool = True,
+        approve: ApproveSpending = approve_any,
+        why_no_model: OptionalText = "",
+    ) -> bool:
+        """Write and record a handover of everything up to `cut`. Return True if it was recorded.
+
+        Not to `ask_model` is a fallback if it has a reason, `why_no_model`; else the user's choice.
+        A refusal is recorded with its reason and changes nothing. Of a due one that frees too little after
+        other rewrites made room, as of a canceled one, only what was spent is recorded; of a cost that
+        `approve` rejects nothing.
+        """
+        if self.is_running:
+            return False
+        self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
+        try:
+            event, _ = await self._write(trigger, cut, focus, ask_model)
+            await self._record(msgspec.structs.replace(event, fallback=event.fallback or why_no_model))
+            return True
+        except CompactionRefused as error:
+            is_due = trigger.kind.is_by_policy and not isinstance(error, SummaryRefused)
+            if is_due and not self._rewriter.gauge().is_due:
+                await self._session.unused.record(self._summarizer.spent)  # other rewrites have made the room
+            else:
+                await self._session.record(self._summarizer.failure(HandoverFailed, error))
+            return False
+        except SpendNotApproved:
+            return False
+        finally:
+            self.is_running, self._approve = False, approve_any
+            self._publish_phase("idle")
+
+    async def draft(
+        self, focus: str = "", upto: int = 0, scope: HandoverScope = OLDER_MESSAGES
+    ) -> HandoverDraft:
+        """Write a handover up to the cut at event `upto` (0: the one to propose) without recording it.
+
+        It may free little, or nothing: its figures say so, and the user decides. Progress is published as for
+        a recorded one. Raises CompactionRefused if there is nothing to cover, no legal cut at `upto`, or one
+        is being written; ModelNotChosen. Model failures are described in the draft. What a draft spent that
+        is canceled is recorded.
+        """
+        self._session.model_choice.require()
+        cut = await self.find_cut(upto, scope)
+        self.require_idle()
+        self.is_drafting, self._summarizer.spent = True, Spending()
+        try:
+            event, doubt = await self._write(ON_REQUEST, cut, focus, rerun_seq=scope.rerun_seq, is_draft=True)
+            sweep_savings = 0
+            if not scope.is_whole:
+                final_event, *others = self._events_to_record(event)
+                assert isinstance(final_event, HandoverMade)  # the event itself comes first
+                event = final_event
+                sweep_savings = sum(other.saved for other in others if isinstance(other, SweepMade))
+            return HandoverDraft(cut, to_markdown(event.sections), event, doubt, sweep_savings)
+        except CompactionRefused:
+            with suppress(StoreError):  # the reason of the refusal matters more, and the cost is not lost
+                await self._session.unused.record(self._summarizer.spent)
+            raise
+        finally:
+            self.is_drafting = False
+            self._publish_phase("idle")
+
+    async def parts_as_sent(self, draft: HandoverDraft, is_whole: bool = False) -> list[CountedPart]:
+        """Return what the model gets of a draft as it was written, in a new session if it `is_whole`.
+
+        Together the parts are what the context counts for the handover, not quite what each is by itself: the
+        largest one that is no quote gets the difference.
+        """
+        session, event = self._session, draft.event
+        transcript, policy, frame, _ = self._now()
+        if is_whole:
+            parts = handover_parts(event, ())
+            tokens = await session.counter.count([part.text for part in parts])
+            return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
+        fork = transcript.fork_with(event)
+        sent = handover_as_sent(fork, policy, frame.info.window, event)
+        own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
+        counted = dict(zip(own, await session.counter.count([part.text for part in own]), strict=True))
+        own_tokens = sent.tokens - sum(sent.quote_tokens.values())
+        counted[max(own, key=counted.__getitem__)] += own_tokens - sum(counted.values())
+        return [
+            CountedPart(part, counted[part] if part in counted else sent.quote_tokens[part.kind])
+            for part in sent.parts
+        ]
+
+    async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
+        """Record a draft, with the user's own text if it was changed.
+
+        Raises InvalidInput for a text that cannot be parsed, CompactionRefused if the history changed
+        meanwhile, or that text makes the window larger.
+        """
+        event = await self.apply_edits(draft, text)
+        self._publish_phase("write")
+        try:
+            await self._record(event)
+        finally:
+            self._publish_phase("idle")
+
+    async def apply_edits(self, draft: HandoverDraft, text: str | None) -> HandoverMade:
+        """Return a draft's event with the user's own text if it was changed. Raises InvalidInput."""
+        if text is None or text.strip() == draft.text.strip():
+            return draft.event
+        covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
+        sections = from_markdown(text, frozenset(item.seq for item in covered))
+        edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
+        return await checked_handover(self._session, edited, await asyncio.to_thread(covered_facts, covered))
+
+    async def discard(self, draft: HandoverDraft) -> None:
+        """Record what a draft cost that is not used. Raises StoreError."""
+        await self._session.unused.record(spending_of(draft.event))
+
+    async def prepare(self, upto: int, approve: ApproveSpending) -> tuple[HandoverMade, int]:
+        """Write a checkpoint of everything up to an event; return it with the tokens that it read.
+
+        Raises CompactionRefused if no model can, and what `approve` raises.
+        """
+        self._approve, self._summarizer.spent, self._summarizer.approved = approve, Spending(), None
+        event, _ = await self._write(ON_REQUEST, CutPoint(upto, 0, 0, 0), is_checkpoint=True)
+        return msgspec.structs.replace(event, index="", read=0), event.read
+
+    def _publish_phase(self, phase: Phase, text: str = "") -> None:
+        if not self._is_published:
+            return
+        if phase not in ("summarize", "check", "write"):
+            self._summarizer.approved = None
+        self._session.publish(CompactionProgress(phase, text, self._summarizer.approved))
+
+    async def _write(
+        self,
+        trigger: CompactionTrigger,
+        cut: CutPoint,
+        focus: str = "",
+        ask_model: bool = True,
+        rerun_seq: int = 0,
+        is_draft: bool = False,
+        is_checkpoint: bool = False,
+    ) -> tuple[HandoverMade, OptionalText]:
+        """Read, ask the models without holding a lock, and check what they wrote.
+
+        The event has not what is known only on recording: its index, and the usage after it. Return also why
+        a draft may say too little; one that is recorded at once may not.
+        """
+        session, (transcript, policy, frame, _) = self._session, self._now()
+        started_at_ms = session.clock()
+        self._publish_phase("read")
+        source = HandoverSource.read(
+            transcript,
+            policy,
+            frame,
+            cut,
+            rerun_seq=rerun_seq,
+            is_update=is_checkpoint or trigger.kind is not HandoverTrigger.MANUAL,
+            is_short=is_checkpoint,
+        )
+        if trigger.kind is HandoverTrigger.OVERFLOW and not ask_model:  # the words have to go, too
+            source = msgspec.structs.replace(source, words=())
+        is_last = trigger.kind.is_by_policy and transcript.handover_failures >= planner.LAST_TRY
+        unchanged = source.previous if source.checkpoint and not source.fresh else None
+        try:
+            if unchanged is not None and not is_checkpoint:
+                summary = SummaryResult(unchanged.sections, unchanged.model, unchanged.demo)
+            else:
+                summary = await self._ask(source, focus, ask_model, is_last, is_draft, is_checkpoint)
+            self._publish_phase("check")
+            facts = await asyncio.to_thread(covered_facts, source.covered)
+            policy = session.policy
+            facts.ledger.mark_reverted(transcript.reverted_files.by_path)
+            facts.ledger.mark_skills(transcript.skill_folders, transcript.window.whole_texts(source.covered))
+            event = HandoverMade(
+                upto=cut.upto,
+                kept=cut.kept_seq,
+                sections=summary.value or (),
+                ledger=facts.ledger.text(policy.ledger_tokens),
+                index=digest_of(b""),
+                index_entries=0,
+                tokens=0,
+                before=source.used,
+                after=0,
+                messages=covered_counts(transcript, cut.upto, cut.kept_seq).messages,
+                model=summary.model,
+                trigger=trigger.kind,
+                threshold=round(trigger.share, 2),
+                focus=focus,
+                former=source.previous_seq,
+                fallback=summary.fallback_reason,
+                edited=unchanged is not None and unchanged.edited,
+                demo=summary.is_demo,
+                calls=summary.calls,
+                spent=summary.spent.tokens,
+                prompt=session.prompt_versions.get("handover", "") if summary.calls else "",
+                cost=summary.spent.cost,
+                estimated=summary.spent.estimated,
+                unpriced=summary.spent.unpriced,
+                refused=summary.rejected_text,
+                handle_digits=policy.handle_digits,
+                words=source.words,
+                replaces=source.replaces,
+                mode_note=newest_mode_note(source.covered),
+                checkpoint=source.checkpoint,
+                read=approved.tokens if (approved := self._summarizer.approved) and summary.calls else 0,
+                text_version=SUMMARY_TEXT_VERSION,
+            )
+            event = await checked_handover(session, event, facts)
+        except asyncio.CancelledError:
+            await session.unused.record(self._summarizer.spent)
+            raise
+        duration_ms = session.elapsed_ms(started_at_ms)
+        return msgspec.structs.replace(event, duration_ms=duration_ms), summary.doubt
+
+    async def _ask(
+        self,
+        source: HandoverSource,
+        focus: str,
+        ask_model: bool,
+        is_last: bool,
+        is_draft: bool,
+        is_checkpoint: bool,
+    ) -> SummaryResult[Sections]:
+        """Call the models; if none can, use ledger and extracts, but not for a checkpoint.
+
+        Raises SummaryRefused if what they wrote says too little, except on the last try. A draft is returned
+        with that doubt: the user can judge it.
+        """
+        session, result = self._session, SummaryResult[Sections](None)
+        if ask_model:
+            task = await asyncio.to_thread(source.task, session.prompts["handover"], focus, session.extracts)
+            result = await self._summarizer.summarize(
+                task,
+                await asyncio.to_thread(source.acceptance, task),
+                lambda text: self._publish_phase("summarize", text),
+                self._approve,
+            )
+            rejection = result.rejection
+            if result.value is not None:
+                return result
+            if is_checkpoint:
+                why = rejection.why if rejection else verbatim(result.fallback_reason)
+                raise CompactionRefused(_text("No handover was prepared."), why)
+            if rejection is not None and is_draft:
+                fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
+                return msgspec.structs.replace(
+                    result,
+                    value=source.parse(rejection.text),
+                    fallback_reason=fallback,
+                    rejection=None,
+                    doubt=rejection.why,
+                )
+            if rejection is not None and not is_last:
+                raise rejection
+        reverts = session.transcript.reverted_files.by_path
+        sections = await asyncio.to_thread(extractive_handover, source.fresh, source.previous, reverts)
+        return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
+
+    async def _record(self, event: HandoverMade) -> None:
+        """Build the index, check against the current log, record all at once."""
+        self._publish_phase("write")
+        text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
+        content = index_content(text, "handover", f"e{event.upto}")
+        indexed = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
+        await self._session.record_decided(lambda: self._events_to_record(indexed), [content])
+
+    def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
+        """Return a handover with its figures, and the sweep that goes with it.
+
+        Raises CompactionRefused if it is outdated, or if too little is freed. One that the user asked for may
+        free as little as its draft said; only their own text not less than that.
+        """
+        transcript, policy, frame = self._session.transcript, self._session.policy, self._session.frame
+        what, fix = _text("The conversation wasn't compacted."), _text("Nothing was changed.")
+        if not takes_place_of_same(transcript, event):
+            raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
+        base = without_handover(transcript)[0] if event.replaces else transcript
+        forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
+        plan = sweep.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
+        if plan is not None:
+            sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
+            forked = forked.fork_with(*sweeps)
+        after = project(forked, policy, frame)
+        usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
+        freed = round((project(base, policy, frame).estimate - after.estimate) * usage.ratio)
+        if event.trigger is not HandoverTrigger.MANUAL and freed < max(1, planner.least_gain(policy, usage)):
+            why = _text(
+                "It would free only {tokens} tokens, less than {share} % of the context window.",
+                tokens=freed,
+                share=round(policy.handover_least_gain * 100),
+            )
+            raise CompactionRefused(what, why, fix)
+        if (
+            event.trigger is HandoverTrigger.MANUAL
+            and event.edited
+            and freed < min(0, event.before - event.after)
+        ):
+            why = _text("With your text, the context would be {tokens} tokens larger.", tokens=-freed)
+            raise CompactionRefused(what, why, fix)
+        used_after = measure_usage(after, forked, policy, frame).used
+        return (msgspec.structs.replace(event, before=usage.used, after=used_after), *sweeps)
