@@ -52,9 +52,9 @@ from helix_desktop.ui.kit.boxes import (
     Row,
     Space,
     Text,
-    Words,
 )
 from helix_desktop.ui.kit.forms import Choice, CustomField, Draft, Field, Form, Line, Toggle
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
-from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import Card, EmptyState
+from helix_desktop.ui.design.disclosure import DisclosureHead
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, pane, row
-from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import LazyPage
@@ -32,9 +32,7 @@ from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, ContextBar
-from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -54,6 +52,7 @@ from helix_desktop.ui.kit.intents import (
     ShowRequest,
     perform,
 )
+from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,

@@ -29,11 +29,11 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
+from helix_desktop.ui.design.disclosure import Disclosure
 from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import WrappedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
-from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import translate
@@ -437,8 +437,7 @@ class FieldRow(QWidget):
             set_margins(self._below, SWITCH_TEXT_X, 0, 0, 0)
         if own is None:
             self._body.addWidget(self._below)
-        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6)
-        across.setAlignment(self._words, Qt.AlignmentFlag.AlignTop)
+        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6, top=[self._words])
         across.setStretch(1, 1)
         self.setLayout(across)
 

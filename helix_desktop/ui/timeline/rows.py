@@ -15,7 +15,7 @@ from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, current_theme
-from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, Words, fold_head
+from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, fold_head
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     ChooseForm,
@@ -26,10 +26,9 @@ from helix_desktop.ui.kit.intents import (
     RunHandoverAgain,
     ShowEvent,
 )
-from helix_desktop.ui.rows.interactions import ListInteractions
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.rows.item import BoxItem, ListItem
-from helix_desktop.ui.rows.list_view import RowListView
-from helix_desktop.ui.rows.mouse import ListMouse
+from helix_desktop.ui.rows.list_view import ListInteractions, ListMouse, RowListView
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (

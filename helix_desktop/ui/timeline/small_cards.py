@@ -28,7 +28,6 @@ from helix_desktop.ui.kit.boxes import (
     Row,
     RowWithEnd,
     Text,
-    Words,
     chip,
     face,
     fold_head,
@@ -45,6 +44,7 @@ from helix_desktop.ui.kit.intents import (
     Undo,
     Unpin,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.card_data import (
     PHASES,
     ChangeCard,

@@ -23,7 +23,6 @@ from helix_desktop.ui.kit.boxes import (
     RowWithEnd,
     Text,
     TwoColumns,
-    Words,
     chip,
     fold_head,
     link,
@@ -35,6 +34,7 @@ from helix_desktop.ui.kit.intents import (
     OpenSession,
     ShowEvent,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.card_data import (
     Continuation,
     FoldCard,

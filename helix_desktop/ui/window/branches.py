@@ -13,8 +13,7 @@ from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.changes.reverts.flow import RevertFlow
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.reverts.flow import RevertFlow, RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import LineCounts
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter

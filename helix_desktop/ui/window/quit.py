@@ -32,7 +32,7 @@ from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.dialogs import DialogChoice
-from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit.intents import Export, Quit, handles, perform
 from helix_desktop.ui.settings.data_folder import MoveData
 from helix_desktop.ui.timeline.card_data import Attempt, running_text

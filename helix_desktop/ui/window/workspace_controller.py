@@ -29,7 +29,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
     FocusComposer,

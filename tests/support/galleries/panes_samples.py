@@ -25,13 +25,13 @@ from helix_desktop.domain.events.summary import (
     Quote,
     Section,
 )
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
     CacheSearchResults,
     CacheSort,
     CacheState,
-    CacheTotals,
     HandoverLink,
 )
 from helix_desktop.ui.inspector.inspector_data import (
@@ -188,10 +188,10 @@ class SampleCache:
         rows = [rows_by_digest[digest] for digest in digests if digest in rows_by_digest]
         return [replace(row, hit=self.hits.get(row.digest, "")) for row in rows]
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """Counts and sizes of everything."""
         size = sum(row.size for row in self.all_rows)
-        return CacheTotals(len(self.all_rows), size, size // 4)
+        return StoreTotals(len(self.all_rows), size, size // 4, 0)
 
 
 class WaitingCache(SampleCache):
@@ -202,7 +202,7 @@ class WaitingCache(SampleCache):
         self._answers = answers
         self.error: StoreError | None = None
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """Counts and sizes, while there are answers left."""
         if self.error is not None:
             raise self.error

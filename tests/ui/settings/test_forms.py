@@ -214,7 +214,7 @@ def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog
         CheckStep("reach", "ok", "41 ms"),
         CheckStep("auth", "failed", "No.", "401: wrong key.", "Enter another."),
     ]
-    editor.show_steps(ticks)
+    editor.check_view.show_steps(ticks)
     assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
     with qtbot.waitSignal(editor.stop_requested):
         press(dialog, "test_provider")

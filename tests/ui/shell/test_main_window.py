@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
+from helix_desktop.ui.design.sized_dialog import fit_screen, fitted_rect
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, current_theme
-from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.window_commands import RUNNING_AGENT, WindowCommands

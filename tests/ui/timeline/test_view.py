@@ -20,7 +20,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.boxes import Words
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
     OpenCacheEntry,
@@ -30,6 +29,7 @@ from helix_desktop.ui.kit.intents import (
     Undo,
     UndoLast,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.handover.draft import WHOLE_CONVERSATION
-from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.versions import NOW, WHOLE_CONVERSATION
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import OpenSession, TrashSession
 from helix_desktop.words.numbers import format_token_count

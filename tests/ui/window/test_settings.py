@@ -15,8 +15,8 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.ui.design.disclosure import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.editor import ProviderCheckView
 from helix_desktop.words.numbers import format_tokens
@@ -216,7 +216,7 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         for name in ("my box", "demo"):
             editor.saved.emit(_form(server, name=name))
             await until(lambda: "already exists" in _checks(rig), "the name is taken")
-            editor.show_notices(())
+            editor.check_view.show_notices(())
 
         await rig.use_server(server)
         await rig.run_turn("Hello")

@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QFontMetrics,
     QFontMetricsF,
     QKeyEvent,
+    QPainter,
     QPaintEvent,
     QPalette,
     QResizeEvent,
@@ -53,7 +54,6 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scale, scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed
-from helix_desktop.ui.design.usage_bar import paint_usage_bar, share_color
 from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.numbers import format_whole_percent
@@ -62,6 +62,33 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 text = TextContext("Composer")
+
+_WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
+
+
+def share_color(share: float, theme: Theme) -> str:
+    """Return the color of a share of the context window: another from 70 % on, and where it is full."""
+    if share >= 1.0:
+        return theme.error
+    return theme.warn if share >= _WARN_SHARE else theme.accent
+
+
+def paint_usage_bar(painter: QPainter, bar: QRectF, share: float, color: str, theme: Theme) -> None:
+    """Paint a bar that is filled to a share; above 1 to scale, with a gap where the window ends."""
+    round_px = bar.height() / 2
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(theme.seg_free))
+    painter.drawRoundedRect(bar, round_px, round_px)
+    if share <= 0:
+        return
+    painter.setBrush(QColor(color))
+    full = max(2 * round_px, bar.width() * min(1.0, share))
+    painter.drawRoundedRect(QRectF(bar.x(), bar.y(), full, bar.height()), round_px, round_px)
+    if share > 1:
+        painter.fillRect(
+            QRectF(bar.x() + bar.width() / share - 1, bar.y(), 2, bar.height()), QColor(theme.surface)
+        )
+
 
 _PAD_PX, _GAP_PX, _CHEVRON_PX, _LEAST_PX = 8, 4, 13, 64  # at 100 %
 _HEIGHT_PX = 26

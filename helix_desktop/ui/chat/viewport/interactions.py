@@ -69,9 +69,8 @@ from helix_desktop.ui.kit.intents import (
     Unpin,
     perform,
 )
-from helix_desktop.ui.rows.interactions import ListInteractions, name_in
 from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.mouse import AreaId, ListMouse
+from helix_desktop.ui.rows.list_view import AreaId, ListInteractions, ListMouse, name_in
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import HitResult
 from helix_desktop.words.translation import Translator, translate

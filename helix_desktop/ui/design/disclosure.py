@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.dynamic_style import TextRole
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
@@ -94,10 +95,8 @@ class Disclosure(QWidget):
         if isinstance(body, QWidget):
             body.setParent(self)  # a search finds what is in it
             body.hide()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
-        self._column.addWidget(head)
+        self._column = column(head, gap=2)
+        self.setLayout(self._column)
         head.toggled.connect(self._toggle)
 
     def _toggle(self, opened: bool) -> None:
