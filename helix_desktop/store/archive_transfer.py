@@ -470,16 +470,13 @@ class _Importer:
         if not self._group:
             return
         group, size, self._group, self._bytes = self._group, self._bytes, [], 0
-        added: list[int] = []
-
-        def stage(batch: WriteBatch, contents: ContentStore) -> None:
-            added.append(_stage_contents(batch, contents, group))
-
-        await self._store.bulk_access.write(stage, size)
+        added = await self._store.bulk_access.write(
+            lambda batch, contents: _stage_contents(batch, contents, group), size
+        )
         self._result = msgspec.structs.replace(
             self._result,
-            added=self._result.added + added[0],
-            existing=self._result.existing + len(group) - added[0],
+            added=self._result.added + added,
+            existing=self._result.existing + len(group) - added,
         )
 
     async def _import_session(self, archived: ArchivedSession) -> None:

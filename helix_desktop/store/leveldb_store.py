@@ -204,14 +204,17 @@ class LevelDbStore(RowStore):
         if self._closing is not None:
             raise store_errors.store_closed()
 
-    async def _write_rows(self, stage: Callable[[WriteBatch], None], size: int = 0) -> None:
+    async def _write_rows(self, stage: Callable[[WriteBatch], T], size: int = 0, /) -> T:
+        results: list[T] = []
+        run = _reporting_damage(self._files, lambda batch: results.append(stage(batch)))
         await self._backpressure.acquire(size)
         try:
             future: asyncio.Future[None] = self._loop_bridge.create_future()
-            self._writer.submit(WriteJob(_reporting_damage(self._files, stage), size, future))
+            self._writer.submit(WriteJob(run, size, future))
             await future
         finally:
             self._backpressure.release(size)
+        return results[0]
 
     async def _run_query(self, query: Callable[[RowView], T]) -> T:
         self._check_open()

@@ -162,9 +162,10 @@ class MemoryStore(RowStore):
         self._check_open()
         return self._rows.read(query)
 
-    async def _write_rows(self, stage: Callable[[WriteBatch], object], size: int = 0, /) -> None:
+    async def _write_rows(self, stage: Callable[[WriteBatch], T], size: int = 0, /) -> T:
         self._check_open()
         batch = MemoryBatch(self._rows.get)
-        stage(batch)
+        result = stage(batch)
         self._counters.stage(batch)
         self._rows.write(batch)
+        return result

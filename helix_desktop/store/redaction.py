@@ -434,18 +434,16 @@ class RowRedaction:
 
     async def lift(self, digest: str) -> bool:
         """Allow a redacted content to be stored again; return True if it was redacted."""
-        lifted: list[bool] = []
 
-        def stage(batch: WriteBatch) -> None:
+        def stage(batch: WriteBatch) -> bool:
             tombstone = ROWS.tombstone.get(batch, digest)
-            lifted.append(tombstone is not None and not tombstone.lifted)
-            if tombstone is not None:
-                lifted_tombstone = msgspec.structs.replace(tombstone, lifted=True)
-                ROWS.tombstone.put(batch, lifted_tombstone, digest)
+            if tombstone is None or tombstone.lifted:
+                return False
+            ROWS.tombstone.put(batch, msgspec.structs.replace(tombstone, lifted=True), digest)
+            return True
 
         keys.digest_bytes(digest)
-        await self._access.write(stage)
-        return lifted[0]
+        return await self._access.write(stage)
 
     async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
         return search_result.to_matches()

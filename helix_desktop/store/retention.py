@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
@@ -495,7 +496,7 @@ class RowRetention:
             lambda view: read_collectable(view, contents, digests, grace_ms, at_ms)
         )
 
-        def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
+        def stage(part: Sequence[str], batch: WriteBatch) -> CleanupResult:
             return stage_trash(batch, self._access.database, part, grace_ms, at_ms, trashed_ms)
 
         return await self._in_batches(stage, collected)
@@ -507,7 +508,7 @@ class RowRetention:
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
         at_ms = await self._trash_time_ms()
-        return await self._in_batches(lambda batch, part: stage_restore(batch, part, at_ms), digests)
+        return await self._in_batches(lambda part, batch: stage_restore(batch, part, at_ms), digests)
 
     async def trash_session(self, session_id: str) -> tuple[str, ...]:
         return await self._set_trashed(session_id, await self._trash_time_ms())
@@ -523,7 +524,7 @@ class RowRetention:
         contents = self._access.contents
         purgeable = await self._access.run_query(lambda view: read_purgeable(view, contents, limit))
 
-        def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
+        def stage(part: Sequence[str], batch: WriteBatch) -> CleanupResult:
             return stage_purge(batch, self._access.database, part, limit)
 
         result = await self._in_batches(stage, purgeable)
@@ -533,16 +534,14 @@ class RowRetention:
     async def delete_permanently(
         self, digests: Sequence[str], sessions: Sequence[str], dry_run: bool = False
     ) -> PermanentDeletion:
-        done: list[PermanentDeletion] = []
-
-        def stage(batch: WriteBatch) -> None:
-            target = batch.nested() if dry_run else batch
-            done.append(stage_permanent_deletion(target, self._access, digests, sessions))
-
-        await self._access.write(stage)
+        done = await self._access.write(
+            lambda batch: stage_permanent_deletion(
+                batch.nested() if dry_run else batch, self._access, digests, sessions
+            )
+        )
         if not dry_run:
-            await self._access.run_query(lambda _: self._clear_quarantine(done[-1].digests))
-        return done[-1]
+            await self._access.run_query(lambda _: self._clear_quarantine(done.digests))
+        return done
 
     async def _trash_time_ms(self) -> int:
         """Return the time, but not before the newest content: a clock set back must not age the trash."""
@@ -550,33 +549,24 @@ class RowRetention:
 
     async def _set_trashed(self, session_id: str, trashed_ms: int) -> tuple[str, ...]:
         keys.session_bytes(session_id)
-        changed: list[str] = []
-
-        def stage(batch: WriteBatch) -> None:
-            changed[:] = stage_trashed(batch, self._access.database, session_id, trashed_ms)
-
-        await self._access.write(stage)
-        return tuple(changed)
+        return tuple(
+            await self._access.write(
+                lambda batch: stage_trashed(batch, self._access.database, session_id, trashed_ms)
+            )
+        )
 
     async def _remove_session(self, session_id: str, before_ms: int) -> bool:
-        done: list[bool] = []
-
-        def stage(batch: WriteBatch) -> None:
-            done.append(stage_session_removal(batch, self._access.database, session_id, before_ms))
-
-        await self._access.write(stage)
-        return done[0]
+        return await self._access.write(
+            lambda batch: stage_session_removal(batch, self._access.database, session_id, before_ms)
+        )
 
     async def _in_batches(
-        self, stage: Callable[[WriteBatch, Sequence[str]], CleanupResult], digests: Sequence[str]
+        self, stage: Callable[[Sequence[str], WriteBatch], CleanupResult], digests: Sequence[str]
     ) -> CleanupResult:
-        parts: list[CleanupResult] = []
-
-        async def write_part(part: Sequence[str]) -> None:
-            await self._access.write(lambda batch: parts.append(stage(batch, part)))
-
-        for index in range(0, len(digests), CONTENTS_PER_BATCH):
-            await write_part(digests[index : index + CONTENTS_PER_BATCH])
+        parts = [
+            await self._access.write(partial(stage, digests[index : index + CONTENTS_PER_BATCH]))
+            for index in range(0, len(digests), CONTENTS_PER_BATCH)
+        ]
         return CleanupResult(
             tuple(digest for result in parts for digest in result.digests),
             stored_size=sum(result.stored_size for result in parts),

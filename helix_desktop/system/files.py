@@ -36,6 +36,15 @@ def read_regular(path: Path) -> bytes:
         return file.read()
 
 
+def read_start(path: Path | str, size: int) -> bytes:
+    """Return the first bytes of a file, also behind links; none of what is no readable file."""
+    try:
+        with open_regular(path) as file:
+            return file.read(size)
+    except (OSError, ValueError):  # ValueError: no path, such as one with a null
+        return b""
+
+
 MoveFile = Callable[[Path, Path], object]
 
 

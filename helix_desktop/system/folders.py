@@ -67,16 +67,20 @@ def link_in(folder: Handle, name: str) -> str:
     return os.readlink(os.path.join(folder, name))
 
 
+def open_in(folder: Handle, name: str) -> int:
+    """Open a file to read, never a link, never waiting for a pipe. Raises OSError."""
+    if isinstance(folder, int):
+        return os.open(name, _FILE, dir_fd=folder)
+    path = os.path.join(folder, name)
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise OSError(f"{path} is no file")
+    return os.open(path, _FILE)
+
+
 @contextmanager
 def open_file(folder: Handle, name: str) -> Iterator[int]:
-    """Open a file to read, never a link, never waiting for a pipe; yields its descriptor. Raises OSError."""
-    if isinstance(folder, int):
-        file = os.open(name, _FILE, dir_fd=folder)
-    else:
-        path = os.path.join(folder, name)
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise OSError(f"{path} is no file")
-        file = os.open(path, _FILE)
+    """Yield the descriptor of a file, opened as `open_in` does. Raises OSError."""
+    file = open_in(folder, name)
     try:
         yield file
     finally:
@@ -93,7 +97,7 @@ class OpenFolders:
 
     def __enter__(self) -> Self:
         """Open the root. Raises OSError."""
-        self.go_to("")
+        self._handles.append(open_top(str(self.root), self._follows_link))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -26,7 +26,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.git import EMPTY_TREE, GitEntry, GitProblem, GitStatus
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.system.files import open_regular
+from helix_desktop.system.files import read_start
 from helix_desktop.tools.files.jail import DirEntry, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
@@ -97,11 +97,7 @@ def read_head(checkout: Checkout) -> tuple[str, str]:
 
 
 def _read(path: Path) -> str:
-    try:
-        with open_regular(path) as file:
-            return file.read(_FILE_CAP).decode(errors="replace").strip()
-    except OSError:
-        return ""
+    return read_start(path, _FILE_CAP).decode(errors="replace").strip()
 
 
 OUTPUT_CAP = 16 * 1024 * 1024  # bytes: about 100,000 lines of a status

@@ -20,7 +20,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.mcp.client.process import build_environment
 from helix_desktop.permissions.program import INTERPRETERS
 from helix_desktop.permissions.shell_tokens import SHELLS
-from helix_desktop.system.files import open_regular
+from helix_desktop.system.files import open_regular, read_start
 
 MAX_ENTRIES = 400_000
 """How many entries of folders are looked at; with more of them nobody can say that nothing changed."""
@@ -444,24 +444,15 @@ def _file_digest(path: str) -> str:
 
 
 def _is_database(path: str) -> bool:
-    return _head(path, len(_SQLITE)) == _SQLITE
-
-
-def _head(path: str | Path, size: int) -> bytes:
-    """Return the first bytes of a file; none of what is no readable file."""
-    try:
-        with open_regular(path) as file:
-            return file.read(size)
-    except OSError:
-        return b""
+    return read_start(path, len(_SQLITE)) == _SQLITE
 
 
 def _text_of(path: Path | str) -> str:
-    return _head(path, _MAX_READ).decode("utf-8", "replace")
+    return read_start(path, _MAX_READ).decode("utf-8", "replace")
 
 
 def _shebang(path: str) -> list[str]:
-    line = _head(path, 512).partition(b"\n")[0]
+    line = read_start(path, 512).partition(b"\n")[0]
     return line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
 
 

@@ -27,8 +27,8 @@ class RunQuery(Protocol):
 class WriteRows(Protocol):
     """Have rows staged and written durably, on the writer's thread."""
 
-    def __call__(self, stage: Callable[[WriteBatch], Any], size: int = 0, /) -> Awaitable[None]:
-        """Return once they are durable; `size` is their approximate size in bytes."""
+    def __call__(self, stage: Callable[[WriteBatch], T], size: int = 0, /) -> Awaitable[T]:
+        """Return what `stage` does once they are durable; `size` is their approximate size in bytes."""
         ...
 
 
@@ -38,10 +38,6 @@ class StoreAccess(msgspec.Struct, frozen=True):
     database: RowDatabase
     contents: ContentStore
     clock: ClockMs
-
-
-StageRows = Callable[[WriteBatch, ContentStore], None]
-"""Put rows into a batch, or raise and leave nothing."""
 
 
 class StoreSnapshot(msgspec.Struct, frozen=True):
@@ -82,12 +78,12 @@ class BulkAccess:
             self._running.discard(stop_event)
         return result
 
-    async def write(self, stage: StageRows, size: int) -> None:
+    async def write(self, stage: Callable[[WriteBatch, ContentStore], T], size: int) -> T:
         """Write durably what `stage` puts into a batch, about `size` bytes: all of it, or nothing.
 
-        Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
+        Return what `stage` returns. Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
         """
-        await self._access.write(lambda batch: stage(batch, self._access.contents), size)
+        return await self._access.write(lambda batch: stage(batch, self._access.contents), size)
 
     def close(self) -> None:
         self._is_closed = True

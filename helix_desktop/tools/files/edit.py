@@ -7,7 +7,6 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 from heapq import nlargest
 from itertools import chain, dropwhile, repeat
@@ -19,14 +18,14 @@ from msgspec.structs import replace
 from helix_desktop.domain.digest import is_marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.diff import SIGNS, FileDiff, diff_contents
-from helix_desktop.domain.files.content import FileVersion, text_encoding, utf16_encoding
+from helix_desktop.domain.files.content import text_encoding, utf16_encoding
 from helix_desktop.domain.files.names import is_secret_path
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.permissions.rules import suggest_edit_rules
-from helix_desktop.tools.files.file_versions import version_of
+from helix_desktop.tools.files.file_versions import versions_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.tool import Arguments, Tool
 
@@ -128,15 +127,7 @@ class FileWriter:
                 raise self._rolled_back_error(done, error) from error
         text = "\n".join(change.summary for change in changes)
         paths = [change.path for change in changes]
-        return ToolResult(f"{text}\n".encode(), target=", ".join(paths), files=tuple(self._versions(paths)))
-
-    def _versions(self, paths: Sequence[str]) -> Iterator[FileVersion]:
-        for path in paths:
-            with (
-                suppress(ToolError),
-                self._jail.open_file(path) as opened,
-            ):  # somebody may have removed it again
-                yield version_of(opened)
+        return ToolResult(f"{text}\n".encode(), target=", ".join(paths), files=versions_of(self._jail, paths))
 
     def read_current(self, path: str) -> tuple[str, bytes | None, FileStamp | None]:
         """Return a file's path, bytes and stamp; the last two are None when there is no file."""

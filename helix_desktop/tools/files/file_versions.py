@@ -32,6 +32,15 @@ def version_of(opened: OpenFile) -> FileVersion:
     return FileVersion(opened.path, stamp.size, modified_ns, stamp.inode, fingerprint)
 
 
+def versions_of(jail: Jail, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+    """Return the versions of files, without those that are gone or that no tool may read; blocks."""
+    versions: list[FileVersion] = []
+    for path in paths:
+        with suppress(ToolError), jail.open_file(path) as opened:
+            versions.append(version_of(opened))
+    return tuple(versions)
+
+
 def _is_fresh(stamp: FileStamp) -> bool:
     """Return True if a file may be written once more without another time."""
     return time.time_ns() - stamp.mtime_ns < _CLOCK_STEP_NS
@@ -57,14 +66,7 @@ class JailedFileVersionChecker:
         self._touched: dict[FileVersion, FileStamp] = {}  # stamps of files whose bytes proved to be the same
 
     async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
-        return await asyncio.to_thread(self._versions, tuple(paths))
-
-    def _versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
-        versions: list[FileVersion] = []
-        for path in paths:
-            with suppress(ToolError), self._jail.open_file(path) as opened:
-                versions.append(version_of(opened))
-        return tuple(versions)
+        return await asyncio.to_thread(versions_of, self._jail, tuple(paths))
 
     async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         return await asyncio.to_thread(self._check, tuple(versions))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.unicode_safety import escape_undecodable, unescape_name
-from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_file, stat_in
+from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_in, stat_in
 from helix_desktop.tools.files.jail import (
     DirEntry,
     EntryKind,
@@ -127,8 +127,8 @@ class PosixJail:
             if not walk.last:
                 raise ToolError(f"{rel or 'The workspace'} is a folder.", fix="Use list_directory.")
             _refuse_unless_file(rel, stat_in(walk.folder, walk.last))
-            with open_file(walk.folder, walk.last) as opened, open(opened, "rb", closefd=False) as file:
-                file_stat = os.fstat(opened)
+            with os.fdopen(open_in(walk.folder, walk.last), "rb") as file:
+                file_stat = os.fstat(file.fileno())
                 _refuse_unless_file(rel, file_stat)
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 

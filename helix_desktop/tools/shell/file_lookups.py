@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
 
 from helix_desktop.permissions.home_folder import RELOCATED, relocated_names
-from helix_desktop.system.files import open_regular
+from helix_desktop.system.files import read_start
 
 _Result = TypeVar("_Result")
 
@@ -198,11 +198,7 @@ def is_inside(path: str, folder: str) -> bool:
 
 def read_text(path: str) -> str:
     """Return the start of a file as text; empty if it can't be read, or is none: a pipe would never end."""
-    try:
-        with open_regular(path) as file:
-            return file.read(_FILE_CAP).decode(errors="surrogateescape")
-    except (OSError, ValueError):  # ValueError: no path, such as one with a null
-        return ""
+    return read_start(path, _FILE_CAP).decode(errors="surrogateescape")
 
 
 def _lstat(path: str) -> os.stat_result | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.system.files import read_start
 from helix_desktop.tools.shell.git_config import InvalidConfig, files_in_value, parse_git_config
 
 _MAX_FOLDERS = 20_000
@@ -145,11 +146,4 @@ def _real(folder: Path, name: str) -> Path:
 
 
 def _read(path: Path) -> str:
-    """Return what a file says; empty if it is none: a pipe would wait for ever."""
-    try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            return file.read(_FILE_CAP).decode(errors="surrogateescape")
-    except OSError:
-        return ""
+    return read_start(path, _FILE_CAP).decode(errors="surrogateescape")

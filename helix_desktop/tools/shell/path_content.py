@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.system.files import open_regular
-from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_file, stat_in
+from helix_desktop.system.files import read_start
+from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_in, stat_in
 
 _FILE_CAP = 16 * 1024 * 1024  # bytes that are read of one file
 _Form = Literal["", "file", "link", "hard link", "special"]
@@ -41,11 +41,7 @@ NOTHING = Content()
 
 def read_through(path: str) -> bytes:
     """Return the bytes of a file, also behind links; none of what is no file."""
-    try:
-        with open_regular(path) as file:
-            return file.read(_FILE_CAP)
-    except OSError:
-        return b""
+    return read_start(path, _FILE_CAP)
 
 
 def read_content(path: str) -> Content:
@@ -73,7 +69,7 @@ def read_content_at(parent: Handle, name: str) -> Content:
                 mode=mode,
                 stamp=(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
             )
-        with open_file(parent, name) as opened, open(opened, "rb", closefd=False) as file:
+        with os.fdopen(open_in(parent, name), "rb") as file:
             return Content("file", file.read(_FILE_CAP), mode)
     except OSError:
         return NOTHING

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.system.folders import NEW_FILE, OpenFolders, stat_in
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_paths import GitPaths, find_git_paths
@@ -327,22 +328,17 @@ class _Mounts:
 
 def make_mount_point(base: Path, parts: Sequence[str], is_folder: bool) -> None:
     """Make a folder or an empty file below `base` in place of what else stands there; no link is followed."""
-    opened = os.open(base, os.O_PATH | os.O_DIRECTORY)
-    try:
+    with OpenFolders(base, follows_link=False) as folders:
         for number, name in enumerate(parts, 1):
             is_file = number == len(parts) and not is_folder
-            _make_entry(opened, name, is_file)
+            _make_entry(folders.descriptor, name, is_file)
             if not is_file:
-                inner = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened)
-                os.close(opened)
-                opened = inner
-    finally:
-        os.close(opened)
+                folders.enter(name)
 
 
 def _make_entry(folder: int, name: str, is_file: bool) -> None:
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        mode = stat_in(folder, name).st_mode
     except FileNotFoundError:
         mode = 0
     if stat.S_ISREG(mode) if is_file else stat.S_ISDIR(mode):
@@ -352,7 +348,7 @@ def _make_entry(folder: int, name: str, is_file: bool) -> None:
     elif mode:
         os.unlink(name, dir_fd=folder)
     if is_file:
-        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600, dir_fd=folder))
+        os.close(os.open(name, NEW_FILE, 0o600, dir_fd=folder))
     else:
         os.mkdir(name, 0o700, dir_fd=folder)
 

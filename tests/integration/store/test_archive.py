@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import pytest
@@ -44,7 +45,6 @@ from helix_desktop.store.archive_file import (
 )
 from helix_desktop.store.archive_transfer import export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.rows.access import StageRows
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     START_MS,
@@ -60,6 +60,8 @@ from tests.support.store.damage import compact_tables, flip_bit_near
 
 BODIES = [b"", b"a", b"b" * 700, bytes(range(256)) * 5000]
 SESSIONS = ["s", "s1/x", "ß"]
+
+T = TypeVar("T")
 
 
 class Write(msgspec.Struct, frozen=True):
@@ -191,11 +193,11 @@ async def test_an_interrupted_import_resumes_at_the_end_of_the_log(
     second = await opened(tmp_path / "second", OTHER_WORKSPACE)
     put, left = second.bulk_access.write, [1]  # batches until the process ends
 
-    async def cut_off(stage: StageRows, size: int) -> None:
+    async def cut_off(stage: Callable[..., T], size: int) -> T:
         if not left[0]:
             raise StoreClosed(verbatim("cut off"))
         left[0] -= 1
-        await put(stage, size)
+        return await put(stage, size)
 
     try:
         for batches in (1, 2):

@@ -172,6 +172,17 @@ async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache:
     assert matches == list(range(100, 1300, 100))
 
 
+@pytest.mark.parametrize("pattern", ["hit", "hi[t]"], ids=["plain", "expression"])
+async def test_lines_around_matches_are_joined_where_they_touch(
+    tmp_path: Path, cache: MemoryCache, pattern: str
+) -> None:
+    digest = cache.put(b"".join(b"hit\n" if at in (3, 8, 14) else b"-\n" for at in range(1, 17)))
+    rows = [f"{at}:hit" if at in (3, 8, 14) else f"{at}--" for at in range(1, 17)]
+    for context, expected in ((0, [rows[2], rows[7], rows[13]]), (2, [*rows[:10], "--", *rows[11:]])):
+        text = (await recall(tmp_path, cache, digest, pattern=pattern, context=context)).model_text
+        assert text.splitlines()[1:] == expected
+
+
 @pytest.mark.parametrize("pattern", ["x", "[x]"], ids=["plain", "expression"])
 async def test_more_matches_than_can_be_listed_are_followed_too(
     tmp_path: Path, cache: MemoryCache, pattern: str
