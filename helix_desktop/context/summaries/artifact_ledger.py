@@ -13,7 +13,6 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.informative_lines import (
     described_result,
     error_line,
-    failure_lines,
     last_informative_line,
     reports_failure,
 )
@@ -262,8 +261,7 @@ class Ledger(msgspec.Struct):
         )  # as of tests whose output goes through a pipe
         result = result_line
         if not ok:
-            reasons = failure_lines(output.text)[:1] if has_ended_well else [error_line(output.text)]
-            result = next(filter(None, reasons), result_line)
+            result = error_line(output.text) or result_line
         # The same command with another part of its output shown is one: else each `| tail -20` stands there.
         key = whole_command(output.target)
         self.commands.pop(key, None)

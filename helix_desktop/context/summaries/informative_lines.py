@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 
 from helix_desktop.context.intake.descriptions import MENTION, REPORT, RESULT, find_error
-from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _SEARCHED = 2_000  # characters of a line that are searched
 _TAIL_CHARS = 20_000  # characters of an output in which an error line is looked for, from its end
 _SAYS_WHY = re.compile(r"^E {2,}\S|(?:Error|Exception|error|ERROR|fatal|FATAL)\b[^:]{0,40}: *\S")
-_FAILED_TEST = re.compile(r"(?:FAILED|ERROR) \S+::|--- FAIL: |test \S+ \.\.\. FAILED|\s*● .+ \u203a ")
-_FAILED_TESTS, _FAILED_TEST_CHARS = 3, 160  # of a run, that are named; characters of each line
 _NOISE = re.compile(
     r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|--- Observation ---|[-=_*~#.\s]*$)", re.IGNORECASE
 )
@@ -60,10 +57,3 @@ def reports_failure(result: str) -> bool:
     """Return True for the result of a command that says that something failed, whatever its exit code."""
     error = find_error(result)
     return error is not None and error.rank == RESULT
-
-
-def failure_lines(text: str) -> list[str]:
-    """Return the lines of a command's output that name what failed: of tests up to three, else one line."""
-    lines = text[-_TAIL_CHARS:].splitlines()
-    failed = [line for line in lines if _FAILED_TEST.match(line)][:_FAILED_TESTS] or [error_line(text)]
-    return [without_direction_signs(cut_between_words(line, _FAILED_TEST_CHARS)) for line in failed if line]
