@@ -15,6 +15,7 @@ from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock, ended_observations
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     legal_cuts,
@@ -22,7 +23,6 @@ from helix_desktop.context.summaries.handover import (
     quote_messages,
     split_sources,
 )
-from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.summaries.sections import KINDS, extractive_handover
 from helix_desktop.context.summaries.summary_coverage import also_named

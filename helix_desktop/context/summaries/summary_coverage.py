@@ -17,9 +17,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.informative_lines import last_informative_line
-from helix_desktop.context.summaries.ledger_entries import whole_command
+from helix_desktop.context.summaries.artifact_ledger import Ledger, last_informative_line, whole_command
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     HASH,

@@ -10,12 +10,12 @@ import msgspec
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.notes import revert_lines
 from helix_desktop.context.log.window_layout import Cover, LogItem, ended_observations
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.informative_lines import (
+from helix_desktop.context.summaries.artifact_ledger import (
+    build_ledger,
     described_result,
     error_line,
 )
+from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
