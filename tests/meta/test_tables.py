@@ -15,7 +15,7 @@ import helix_desktop
 PACKAGE = Path(helix_desktop.__file__).parent
 
 PARTIAL: dict[str, set[Any]] = {
-    "context/summaries/ledger_entries.py: FLAGS": {"command", "other"},
+    "context/summaries/artifact_ledger.py: FLAGS": {"command", "other"},
     "context/window/window_breakdown.py: _PROBLEMS": {"", "cut"},
     "providers/endpoint.py: _BROKEN_OFF_TEXTS": {"address", "connect", "tls"},
     "ui/cache/rows.py: COLUMN_BY_KEY": {"stored"},

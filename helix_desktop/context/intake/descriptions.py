@@ -334,18 +334,6 @@ def describe_text(text: str) -> str:
     return ellipsize(without_direction_signs(_describe("read", text)), CAP)
 
 
-def describe_edits(arguments: str) -> str:
-    """Return the first new line of each edit that a call's arguments hold; empty if it edits nothing."""
-    if '"new_text"' not in arguments:
-        return ""
-    try:
-        value = msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return ""
-    edits = value.get("edits", [value]) if isinstance(value, dict) else None
-    return without_direction_signs(_new_lines(edits)) if isinstance(edits, list) else ""
-
-
 def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
     match kind:
         case "command":

@@ -37,7 +37,13 @@ from helix_desktop.context.rewrites.sweep import (
     rewrite_price,
     whole_from,
 )
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.artifact_ledger import (
+    build_ledger,
+    described_result,
+    legend_of,
+    short_command,
+    short_text,
+)
 from helix_desktop.context.summaries.handover import (
     QuotedBlocks,
     RepeatedBlock,
@@ -45,8 +51,6 @@ from helix_desktop.context.summaries.handover import (
     quoted_tokens,
     user_text_budget,
 )
-from helix_desktop.context.summaries.informative_lines import described_result, short_text
-from helix_desktop.context.summaries.ledger_entries import legend_of, short_command
 from helix_desktop.context.summaries.message_facts import (
     conclusions_in,
     informative_part,

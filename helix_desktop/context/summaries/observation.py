@@ -15,6 +15,7 @@ from helix_desktop.context.log.notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock, ended_observations
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     legal_cuts,
@@ -22,7 +23,6 @@ from helix_desktop.context.summaries.handover import (
     quote_messages,
     split_sources,
 )
-from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.summaries.sections import KINDS, extractive_handover
 from helix_desktop.context.summaries.summary_coverage import also_named
@@ -348,10 +348,8 @@ REFINE = "[Refine observations]"
 KNOWN_FACTS = 30  # newest facts shown to the model that writes the next ones, so that it can end them
 _OVER = re.compile(r"^over\b\s*[:,-]?\s*", re.IGNORECASE)
 _STANDING_NUMBER = re.compile(r"\bknown\s+#?(\d{1,4})\b[:,]?\s*(?:and\s+)?", re.IGNORECASE)
-_SHARED_WORDS = 2  # words of a fact that a note has to share to end it by a common entry
 _ENDED_CHARS = 100  # characters of an ended fact in the note that ends it
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(?:(?:\(P?([123])\)|P([123]):?|\[([123])\])\s+)?(.*\S)\s*$")
-_GAP, _MIN_STEM = "…", 20  # characters before it by which words that are cut are known
 _DEFAULT_PRIORITY = 2  # priority of an observation that names none
 _MERGED_SHARE = 0.5  # of the characters of the merged observations, at most
 
@@ -409,8 +407,8 @@ def end_observations(
 ) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
     """Return the observations, and the known facts that those beginning with "Over:" end.
 
-    Such a note names a fact by its number, or shares an entry and words with it. It stays as a note of its
-    own that says what is over, so that nothing ends without a word.
+    Such a note names a fact by its number. It stays as a note of its own that says what is over, so that
+    nothing ends without a word.
     """
     notes: list[Observation] = []
     ended: dict[Observation, None] = {}
@@ -422,7 +420,6 @@ def end_observations(
         text = observation.text[mark.end() :]
         numbers = [int(number) for number in _STANDING_NUMBER.findall(text)]
         facts = [standing[number - 1] for number in numbers if 0 < number <= len(standing)]
-        facts = facts or [fact for fact in standing if _ends_by_entry(observation, text, fact)]
         rest = _STANDING_NUMBER.sub("", text).strip() if numbers else text
         names = "; ".join(_ended_text(fact) for fact in facts) if numbers else ""
         sentence = ": ".join(part for part in (names, rest) if part)
@@ -433,12 +430,6 @@ def end_observations(
 
 def _ended_text(fact: Observation) -> str:
     return f'"{cut_between_words(fact.text.removesuffix("."), _ENDED_CHARS)}"'
-
-
-def _ends_by_entry(note: Observation, text: str, fact: Observation) -> bool:
-    words = set(_WORD.findall(text.lower()))
-    shared = words & set(_WORD.findall(fact.text.lower()))
-    return not set(note.sources).isdisjoint(fact.sources) and len(shared) >= _SHARED_WORDS
 
 
 def _observation(priority: int, line: str, times: dict[int, int], latest: int) -> Observation:
@@ -473,40 +464,18 @@ def extract_observations(
 
 
 def _each_once(observations: Iterable[Observation]) -> tuple[Observation, ...]:
-    """Return each fact once, oldest first: of one noted several times the longest words, at the most vital.
-
-    Words that end in an ellipsis say the same as longer ones that begin like them.
-    """
-    # By how they begin: words that say the same share this much, and comparing all with all takes seconds.
-    beginnings: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    """Return each fact once, oldest first: of one noted several times the newest, at the most vital."""
     facts: dict[str, Observation] = {}
     for fact in observations:
         words = _plain_words(fact.text)
-        alike = beginnings[words[:_MIN_STEM]]
-        same = words if words in facts else _cut_or_longer(words, alike)
-        if same is None:
-            facts[words], alike[words] = fact, None
-            continue
-        other = facts.pop(same)
-        del alike[same]
-        longest, text = (words, fact.text) if len(words) > len(same) else (same, other.text)
-        alike[longest] = None
-        facts[longest] = Observation(
+        other = facts.pop(words, fact)
+        facts[words] = Observation(
             max(other.at, fact.at),
             min(other.priority, fact.priority),
-            text,
+            other.text,
             tuple(dict.fromkeys((*other.sources, *fact.sources))),
         )
     return tuple(sorted(facts.values(), key=lambda fact: fact.at))
-
-
-def _cut_or_longer(text: str, others: Iterable[str]) -> str | None:
-    """Return which of the others these words are a cut form of, or the other way round."""
-    if text.endswith(_GAP):
-        stem = text.removesuffix(_GAP).rstrip()
-        return next((other for other in others if len(stem) >= _MIN_STEM and other.startswith(stem)), None)
-    stems = ((other, other.removesuffix(_GAP).rstrip()) for other in others if other.endswith(_GAP))
-    return next((other for other, stem in stems if len(stem) >= _MIN_STEM and text.startswith(stem)), None)
 
 
 def leave_out_known(

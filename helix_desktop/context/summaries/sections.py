@@ -17,8 +17,7 @@ import msgspec
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.ledger_entries import GitCommit, WorkingTree
+from helix_desktop.context.summaries.artifact_ledger import GitCommit, Ledger, WorkingTree
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     cut_between_words,

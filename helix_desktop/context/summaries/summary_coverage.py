@@ -17,9 +17,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.informative_lines import last_informative_line
-from helix_desktop.context.summaries.ledger_entries import whole_command
+from helix_desktop.context.summaries.artifact_ledger import Ledger, last_informative_line, whole_command
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     HASH,
@@ -48,7 +46,6 @@ _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to 
 _CITING_WORDS = 0.5  # the same of all lines together that cite its entry: they say it in other words
 _SHORT = 3  # words of an instruction so short that a line must have all of them
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
-_SHARED_BY_SOURCE = 0.7  # the same of all lines together that cite its entry
 _CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
 _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
@@ -420,20 +417,13 @@ class NamedIn:
     def _has_conclusion(self, sentence: str, seq: int) -> bool:
         """Return True if one line has half of its names and numbers; without any, most of its words.
 
-        The lines that cite its event can have most of them together. Of a sentence that negates, a line has
-        to negate something, too: a cut often takes that half.
+        Of a sentence that negates, a line has to negate something, too: a cut often takes that half.
         """
         names, negates = _names_and_figures(sentence), bool(_NEGATION.search(sentence))
         if self._says_in_other_words(sentence, seq):
             return True
         if not names:
             return self._has_instruction(sentence, self._lines)
-        citing = self._by_source.get(f"e{seq}", ())
-        together = names.intersection(chain.from_iterable(self._names_by_line[place] for place in citing))
-        if len(together) >= _SHARED_BY_SOURCE * len(names) and (
-            not negates or any(self._lines[place][1] for place in citing)
-        ):
-            return True
         return any(
             len(names & line) >= _SHARED_NAMES * len(names) and (line_negates or not negates)
             for line, (_, line_negates) in zip(self._names_by_line, self._lines, strict=True)

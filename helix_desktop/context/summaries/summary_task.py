@@ -7,19 +7,15 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
-from helix_desktop.context.intake.descriptions import describe_edits
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.notes import revert_lines
 from helix_desktop.context.log.window_layout import Cover, LogItem, ended_observations
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.informative_lines import (
+from helix_desktop.context.summaries.artifact_ledger import (
+    build_ledger,
     described_result,
     error_line,
-    failure_lines,
-    last_informative_line,
-    reports_failure,
 )
+from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
@@ -33,17 +29,15 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     Section,
 )
-from helix_desktop.domain.files.file_use import is_todo_tool, tool_kind
-from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
-from helix_desktop.domain.text_format import ellipsize, utc_day
+from helix_desktop.domain.files.file_use import is_todo_tool
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
-_EDITS = 180  # characters of the first new lines of a call's edits
-_INFORMATIVE_CAP = 120  # characters of an output's informative line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
 """A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
@@ -154,38 +148,18 @@ def _folded_line(item: LogItem) -> TranscriptLine:
             return _item_line(item, FULL_CHARS)
         case ToolAnswered() as output:
             described = described_result(output.about, output.exit_code)
-            body = described if output.about else _first_and_informative_line(output)
-            if tool_kind(output.name) == "command" and _says_failure(output, body):
-                body = "\n".join([body, *(line for line in failure_lines(output.text) if line not in body)])
-            elif is_todo_tool(output.name) and output.ok:
+            body = described if output.about else output.first_line
+            if is_todo_tool(output.name) and output.ok:
                 body = output.text  # what is still to be done, in the list's own words
+            elif not output.ok and (error := error_line(output.text)) not in body:
+                body = f"{body}\n{error}"
             return TranscriptLine(_output_opening(item.seq, output), body)
         case AssistantSpoke(text=text, calls=calls):
-            names = ", ".join(dict.fromkeys(map(_call_with_edits, calls)))
+            names = ", ".join(dict.fromkeys(call.name for call in calls))
             end, max_chars = (f" -> calls {names}", _FOLDED) if calls else ("", _CONCLUSION)
             return TranscriptLine(f"e{item.seq} assistant: ", text, end, max_chars)
         case _:
             return _item_line(item, _FOLDED)
-
-
-def _says_failure(output: ToolAnswered, body: str) -> bool:
-    """Return True for a command that failed, or that says of tests that some did, whatever its exit code."""
-    return not output.ok or bool(output.exit_code) or reports_failure(body)
-
-
-def _call_with_edits(call: ToolCall) -> str:
-    """Return the name of a call, of one that edits files with the first new lines of some edits."""
-    edits = describe_edits(call.arguments)
-    return f"{call.name} ({escape_markers(ellipsize(edits, _EDITS))})" if edits else call.name
-
-
-def _first_and_informative_line(output: ToolAnswered) -> str:
-    informative = error_line(output.text) if not output.ok else last_informative_line(output.text)
-    return (
-        output.first_line
-        if informative[:_INFORMATIVE_CAP] in output.first_line
-        else f"{output.first_line} … {informative[:_INFORMATIVE_CAP]}"
-    )
 
 
 def _output_opening(seq: int, output: ToolAnswered) -> str:

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.artifact_ledger import GitCommits, Ledger, build_ledger
-from helix_desktop.context.summaries.ledger_entries import legend_of, short_command
+from helix_desktop.context.summaries.artifact_ledger import (
+    GitCommits,
+    Ledger,
+    build_ledger,
+    error_line,
+    last_informative_line,
+    legend_of,
+    short_command,
+)
 from helix_desktop.domain.events.conversation import ToolAnswered
 from tests.support.histories import SessionSimulator, histories
 
@@ -328,3 +335,25 @@ def test_a_commit_ends_what_was_said_of_the_working_tree() -> None:
     )
     both = ("git commit -qm Fix && git status --short", " M src/b.py\n")
     assert _working_tree(both) == "git status e1: not committed, changed: src/b.py"
+
+
+PYTEST = """exit code 1 (sandboxed, no network)
+tests/test_errors.py::test_error_is_raised PASSED
+tests/test_parse.py::test_lexer FAILED
+    def test_lexer():
+>       assert tokens == 3
+E       AssertionError: assert 4 == 3
+tests/test_parse.py:12: AssertionError
+1 failed, 36 passed in 0.42s
+"""
+
+
+def test_the_error_and_the_result_of_a_run() -> None:
+    """The error that was raised, not the name of a passed test; the result is the last line."""
+    assert error_line(PYTEST) == "E       AssertionError: assert 4 == 3"
+    assert last_informative_line(PYTEST) == "1 failed, 36 passed in 0.42s"
+    assert error_line("tests/test_errors.py::test_error PASSED\n36 passed") == "36 passed"
+    assert last_informative_line("done\n\n=====\nexit code 0\n") == "done"
+    assert last_informative_line("") == ""
+    assert last_informative_line("1 failed \u202e2 passed\u202c\n") == "1 failed 2 passed"
+    assert error_line("Error: a\u2067b") == "Error: ab"

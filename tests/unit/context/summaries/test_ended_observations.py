@@ -40,12 +40,6 @@ def test_a_note_ends_a_known_fact_by_its_number() -> None:
     ]
 
 
-def test_a_note_ends_a_known_fact_by_a_common_entry_and_its_words() -> None:
-    """An entry alone is not enough: two facts may come from one message."""
-    _, ended = end_observations((note("Over: the tests of the parser are written", 3, 90),), TOOL_SEARCH)
-    assert ended == (TODO,)
-
-
 def test_a_note_that_ends_nothing_known_stays_a_note() -> None:
     """A wrong number, a number in the text of a fact, or none: nothing ends, nothing is lost."""
     texts = ("Over: known 7", "It is over 2 MB", "Over: something else", "The parser of known 2 works")

@@ -12,6 +12,13 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.summaries.artifact_ledger import (
+    CommandRun,
+    Failure,
+    GitCommit,
+    LedgerEntry,
+    LedgerFile,
+)
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     available_cuts,
@@ -29,13 +36,6 @@ from helix_desktop.context.summaries.handover_revision import (
     preview_handover,
     revised_handover,
     same_cut,
-)
-from helix_desktop.context.summaries.ledger_entries import (
-    CommandRun,
-    Failure,
-    GitCommit,
-    LedgerEntry,
-    LedgerFile,
 )
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.window.window import project

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +17,6 @@ from helix_desktop.context.summaries.summary_task import (
     FallbackRate,
     SummaryInput,
     accept_observations,
-    brief_lines,
     fallback_rate,
     find_problem,
     reflection_input,
@@ -28,7 +26,7 @@ from helix_desktop.context.summaries.summary_task import (
     truncate_middle,
 )
 from helix_desktop.domain.errors import SummaryRefused
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, SummaryProblem
 from helix_desktop.domain.events.session import SessionStarted
@@ -39,7 +37,6 @@ from helix_desktop.domain.events.summary import (
     Observation,
     ObservationsMade,
 )
-from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoItem, list_text
 from helix_desktop.words.fallbacks import fallback_advice, fallback_text
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
@@ -237,32 +234,6 @@ def test_items_of_a_list_on_both_sides_of_what_is_left_out_are_two_lines() -> No
         cut == "1. `gauge.py` - Read the level in bars\n| 2. Renamed  …\n| …  Skipped as the table is short"
     )
     assert "\n" not in truncate_middle(" ".join(items), 90)
-
-
-def test_a_note_names_the_tests_that_failed_and_what_was_edited() -> None:
-    """A summary is written from it: a count alone, or that something was replaced, says nothing.
-
-    Whether the command says so with its exit code or not, as before a pipe.
-    """
-    digest = "ab" * 32
-    failed = "FAILED tests/test_link.py::test_levels - assert 31 == 32"
-    text = f"exit code 0\nE       assert 31 == 32\n{failed}\n1 failed, 120 passed in 3.98s\n"
-    run = ToolAnswered("c1", "run_command", text, digest, 9, 9, 9, about='exit 0, "1 failed, 120 passed"')
-    edits = [
-        {"path": "a.py", "old_text": "a = 1", "new_text": "a = 1\nlevel = 32"},
-        {"old_text": "", "new_text": 1},
-    ]
-    one = msgspec.json.encode(edits[0]).decode()
-    many = msgspec.json.encode({"edits": edits[:1] * 2}).decode()
-    odd = msgspec.json.encode({"edits": edits}).decode()
-    calls = [ToolCall(name, name, text) for name, text in (("edit", one), ("multi", many), ("odd", odd))]
-    events: tuple[AssistantSpoke | ToolAnswered, ...] = (
-        msgspec.structs.replace(run, exit_code=0),
-        AssistantSpoke("", "lab/m", 1, tuple(calls)),
-    )
-    result, answer = brief_lines(LogItem(seq, 0, 1, 1, event, 9, 9) for seq, event in enumerate(events))
-    assert result.text == f"e0 tool run_command  exit 0: 1 failed, 120 passed\n| {failed}"
-    assert answer.text == "e1 assistant:  -> calls edit (level = 32), multi (level = 32 | level = 32), odd"
 
 
 def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
