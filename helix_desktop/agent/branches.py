@@ -116,7 +116,14 @@ class SessionBranches:
         return await self._open(source, point_of_retry(source.log, seq), how="retry")
 
     async def _read_source(self, session_id: str) -> BranchSource:
-        return await _read_source(self._store, session_id, self._find_session(session_id))
+        """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
+        if (session := self._find_session(session_id)) is not None:
+            source = BranchSource(session_id, list(session.log), session.transcript, is_open=True)
+        else:
+            log = await self._store.events(session_id)
+            source = BranchSource(session_id, log, await asyncio.to_thread(Transcript, log))
+        _require_branchable(source)
+        return source
 
     async def _open(
         self, source: BranchSource, seq: int, title: str = "", how: BranchKind = "", draft: Draft = _NO_DRAFT
@@ -215,17 +222,6 @@ def _is_before_messages(transcript: Transcript, seq: int) -> bool:
     """Return True if no message precedes the point behind event `seq`: the branch's first one titles it."""
     users = transcript.messages.user_items
     return not users or users[0].seq > seq
-
-
-async def _read_source(store: Store, session_id: str, open_session: Session | None) -> BranchSource:
-    """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
-    if open_session is not None:
-        source = BranchSource(session_id, list(open_session.log), open_session.transcript, is_open=True)
-    else:
-        log = await store.events(session_id)
-        source = BranchSource(session_id, log, await asyncio.to_thread(Transcript, log))
-    _require_branchable(source)
-    return source
 
 
 def _require_branchable(source: BranchSource) -> None:

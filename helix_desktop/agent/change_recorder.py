@@ -145,24 +145,6 @@ _MAX_UPDATE_BYTES = 1024 * 1024  # bytes of a file that is compared
 _UPDATE_DEADLINE_S = 2.0  # seconds: the message, or the edit, waits for it
 
 
-async def file_updates(
-    files: Sequence[ChangedFile], history: FileHistory | None, counter: TokenCounter
-) -> list[FileUpdate]:
-    """Return what changed of files that are still there, as far as the history has both versions.
-
-    Together some 1,500 tokens of diffs; of what does not fit, how many lines changed. Never raises.
-    """
-    compared = [file for file in files if file.before and not file.is_gone][:_MAX_FILES]
-    if history is None or not compared:
-        return []
-    try:
-        async with asyncio.timeout(_UPDATE_DEADLINE_S):
-            return await _fitting([(file.path, await _diff(file, history)) for file in compared], counter)
-    except Exception:  # the diff is a help, no condition; TimeoutError is one
-        log.warning("what changed of files could not be compared", exc_info=True)
-        return []
-
-
 async def _fitting(diffs: Sequence[tuple[str, FileDiff | None]], counter: TokenCounter) -> list[FileUpdate]:
     texts = [_patch(path, diff) if diff is not None else "" for path, diff in diffs]
     counts = await counter.count(texts)
@@ -230,8 +212,20 @@ class ChangeRecorder:
         self._agent_paths_upto = 0
 
     async def file_updates(self, files: Sequence[ChangedFile]) -> list[FileUpdate]:
-        """Return what changed of files, for the model. Never raises."""
-        return await file_updates(files, self._history, self._session.counter)
+        """Return what changed of files that are still there, as far as the history has both versions.
+
+        Together some 1,500 tokens of diffs; of what does not fit, how many lines changed. Never raises.
+        """
+        compared = [file for file in files if file.before and not file.is_gone][:_MAX_FILES]
+        if (history := self._history) is None or not compared:
+            return []
+        try:
+            async with asyncio.timeout(_UPDATE_DEADLINE_S):
+                diffs = [(file.path, await _diff(file, history)) for file in compared]
+                return await _fitting(diffs, self._session.counter)
+        except Exception:  # the diff is a help, no condition; TimeoutError is one
+            log.warning("what changed of files could not be compared", exc_info=True)
+            return []
 
     async def outside_changes(self, announced: Collection[str]) -> tuple[ChangedFile, ...]:
         """Find what changed outside all calls, and return what of it the model has to be told.

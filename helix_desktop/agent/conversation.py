@@ -120,7 +120,7 @@ class Conversation:
             self._instructions,
             is_unattended=is_unattended,
         )
-        self.response = self._engine.response
+        self.response, self.close_interrupted = self._engine.response, self._engine.close_interrupted
         self.side_questions = SideQuestions(session, self.budget, manager.rewriter, services.is_trusted)
         if not is_unattended:
             SessionTitles(session, services.is_trusted, services.wants_titles)
@@ -189,10 +189,6 @@ class Conversation:
         """
         if self._services.is_trusted() and await self._instructions.plan_opening():
             self.session.publish(RequestChanged())
-
-    async def close_interrupted(self) -> bool:
-        """Close what a crash left open, with what came of an answer. Return True if there was anything."""
-        return await self._engine.close_interrupted()
 
     async def send(
         self,

@@ -257,9 +257,11 @@ class Summarizer:
         )
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
-        roles = self._session.roles
+        """Return the cost estimate for the first model that fits, else for the largest, in parts."""
         attempt = _Attempt(self._session, str, lambda _: None)
-        return await attempt.estimate(task, roles.summary_models)
+        request = await asyncio.to_thread(full_request, task)
+        tokens = await attempt.count_tokens(request)
+        return await attempt.estimate(task, request, tokens, self._session.roles.summary_models)
 
 
 class _Attempt(Generic[T]):
@@ -276,14 +278,14 @@ class _Attempt(Generic[T]):
     ) -> SummaryResult[T]:
         """Try each model with the whole record; then the too small ones in parts, then truncated."""
         request = await asyncio.to_thread(full_request, task)
-        tokens = await self._count_tokens(request)
-        on_estimate(await self._estimate(task, request, tokens, models))
+        tokens = await self.count_tokens(request)
+        on_estimate(await self.estimate(task, request, tokens, models))
         too_small: list[Model] = []
         roles = self._session.roles
         for model in models:
             if not too_small and roles.is_only_long(model, roles.summary):
                 continue
-            self._capacities[model.info.label] = self._input_capacity(model)
+            self._capacities[model.info.label] = _input_capacity(model, self._session.transcript)
             value = await self._ask_whole(model, request, tokens, too_small)
             if value is not None:
                 return self._result(value, model, _text("{model} wrote it.", model=model.info.label))
@@ -312,16 +314,11 @@ class _Attempt(Generic[T]):
             None, self._rejected_model, self._is_rejected_demo, self._calls, self.spent, why, self._rejection
         )
 
-    async def estimate(self, task: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
-        """Return the cost estimate for the first model that fits, else for the largest, in parts."""
-        request = await asyncio.to_thread(full_request, task)
-        return await self._estimate(task, request, await self._count_tokens(request), models)
-
-    async def _estimate(
+    async def estimate(
         self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
     ) -> CostEstimate:
         model, input_tokens, calls = _choose_model(models, tokens, self._session.transcript), tokens, 1
-        capacity = self._input_capacity(model)
+        capacity = _input_capacity(model, self._session.transcript)
         if tokens > capacity:
             density = _size(request) / max(1, tokens)
             parts = await asyncio.to_thread(split_task, task, int(capacity * density * _MARGIN))
@@ -345,11 +342,7 @@ class _Attempt(Generic[T]):
         info = model.info
         return SummaryResult(value, info.label, info.demo, self._calls, self.spent, fallback, self._rejection)
 
-    def _input_capacity(self, model: Model) -> int:
-        """Return the largest request to this model, in tokens as we count them."""
-        return _input_capacity(model, self._session.transcript)
-
-    async def _count_tokens(self, request: ModelRequest) -> int:
+    async def count_tokens(self, request: ModelRequest) -> int:
         counts = await self._session.counter.count([message.text for message in request.messages])
         return sum(counts) + FRAMING_TOKENS * len(counts)
 
@@ -413,7 +406,7 @@ class _Attempt(Generic[T]):
 
     async def _ask_part(self, model: Model, task: SummaryTask, density: float, depth: int) -> str:
         request = await asyncio.to_thread(full_request, task)
-        tokens = await self._count_tokens(request)
+        tokens = await self.count_tokens(request)
         if tokens <= self._capacities[model.info.label]:
             try:
                 return await self._stream_text(model, request, tokens)
@@ -451,7 +444,7 @@ class _Attempt(Generic[T]):
             request = await asyncio.to_thread(truncated_request, task, int(characters))
             if request is None:
                 break
-            tokens = await self._count_tokens(request)
+            tokens = await self.count_tokens(request)
             if tokens <= capacity:
                 return request, tokens
             characters *= capacity / tokens
@@ -495,6 +488,7 @@ def _choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) 
 
 
 def _input_capacity(model: Model, transcript: Transcript) -> int:
+    """Return the largest request to this model, in tokens as we count them."""
     return int((model.info.window - model.info.reserve) / tokenizer_ratio(transcript, model.info.label))
 
 

@@ -57,7 +57,6 @@ from helix_desktop.domain.tools import (
     ProgressText,
     ToolResult,
 )
-from helix_desktop.system.clock import ClockMs
 
 log = logging.getLogger(__name__)
 
@@ -86,8 +85,7 @@ class RunningCall:
 class RunningCalls:
     """The running calls, from start to end. Stopping one does not affect its turn or other calls."""
 
-    def __init__(self, clock: ClockMs) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._running: dict[str, tuple[RunningCall, asyncio.Task[ToolResult]]] = {}
         self._is_step_stopped = False
 
@@ -99,9 +97,6 @@ class RunningCalls:
     def running(self) -> tuple[RunningCall, ...]:
         """Return those that run now, the first started first."""
         return tuple(call for call, _ in self._running.values())
-
-    def create(self, call: ToolCall) -> RunningCall:
-        return RunningCall(call, self._clock())
 
     async def run(self, running: RunningCall, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
         """Await a call's work. Raises what it raises; ToolError if it was stopped without a result.
@@ -287,7 +282,7 @@ class ToolRunner:
         self._session, self._tools, self._approvals, self._gate = session, tools, approvals, gate
         self._file_versions, self._changes, self._auto_run = file_versions, changes, auto_run
         self._intake = Intake(session.counter)
-        self.running_calls = RunningCalls(session.clock)
+        self.running_calls = RunningCalls()
         self._partial_outputs = PartialOutputs(session)
         self._unrecorded: dict[str, ReceivedOutput] = {}
 
@@ -503,7 +498,7 @@ class ToolRunner:
             await self._file_versions.record_unannounced(outside)
         self._session.publish(CallStarted(call))
         started_at_ms = self._session.clock()
-        running = self.running_calls.create(call)
+        running = RunningCall(call, self._session.clock())
 
         def on_output(text: str) -> None:
             running.append_output(text)
