@@ -105,6 +105,22 @@ PROVIDERS = (
 )
 
 
+def test_an_option_that_nothing_reads_is_named() -> None:
+    package = Path(helix_desktop.__file__).parent
+    files = [
+        *package.glob("*.py"),
+        *(
+            path
+            for folder in ("app", "cli", "demo", "diagnostics")
+            for path in (package / folder).rglob("*.py")
+        ),
+    ]
+    source = "".join(path.read_text("utf-8") for path in files if path.parent.name != "parsers")
+    read = set(re.findall(r"\bargs\.(\w+)|getattr\(args, \"(\w+)\"", source))
+    options = {action.dest for _, parser in command_parsers("", build_parser()) for action in parser._actions}
+    assert options - {name for names in read for name in names} == {"help", "version"}
+
+
 def test_commands_and_options() -> None:
     """Every command, and every argument with its type, its default and whether it is required."""
     commands = command_parsers("helix-desktop", build_parser())

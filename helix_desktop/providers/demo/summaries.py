@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from helix_desktop.context.summaries.message_facts import main_statement, only_announces
-from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.summaries.sections import (
+    BACKGROUND,
+    COMPLETED,
+    DETAILS,
+    ISSUES,
+    PREFERENCES,
+    TITLES,
+    TODO_ITEMS,
+)
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.providers.demo.script import Script, newest_position
@@ -138,9 +146,9 @@ def extract_points(
 
     The newest request may be one after this history.
     """
-    points = {title: _WRITERS[title](lines) if title in _WRITERS else [] for title in TITLES}
-    points["TODO Items"] += _newest_request(lines, request)
-    points["TODO Items"] += _place(lines, scripts)
+    points = {title: _WRITERS[title](lines) for title in TITLES}
+    points[TODO_ITEMS.title] += _newest_request(lines, request)
+    points[TODO_ITEMS.title] += _place(lines, scripts)
     return points
 
 
@@ -337,12 +345,12 @@ def _preferences(lines: Sequence[HistoryLine]) -> list[SummaryPoint]:
 
 
 _WRITERS: dict[str, Callable[[Sequence[HistoryLine]], list[SummaryPoint]]] = {
-    "Project Background": _background,
-    "Technical Details": _details,
-    "Completed Work": _completed,
-    "Current Issues": _issues,
-    "TODO Items": _todo,
-    "User Preferences": _preferences,
+    BACKGROUND.title: _background,
+    DETAILS.title: _details,
+    COMPLETED.title: _completed,
+    ISSUES.title: _issues,
+    TODO_ITEMS.title: _todo,
+    PREFERENCES.title: _preferences,
 }
 
 
@@ -386,11 +394,11 @@ _IMPORTANT = re.compile(r"cause|offset|recalibrat|threshold|proof|effect|limit|b
 _SECTION_OPENINGS = tuple(
     (title, re.compile(begins))
     for title, begins in (
-        ("Project Background", "The user asked|The README says|The workspace was listed"),
-        ("User Preferences", "The user wants"),
-        ("Completed Work", "Read |Wrote |Edited |Test run"),
-        ("TODO Items", r"Newest request|Request \d+:|Place in the script|Left to the user"),
-        ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
+        (BACKGROUND.title, "The user asked|The README says|The workspace was listed"),
+        (PREFERENCES.title, "The user wants"),
+        (COMPLETED.title, "Read |Wrote |Edited |Test run"),
+        (TODO_ITEMS.title, r"Newest request|Request \d+:|Place in the script|Left to the user"),
+        (ISSUES.title, "Not allowed|Failed|Failing|The newest test run"),
     )
 )
 _ENDS = re.compile(
@@ -415,12 +423,12 @@ def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
     focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
     points = extract_points(lines, scripts, newest_request(head))
     if previous:
-        points["Project Background"] = [
-            point for point in points["Project Background"] if FIRST_REQUEST not in point.text
+        points[BACKGROUND.title] = [
+            point for point in points[BACKGROUND.title] if FIRST_REQUEST not in point.text
         ]
     if focus:
         words = {word.lower() for word in re.findall(r"\w{4,}", focus)}
-        points["Technical Details"].sort(key=lambda point: any(word in point.text.lower() for word in words))
+        points[DETAILS.title].sort(key=lambda point: any(word in point.text.lower() for word in words))
     sections = {title: _merge_section(previous.get(title, []), points[title], title) for title in TITLES}
     _shorten_to_fit(sections)
     return "\n".join(
@@ -448,7 +456,7 @@ def _group_by_section(facts: Iterable[tuple[int, SummaryPoint]]) -> dict[str, li
     sections: dict[str, list[SummaryPoint]] = {}
     for _, point in facts:
         title = next(
-            (title for title, pattern in _SECTION_OPENINGS if pattern.match(point.text)), "Technical Details"
+            (title for title, pattern in _SECTION_OPENINGS if pattern.match(point.text)), DETAILS.title
         )
         sections.setdefault(title, []).append(point)
     return sections
@@ -465,18 +473,20 @@ def _merge_section(previous: list[SummaryPoint], new: list[SummaryPoint], title:
         [point for point in points if point.text not in (_NOTHING, _FORMER_NOTHING)]
         for points in (previous, new)
     )
-    if title in ("Current Issues", "TODO Items"):
+    if title in (ISSUES.title, TODO_ITEMS.title):
         known = {point.text for point in new}
         open_points = [
             point
             for point in previous
             if point.text not in known
             and (
-                point.text.startswith(LEFT_TO_USER) if title == "TODO Items" else not _ENDS.match(point.text)
+                point.text.startswith(LEFT_TO_USER)
+                if title == TODO_ITEMS.title
+                else not _ENDS.match(point.text)
             )
         ]
         return [*open_points, *new][-MAX_POINTS:]
-    if title == "Completed Work":
+    if title == COMPLETED.title:
         changed_paths = {changed_path(point.text) for point in new}
         still_valid = [point for point in previous if changed_path(point.text) not in {"", *changed_paths}]
         return _most_important([*still_valid, *new], lambda point: not _DOCUMENT.search(point.text))
@@ -515,11 +525,11 @@ def _shorten_to_fit(sections: dict[str, list[SummaryPoint]]) -> None:
 
 OBSERVATION_OPENING, REFLECTION_OPENING = "[Write observations]", "[Refine observations]"
 _PRIORITIES = {
-    "Project Background": 1,
-    "User Preferences": 1,
-    "Completed Work": 2,
-    "Current Issues": 2,
-    "Technical Details": 3,
+    BACKGROUND.title: 1,
+    PREFERENCES.title: 1,
+    COMPLETED.title: 2,
+    ISSUES.title: 2,
+    DETAILS.title: 3,
 }
 _MAX_FACTS = 40  # facts of one generation
 _MAX_FACT_CHARS = 250  # a longer sentence is left to the handover

@@ -23,7 +23,7 @@ from helix_desktop.context.rewrites.sweep import (
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
-from helix_desktop.context.window.usage_gauge import gauge_of, handover_threshold, request_ratio
+from helix_desktop.context.window.usage_gauge import gauge_of, request_ratio
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
@@ -175,6 +175,7 @@ class _Approximation:
         self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)
         self._room = facts.info.window / facts.ratio
+        self._gauge = gauge_of(0, policy, facts.info)
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
         self._window, self._ratio = self._fixed_tokens, facts.ratio
         self._count = 0  # messages so far
@@ -206,7 +207,7 @@ class _Approximation:
             tuple(self._points),
             tuple(self._rewrites),
             facts.info.window,
-            handover_threshold(self._policy, facts.info),
+            self._gauge.handover_threshold,
             sent,
             billed,
             None,
@@ -258,8 +259,8 @@ class _Approximation:
         if policy.observe_at and self._observed and self._window >= place_at:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
-        used = int(self._window * self._facts.ratio)
-        if gauge_of(used, policy, self._facts.info).is_due and self._is_handover_possible(at):
+        gauge = msgspec.structs.replace(self._gauge, used=int(self._window * self._facts.ratio))
+        if gauge.is_due and self._is_handover_possible(at):
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)

@@ -85,13 +85,16 @@ def _title_x() -> int:
 
 
 class Disclosure(QWidget):
-    """A heading with a body that is built when it is first opened."""
+    """A heading with a body, which is built when it is first opened unless it is there."""
 
-    def __init__(self, head: DisclosureHead, build: Callable[[], QWidget]) -> None:
+    def __init__(self, head: DisclosureHead, body: QWidget | Callable[[], QWidget]) -> None:
         super().__init__()
-        self._build = build
+        self._build = body if not isinstance(body, QWidget) else lambda: body
         self._body: QWidget | None = None
         self.head = head
+        if isinstance(body, QWidget):
+            body.setParent(self)  # a search finds what is in it
+            body.hide()
         self._column = column(head, gap=2)
         self.setLayout(self._column)
         head.toggled.connect(self._toggle)

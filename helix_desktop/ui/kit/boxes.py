@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -131,6 +131,12 @@ def face(px: int, weight: int = 400, is_code: bool = False) -> tuple[QFont, QFon
     return _face(px, weight, is_code, QApplication.font().pixelSize())
 
 
+@lru_cache(1_000)
+def _advance(words: str, px: int, weight: int, is_code: bool, base_px: int) -> float:
+    """Return how wide words are; Qt measures slowly, and buttons say the same in many rows."""
+    return _face(px, weight, is_code, base_px)[1].horizontalAdvance(words)
+
+
 class RowText(Protocol):
     """A text of a row that wraps, and is selected; positions in it are UTF-16 units."""
 
@@ -227,7 +233,8 @@ class Text(Box):
 
     def width(self) -> float:
         if self._wide < 0:
-            self._wide = self.face()[1].horizontalAdvance(self.words[:_MEASURED]) + 1
+            words, base_px = self.words[:_MEASURED], QApplication.font().pixelSize()
+            self._wide = _advance(words, self.px, self.weight, self.is_code, base_px) + 1
         return self._wide
 
     def height(self, width: float) -> float:

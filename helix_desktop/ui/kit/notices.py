@@ -1,7 +1,8 @@
 """Notices: what happened, why, and what can be done about it, over the page that is on screen.
 
 `notify(Notice(...))` shows one. A notice carries what its buttons do, and what ends it. It lies over the top
-of the page and never moves it; after a while it folds into a button of the top bar, or goes if it is brief.
+of the chat, or the end of another page, and never moves it; after a while it folds into a button of the top
+bar, or goes if it is brief.
 """
 
 from __future__ import annotations
@@ -261,7 +262,7 @@ class NoticeArea(QWidget):
         self._context_ids = ("", "")
         self._focus_return = FocusReturn(self)
         self._shadow: NoticeShadow | None = None
-        self._column = column(margins=(_GAP_PX, 8, _GAP_PX, 0))
+        self._column = column(margins=(_GAP_PX, 8, _GAP_PX, _GAP_PX))
         self.setLayout(self._column)
         self._all = PushButton("", name="all-notices", on_click=self._show_all)
         self._shows_all = False

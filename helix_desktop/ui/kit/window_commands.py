@@ -258,7 +258,7 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Write down facts about older messages"), intents.Observe(), menu=SESSION, group=5,
+        text("Prepare next compaction"), intents.Observe(), menu=SESSION, group=5,
         needs=_SESSION, slash="observe", also=_also("facts summarize"), is_in_menu=False,
     )
     undo_compaction = Command(
@@ -276,6 +276,7 @@ class WindowCommands(WindowCommandTable):
     show_survival = Command(
         text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
         slash="survives", also=_also("replay compaction lost facts compare unmanaged picture"),
+        is_in_menu=False,
     )
     branch_session = Command(
         text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", menu=SESSION, group=6,

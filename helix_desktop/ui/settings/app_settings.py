@@ -50,7 +50,7 @@ Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
     ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
-    ("summary", text("Compaction"), text("Sums up older messages: facts and handovers.")),
+    ("summary", text("Compaction"), text("Sums up older messages when they are compacted.")),
     ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),
 )
 """The roles, their names, and what they do."""

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.kit.forms import Choice, Form, Group, Own, Values
+from helix_desktop.ui.kit.forms import Choice, CustomField, Form, Group, Values
 from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, ShowTrash, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
@@ -82,7 +82,7 @@ FILE_HISTORY = (
         Choice("history_quota", text("Maximum size"),
                text("When it is reached, the oldest versions are removed first."),
                choices=_SIZES, format=format_size),
-        Own(_PLACES, text("Also include"),
+        CustomField(_PLACES, text("Also include"),
             text("A file or folder in the workspace that git ignores, or that contains secrets."), room=2,
             control=_Places, display=lambda control, places: control.show_places(places)),
     )),

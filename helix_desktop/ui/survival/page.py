@@ -70,6 +70,7 @@ from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("What survives")
@@ -231,7 +232,7 @@ _KINDS: dict[FactKind, TranslatableText] = {
     "commands": text("Commands"),
 }
 _PLACES: dict[FactPlace, TranslatableText] = {
-    "context": text("In context"),
+    "context": STATE_WORDS["in_window"].label,
     "one_call": text("One call away"),
     "nowhere": text("Gone"),
 }

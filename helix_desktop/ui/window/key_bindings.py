@@ -97,11 +97,9 @@ class KeyBindings(QObject):
         self.changed.emit()
 
     def keys(self, command: str) -> tuple[str, ...]:
-        """Return a command's keys as portable text."""
         return self._keys[command]
 
     def is_changed(self, command: str) -> bool:
-        """Return True if a command's keys are not its defaults."""
         return self._keys[command] != DEFAULT_KEYS[command]
 
     def owners(self, command: str, keys: Iterable[str]) -> tuple[str, ...]:

@@ -335,7 +335,7 @@ async def test_a_parent_folder_swapped_for_a_link_is_not_followed(root: Path, na
     thread.start()
     box, answers = make_tools(root), 0
     try:
-        for turn in range(150):
+        for turn in range(50):
             events = {
                 "read_file": {"path": "d/f.txt"},
                 "write_file": {"path": "d/f.txt", "content": f"written {turn}\n"},

@@ -55,6 +55,13 @@ def test_binary_content_is_displayed_as_hexadecimal(data: bytes) -> None:
     assert content.page(0)[0].text.startswith(f"00000000  {data[:4].hex(' ')}")
 
 
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_a_text_that_was_cut_inside_its_last_character_is_a_text(missing: int) -> None:
+    content = PagedContent("words 😀".encode()[:-missing])
+    assert not content.is_binary
+    assert content.page(0)[0].text == "words \N{REPLACEMENT CHARACTER}"
+
+
 def test_control_characters_become_pictures() -> None:
     """An escape sequence is displayed, not interpreted, and occupies one column as before."""
     assert PagedContent(b"\x1b[31mred").page(0)[0].text == "␛[31mred"

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.chat.composer.line_buttons import ContextGauge, paint_usage_bar
+from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
 from helix_desktop.ui.design.drops import drag_picture
 from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.focus import refocus

@@ -416,7 +416,7 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     assert page.form.errors().get("handover_at", "") == "Enter a number from 30 % to 95 %."
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
     page.form.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}))
-    assert page.form.errors()["observe_at"] == "“Facts from” can't be above “observe_place_at”."
+    assert page.form.errors()["observe_at"] == "“Compact early from” can't be above “observe_place_at”."
 
 
 def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None:

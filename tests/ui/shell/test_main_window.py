@@ -23,8 +23,8 @@ from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.window_commands import RUNNING_AGENT, WindowCommands
 from helix_desktop.ui.window.jobs import WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.session_rows import SessionItem
-from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
+from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.top_bar import TopBar
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window

@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWid
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
+from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.samples import PREPARED_TASKS
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import OpenSample
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from tests.support.image_bytes import png
@@ -181,6 +182,13 @@ async def _check_its_next_message(rig: WindowRig) -> None:
         "the mode is shown",
     )
     await rig.wait_for_turn_end()
+    assert [row.text for row in rig.rows(UserRow)] == [event.text for event in rig.events(UserSpoke)]
+    tools = rig.rows(ToolRow)
+    assert len(tools) == len(rig.events(ToolAnswered)) > 15
+    assert {row.state for row in tools} <= {"ok", "failed"}
+    assert not [row for row in rig.rows(AssistantRow) if row.streaming]
+    assert "Early on you read" in rig.next_message_lines()[0]
+    assert rig.window.sidebar.session_list.sessions()[0].title.startswith("Get to know")
     (event,) = rig.events(UserSpoke)[PREPARED_TASKS:]
     assert event.attachments == ()
     assert rig.composer.text() == "My own words"

@@ -17,7 +17,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
-    ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
@@ -25,12 +24,12 @@ from helix_desktop.domain.listeners import TypedListeners
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from helix_desktop.ui.kit.intents import OpenSample, RewindTo
+from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
-from helix_desktop.ui.window.sidebar.session_rows import row_end
+from helix_desktop.ui.window.sidebar.session_list import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
@@ -48,28 +47,6 @@ from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
-
-
-async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        rig.perform(OpenSample())
-        await until(rig.next_message_lines, "a message is proposed")
-        assert "Last round: run everything" in rig.next_message_lines()[0]
-
-        turns = len(rig.events(TurnEnded))
-        press(rig.chat, "send_suggestion")
-        assert rig.composer.editor.hasFocus()
-        await rig.answer_approval("demo")
-        await until(lambda: len(rig.events(TurnEnded)) > turns, "the turn ended")
-        await rig.wait_for_turn_end()
-
-        assert [row.text for row in rig.rows(UserRow)] == [event.text for event in rig.events(UserSpoke)]
-        tools = rig.rows(ToolRow)
-        assert len(tools) == len(rig.events(ToolAnswered)) > 15
-        assert {row.state for row in tools} <= {"ok", "failed"}
-        assert not [row for row in rig.rows(AssistantRow) if row.streaming]
-        assert "Early on you read" in rig.next_message_lines()[0]
-        assert rig.window.sidebar.session_list.sessions()[0].title.startswith("Get to know")
 
 
 async def test_messages_are_sent_queued_and_stopped(qapp: QApplication, tmp_path: Path) -> None:
@@ -199,12 +176,12 @@ async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:
         view = rig.chat.view
         view.setFocus()
         QTest.keyClick(view, Qt.Key.Key_Home)
-        assert not view.is_following
+        assert not view.chat_viewport.is_following
         QTest.keyClicks(view, "Again")
         assert rig.composer.text() == "Again"
-        assert not view.is_following, "writing is not sending"
+        assert not view.chat_viewport.is_following, "writing is not sending"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-        assert view.is_following
+        assert view.chat_viewport.is_following
         await rig.wait_for_turn_end()
 
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
 from helix_desktop.ui.window.controlled_window import ControlledWindow
@@ -111,6 +110,5 @@ async def test_other_windows_of_a_sample_say_at_once_that_demo_calls_run(
         await until(lambda: mode_text(rig) == "Mode: Ask, except demo calls", "the mode is shown")
         assert _mode_of(second) == "Mode: Ask, except demo calls"
         assert any("Demo calls run" in label.text() for label in empty.findChildren(QLabel))
+        await rig.conversation.stop()
         await rig.wait_for_turn_end()
-        assert len(rig.rows(ToolRow)) == len(rig.events(ToolAnswered)) > 15
-        assert "Early on you read" in rig.next_message_lines()[0], "the message that is proposed next"

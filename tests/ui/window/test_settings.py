@@ -287,6 +287,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     """It takes effect at once; numbers that contradict each other do not."""
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
+    page.numbers.head.click()
     entry = page.form.controls["protect_steps"]
     assert isinstance(entry, QLineEdit)
     rig.settings.activateWindow()
@@ -305,7 +306,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     left = f"compaction in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
     page.form.write("observe_at", 0.5)
-    assert page.form.errors()["observe_at"] == "“Facts from” can't be above “observe_place_at”."
+    assert page.form.errors()["observe_at"] == "“Compact early from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
     rig.window.leave_settings()
 

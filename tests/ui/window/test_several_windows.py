@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, SignalInstance
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 
@@ -118,36 +118,6 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.close_workspace(rig.app_window.shown_session.workspace_id)
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
-
-
-async def _signal(signal: SignalInstance) -> None:
-    emitted: list[bool] = []
-    signal.connect(lambda *_: emitted.append(True))
-    await until(lambda: emitted, "the signal")
-
-
-async def test_a_restart_opens_each_window_as_it_was(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        rig.window.resize(600, 450)
-        await _signal(rig.window.layout_changed)
-        second = await new_window(rig)
-        await rig.open_folder("other")
-        third = await new_window(rig)
-        corners = {opened.window.x() for opened in rig.wiring.windows.windows}
-        assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
-        third.window.show_page("changes")
-        places = [opened.shown_session for opened in (rig.app_window, second, third)]
-        second.window.resize(700, 500)
-        second.window.activateWindow()
-        await until(lambda: rig.wiring.windows.current is second, "the second window in front")
-    async with open_window(qapp, tmp_path) as rig:
-        await restart(qapp, rig)
-        windows = rig.wiring.windows
-        assert [opened.shown_session for opened in windows.windows] == places
-        await until(windows.windows[1].window.isActiveWindow, "the second window in front")
-        assert windows.windows[1].window.width() == 700
-        assert [opened.window.page() for opened in windows.windows] == ["chat", "chat", "changes"]
 
 
 async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
@@ -575,23 +545,30 @@ async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
     """The folder is in front: in the window that has it, else in the first one."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
+        sizes: list[int] = []
+        rig.window.layout_changed.connect(lambda: sizes.append(rig.window.width()))
+        rig.window.resize(600, 450)
+        await until(lambda: sizes == [600], "the size stored, which another window takes")
         second = await new_window(rig)
         await rig.open_folder("other")
         await rig.wiring.workspace_controller.open_workspace(second.shown_session.workspace_id)
         third = await new_window(rig)
+        corners = {opened.window.x() for opened in rig.wiring.windows.windows}
+        assert len(corners) == len(rig.wiring.windows.windows), "each window stands beside the others"
+        second.window.resize(700, 500)
         await third.workspace_controller.open_folder(tmp_path / "other")
         for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
             opened.window.show_page(page)
         places = [opened.shown_session for opened in (rig.app_window, second, third)]
         rig.window.activateWindow()
         await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
-    for folder, front in (("project", 0), ("other", 2)):
-        async with open_window(qapp, tmp_path) as rig:
-            await restart(qapp, rig, str(tmp_path / folder))
-            windows = rig.wiring.windows.windows
-            assert [opened.shown_session for opened in windows] == places
-            assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
-            await until(windows[front].window.isActiveWindow, f"the window with {folder} in front")
+    async with open_window(qapp, tmp_path) as rig:
+        await restart(qapp, rig, str(tmp_path / "other"))
+        windows = rig.wiring.windows.windows
+        assert [opened.shown_session for opened in windows] == places
+        assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
+        assert windows[1].window.width() == 700
+        await until(windows[2].window.isActiveWindow, "the window with the folder in front")
     await _check_a_folder_that_no_window_has(qapp, tmp_path, len(places))
 
 
@@ -630,14 +607,6 @@ async def test_of_two_windows_that_open_a_session_at_once_one_shows_it(
         assert len(set(shown)) == 2
 
 
-async def _second_window(rig: WindowRig) -> ControlledWindow:
-    windows = rig.wiring.windows
-    await windows.open_window(rig.workspace.id)
-    second = windows.current
-    assert isinstance(second, ControlledWindow)
-    return second
-
-
 async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> None:
     """Let the first window go on with another session, and show its session in the second one."""
     await rig.wiring.workspace_controller.new_session()
@@ -647,11 +616,6 @@ async def _move(rig: WindowRig, second: ControlledWindow, session_id: str) -> No
     await until(lambda: session_id in loaded, "the session with its draft")
 
 
-def _chips(second: ControlledWindow) -> list[str]:
-    composer = second.composer.widget
-    return [chip.label for chip in composer.findChildren(AttachmentChip) if not chip.isHidden()]
-
-
 async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_session(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -659,7 +623,7 @@ async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_se
     async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
-        second = await _second_window(rig)
+        second = await new_window(rig)
         session_id = rig.app_window.shown_session.session_id
         await rig.run_turn("Said first.")
         composer = second.composer
@@ -671,26 +635,8 @@ async def test_a_message_that_was_not_sent_comes_to_the_window_that_shows_its_se
         await until(
             lambda: composer.widget.text() == "Not sent. Written there", "the message and what was typed"
         )
-        assert len(_chips(second)) == 1
+        chips = composer.widget.findChildren(AttachmentChip)
+        assert len([chip for chip in chips if not chip.isHidden()]) == 1
         assert await composer.drafts.save_all() == []
         draft = await rig.workspace.store.draft(session_id)
         assert (draft.text, len(draft.attachments)) == ("Not sent. Written there", 1)
-
-
-async def test_what_is_attached_meanwhile_is_on_screen_where_its_session_is(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        second = await _second_window(rig)
-        session_id = rig.app_window.shown_session.session_id
-        await rig.run_turn("Said first.")
-        async with rig.wiring.windows.drafts.attaching_lock:
-            rig.perform(AttachText("words\n" * 50))
-            await _move(rig, second, session_id)
-            second.composer.widget.editor.insertPlainText("Written there")
-        await until(lambda: len(_chips(second)) == 1, "what was attached in the other window")
-        assert await second.composer.drafts.save_all() == []
-        draft = await rig.workspace.store.draft(session_id)
-        assert (draft.text, len(draft.attachments)) == ("Written there", 1)

@@ -46,6 +46,8 @@ async def test_prompt_files_and_built_in_commands_are_typed(qapp: QApplication, 
         await rig.open_folder("files")
         await rig.use_server(server)
         await _check_prompt_files(rig, server)
+        await rig.open_folder("many")
+        await _check_many_prompt_files(rig)
         await rig.open_folder("models")
         await rig.use_server(server)
         await _check_models(rig)
@@ -162,3 +164,12 @@ async def _check_prompt_files(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: palette.items.rowCount() == 1, "the prompt file in the palette")
     palette.accept_item(palette.items.index(0, 0))
     assert rig.composer.text() == "/review "
+
+
+async def _check_many_prompt_files(rig: WindowRig) -> None:
+    """The list ends after 50 rows."""
+    for number in range(60):
+        _write_prompt(rig, f"step{number}.md")
+    rig.type_message("/", send=False)
+    await until(lambda: _titles(rig)[:1] == ["/step0"], "prompt files first")
+    assert len(_titles(rig)) == 50

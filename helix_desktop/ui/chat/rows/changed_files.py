@@ -80,7 +80,6 @@ class ChangedFilesContent(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return all lines with their signs, as the card has them."""
         return "\n".join(line.text for file in self.files for line in file.lines)
 
 

@@ -85,6 +85,16 @@ def test_nothing_is_sent_during_input_method_composition(qtbot: QtBot, composer:
     assert "好" in sent[0]
 
 
+def test_up_moves_among_the_input_method_s_words_while_it_composes(composer: Composer) -> None:
+    composer.history.set_source(lambda: ("sent earlier",))
+    QCoreApplication.sendEvent(composer.editor, QInputMethodEvent("hao", []))
+    QTest.keyClick(composer.editor, Qt.Key.Key_Up)
+    assert composer.text() == ""
+    _commit(composer, "")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Up)
+    assert composer.text() == "sent earlier"
+
+
 def test_send_takes_along_what_is_still_being_composed(qtbot: QtBot, composer: Composer) -> None:
     """Some input methods drop a composition that is left, and a click is such a way to leave."""
     composer.set_text("ni ")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
+import helix_desktop
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.window_breakdown import MessageState
@@ -63,6 +65,17 @@ def test_states_have_five_names_and_a_meaning_each() -> None:
     for name, states in SAME_STATES.items():
         assert {STATE_LABELS[state] for state in states if state != "in_part"} == {STATE_LABELS[name]}
     assert {state for states in SAME_STATES.values() for state in states} == set(STATE_TIPS)
+
+
+def test_the_word_for_a_state_stands_in_one_file() -> None:
+    package = Path(helix_desktop.__file__).parent
+    words = {f'"{words.label}"' for words in STATE_WORDS.values()}
+    files = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if any(word in path.read_text("utf-8") for word in words)
+    }
+    assert files == {"words/rewrite_explanations.py"}
 
 
 @pytest.mark.parametrize(
