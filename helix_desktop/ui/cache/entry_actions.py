@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
-from helix_desktop.ui.cache.preview.pane import MAX_RECALLED, Preview, RecallSelection
+from helix_desktop.ui.cache.preview import MAX_RECALLED, Preview, RecallSelection
 from helix_desktop.ui.cache.rows import COLUMN_BY_KEY, SAME_STATES, CacheColumn, CacheRow, CacheState
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys

@@ -32,7 +32,7 @@ from helix_desktop.ui.cache.entry_actions import (
     VerifyEntries,
 )
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, ChipRow, state_option
-from helix_desktop.ui.cache.preview.pane import Preview
+from helix_desktop.ui.cache.preview import Preview
 from helix_desktop.ui.cache.rows import (
     COLUMN_INDEX,
     COLUMNS,

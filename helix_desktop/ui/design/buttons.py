@@ -61,11 +61,18 @@ class PushButton(EnterActivates, Themed, QPushButton):
         *,
         px: int = 15,
         name: str = "",
+        words: str = "",
+        tip: str = "",
         on_click: Callable[..., object] | None = None,
     ) -> None:
-        """`kind` is one of the style sheet; `px` is the icon's edge at 100 %; `name` finds the button."""
+        """`kind` is one of the style sheet; `px` is the icon's edge at 100 %; `name` finds the button.
+
+        `words` are its name for screen readers where its text says too little alone.
+        """
         super().__init__(text)
         self.setObjectName(name)
+        self.setAccessibleName(words)
+        self.setToolTip(tip)
         self.setProperty("kind", kind)
         self.setAutoDefault(False)
         self._icon_name = icon_name

@@ -99,12 +99,14 @@ class ComboBox(Themed, QComboBox):
     The wheel scrolls the page around it: a setting must not change because it comes below the mouse.
     """
 
-    def __init__(self, min_px: int = 0, least_chars: int = 0) -> None:
+    def __init__(self, min_px: int = 0, least_chars: int = 0, *, words: str = "") -> None:
         """Be as wide as the longest choice; with `min_px`, at least so wide, and no wider than needed.
 
-        With `least_chars` it takes the room there is, at least that of so many characters.
+        With `least_chars` it takes the room there is, at least that of so many characters. `words` are its
+        name for screen readers.
         """
         super().__init__()
+        self.setAccessibleName(words)
         self._cut_choice = ""  # that is longer than the box: its tooltip
         self.currentTextChanged.connect(lambda _: self._show_cut())
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)

@@ -90,9 +90,8 @@ class Comparison(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("inspector_pane")
-        self.other_box = ComboBox(least_chars=_CHOICE_CHARS)
+        self.other_box = ComboBox(least_chars=_CHOICE_CHARS, words=tr("Compared with"))
         self.other_box.setObjectName("compare-with")
-        self.other_box.setAccessibleName(tr("Compared with"))
         self.other_box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.other_box.activated.connect(lambda _: perform(self, CompareWith(self.other_box.currentData())))
         self.counts = label("", "note", wrap=True)
@@ -172,9 +171,8 @@ def _name(change: ItemChange) -> str:
 
 
 def _put_back_button(title: str, bullet: Bullet) -> PushButton:
-    button = PushButton(tr("Put back"), "link", name="put_back")
+    button = PushButton(tr("Put back"), "link", name="put_back", tip=tr("Into {section}", section=title))
     button.setAccessibleName(tr("Put back: {text}", text=bullet.text))
-    button.setToolTip(tr("Into {section}", section=title))
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.clicked.connect(lambda: perform(button, PutBack(title, bullet)))
     return button

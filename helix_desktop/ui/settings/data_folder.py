@@ -45,8 +45,7 @@ class DataFolder(QWidget):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         show = PushButton(tr("Show folder"), "", "folder-open", name="show_folder")
-        move = PushButton(tr("Move…"), name="move_data")
-        move.setAccessibleName(tr("Move the data to another folder"))
+        move = PushButton(tr("Move…"), name="move_data", words=tr("Move the data to another folder"))
         self._status = label("", "note", wrap=True)
         self._status.hide()
         self.setLayout(column(path, FlowBox([show, move]), self._status, gap=6))

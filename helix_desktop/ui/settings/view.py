@@ -294,8 +294,7 @@ class SettingsHead(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("settings_head")
-        self.pages = ComboBox()
-        self.pages.setAccessibleName(tr("Settings"))
+        self.pages = ComboBox(words=tr("Settings"))
         self.setFocusProxy(self.pages)
         for key, title in _TITLES.items():
             self.pages.addItem(translate(title), key)

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.preview.pane import EntryContent
+from helix_desktop.ui.cache.preview import EntryContent
 from helix_desktop.ui.cache.rows import PreviewState
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.style.theme import DARK

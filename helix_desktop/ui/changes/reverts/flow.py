@@ -272,9 +272,8 @@ class PlanView(QWidget):
     def _choice(
         self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None
     ) -> Sequence[QWidget]:
-        combo = ComboBox()
+        combo = ComboBox(words=tr("What {file} becomes", file=path_text(file.path)))
         combo.setObjectName(f"choice:{file.path}")
-        combo.setAccessibleName(tr("What {file} becomes", file=path_text(file.path)))
         for option in options:
             combo.addItem(choice_text(option), option)
         combo.setCurrentIndex(options.index(choice) if choice in options else 0)

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.mcp_server import ServerResource
 from helix_desktop.services.attached_paths import attach_folder, attach_path
 from helix_desktop.ui.cache.entry_actions import RecallMany
-from helix_desktop.ui.cache.preview.pane import Preview
+from helix_desktop.ui.cache.preview import Preview
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachEntries,

@@ -295,10 +295,9 @@ class ProviderModels(QWidget):
         self.spec_form.remove_button.clicked.connect(lambda: self._remove(self.selected_model))
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model = label(no_model, "muted", wrap=True)
-        self.name_field = ComboBox()
+        self.name_field = ComboBox(words=tr("Model to add"))
         self.name_field.setEditable(True)
         self.name_field.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
-        self.name_field.setAccessibleName(tr("Model to add"))
         self.name_field.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         edit = self.name_field.lineEdit()
         assert edit is not None  # an editable combo box has one

@@ -367,10 +367,8 @@ class Preview(Themed, QWidget):
         self.verified = TextLine("", 12, role="muted")
         self.verified.is_fixed_width = True
         self.recall_button = PushButton("", "primary", "corner-down-left", name="recall")
-        self.verify_button = PushButton("", "", "shield-check", name="verify")
-        self.verify_button.setAccessibleName(tr("Verify"))
-        self.export_button = PushButton("", "", "download", name="save_as")
-        self.export_button.setAccessibleName(tr("Save as…"))
+        self.verify_button = PushButton("", "", "shield-check", name="verify", words=tr("Verify"))
+        self.export_button = PushButton("", "", "download", name="save_as", words=tr("Save as…"))
         self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
         self.matches_button.hide()
         self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)

@@ -1,1 +1,0 @@
-"""The preview of one entry: its facts, its views."""
