@@ -370,9 +370,9 @@ class RedactionController(WindowPart):
         try:
             unsaved = self._unsaved_with(request)
             matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
-            for session_id, draft in unsaved.items():
-                self._composer.drafts.unsaved.set_text(session_id, draft.text)
-                self._composer.attachments.change(session_id, draft.attachments)
+            for of_session, draft in unsaved.items():
+                self._composer.drafts.unsaved.set_text(of_session, draft.text)
+                self._composer.attachments.change(of_session, draft.attachments)
             self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
         except HelixError as error:
             self._show_error(error)
