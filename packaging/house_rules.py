@@ -55,7 +55,7 @@ _OWN_THREADS = {".Thread", ".run_in_executor", "QThread", "QRunnable", "ThreadPo
 _PAINTERS = {
     # Called while Qt paints, also where no asyncio loop runs; leaving the app waits for none of them.
     "helix_desktop/ui/design/highlight.py",
-    "helix_desktop/ui/chat/markdown/formula_images.py",
+    "helix_desktop/ui/chat/markdown/formulas.py",
 }
 
 _EXCEPTION = re.compile(r"#\s*(?:ruff:\s*|flake8:\s*)?noqa|#\s*type:\s*ignore|#\s*mypy:")

@@ -12,7 +12,7 @@ from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
+from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.exclusion import (
     Exclusion,
     excluded_event,
@@ -61,14 +61,14 @@ class ContextWindow:
         is_cold = planner.is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
-    async def rewrite_status(self) -> RewriteStatus:
-        """Return what waits for a rewrite now. Computed in a thread."""
+    async def read_outlook(self) -> CompactionOutlook:
+        """Return the same as `compaction_outlook`. Computed in a thread: slow in a full window."""
         session, now_ms = self._session, self._session.clock()
         transcript, policy, frame = session.transcript.fork(), session.policy, session.frame
 
-        def compute() -> RewriteStatus:
+        def compute() -> CompactionOutlook:
             gauge = measure_next_request(transcript, policy, frame)
-            return planner.rewrite_status(transcript, policy, gauge, now_ms)
+            return planner.compaction_outlook(transcript, policy, gauge, now_ms)
 
         return await asyncio.to_thread(compute)
 

@@ -16,7 +16,6 @@ from helix_desktop.agent.models import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
 from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
 from helix_desktop.context.window.window import PromptFrame, Window
@@ -396,8 +395,7 @@ class UnusedCalls:
 class Session:
     """One session: its log and what follows from it, the settings it works with, and who follows it.
 
-    `prompts` are by name, `prompt_versions` says the version of each that events record. `extracts` read
-    outputs for summaries.
+    `prompts` are by name, `prompt_versions` says the version of each that events record.
     """
 
     def __init__(
@@ -413,7 +411,6 @@ class Session:
         ratios: Mapping[str, float] = MappingProxyType({}),
         prompts: Mapping[str, str] = MappingProxyType({}),
         prompt_versions: Mapping[str, str] = MappingProxyType({}),
-        extracts: OutputExtracts = UNCACHED,
         wait_s: WaitSeconds = asyncio.sleep,
     ) -> None:
         """`transcript` is the reduction of `log`; the session owns both from now on.
@@ -422,7 +419,7 @@ class Session:
         """
         self.id = session_id
         self.counter, self.clock, self.scope, self.wait_s = counter, clock, scope, wait_s
-        self.prompts, self.prompt_versions, self.extracts = prompts, prompt_versions, extracts
+        self.prompts, self.prompt_versions = prompts, prompt_versions
         self.model_choice = ModelChoice(self)
         self.log, self.transcript = log, transcript
         self._ahead: Transcript | None = None

@@ -27,17 +27,17 @@ async def open_target(
 
     `place` is what the first window showed in the last run. Raises HelixError.
     """
-    workspace_controller, external_open = controllers.workspace_controller, controllers.external_open
+    workspaces, import_export = controllers.workspace_controller, controllers.import_export
     if is_from_outside(launch_target) and is_first:
-        await workspace_controller.restore_last(place=place)
+        await workspaces.restore_last(place=place)
     if launch_target.startswith(IMPORT_PREFIX):
-        await external_open.import_file(Path(launch_target.removeprefix(IMPORT_PREFIX)))
+        await import_export.import_archive(Path(launch_target.removeprefix(IMPORT_PREFIX)))
     elif is_link(launch_target):
-        await external_open.open_link(launch_target)
+        await import_export.open_link(launch_target)
     elif launch_target == SAMPLE_TARGET:
-        await workspace_controller.restore_last(sample=True)
+        await workspaces.restore_last(sample=True)
     elif launch_target or is_first:
-        await workspace_controller.restore_last(Path(launch_target) if launch_target else None, place=place)
+        await workspaces.restore_last(Path(launch_target) if launch_target else None, place=place)
 
 
 class FileOpenEvents(QObject):

@@ -23,7 +23,7 @@ from helix_desktop.domain.errors import DataDirUnavailable, HelixError, Instance
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.system.input_method import qt_input_methods
-from helix_desktop.ui.design.window_placement import fit_screen
+from helix_desktop.ui.design.sized_dialog import fit_screen
 
 text = TextContext("Start")
 

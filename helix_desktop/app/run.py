@@ -41,7 +41,7 @@ from helix_desktop.system.exit_codes import LOCKED
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.survival.page import SurvivalPage

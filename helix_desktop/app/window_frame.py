@@ -12,9 +12,9 @@ from helix_desktop import APP_NAME, __version__
 from helix_desktop.app.window_state import WindowStateFile, layout_name
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.sized_dialog import fitted_rect, free_rect
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
 from helix_desktop.ui.window.main_window import LayoutStore, MainWindow
 from helix_desktop.ui.window.panes import LAYOUT_NAMES
 from helix_desktop.words.english import English

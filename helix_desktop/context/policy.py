@@ -158,8 +158,8 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("Large outputs over"), _text("tokens"),
         _text("The agent gets a part of them, and can recall the rest from the cache.")),
     "intake_deadline_s": PolicyField(
-        _text("Agent's time to choose"), "s",
-        _text("All of a large output, a preview or an extract. Later, or with 0, it gets a preview.")),
+        _text("Agent chooses the part within"), "s",
+        _text("All of it, what it asks for, or the beginning and end. Later, or with 0: the latter.")),
     "preview_above": _share(0.05, 0.8),
     "preview_tokens": _COUNT,
     "least_saving": _COUNT,
@@ -189,15 +189,15 @@ FIELDS: Mapping[str, PolicyField] = {
     "condense_keep": _share(0.1, 0.9),
     "condense_message": _COUNT,
     "observe_at": _share(
-        0.0, 0.9, _text("Facts from"),
-        _text("Once new messages take this share of the context, facts replace them. 0: never.")),
+        0.0, 0.9, _text("Compact early from"),
+        _text("Once new messages take this share of the context, facts about them are prepared. 0: never.")),
     "observe_place_at": _share(0.0, 0.9),
     "reflect_at": _share(
         0.05, 0.9, _text("Merge facts above"),
         _text("Once facts take this share of the context, outdated ones are dropped.")),
     "handover_at": _share(
         0.30, 0.95, _text("Compact at"),
-        _text("Then a handover replaces older messages. Sooner in a small window: output needs room.")),
+        _text("At the latest: a handover replaces older messages. Lower in a small context window.")),
     "handover_cooldown_s": PolicyField(
         _text("At most every"), "s",
         _text("Between two handovers; after failures, up to four times as long.")),

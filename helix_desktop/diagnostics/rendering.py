@@ -107,7 +107,7 @@ def _pictures() -> str:
 
 
 def _formulas() -> str:
-    from helix_desktop.ui.chat.markdown.formula_drawing import draw_formula
+    from helix_desktop.ui.chat.markdown.formulas import draw_formula
 
     drawing = draw_formula(r"\sum_i \sqrt{x_i}", displayed=True)
     if drawing is None:

@@ -34,7 +34,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
         text("Unpin"),
     ),
     "cached": StateWords(
-        text("Cached"), text("Replaced by a marker. The agent can recall it, and so can you."), text("Recall")
+        text("Cached"), text("It left the context. The agent can recall it, and so can you."), text("Recall")
     ),
     "folded": StateWords(
         _COMPACTED,
@@ -62,11 +62,11 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
 
 
 def explain_observations() -> str:
-    return tr("Facts about older messages that a model wrote down. They replace these messages later.")
+    return tr("Facts that a model wrote down about older messages. They replace these once compacted.")
 
 
 def explain_merged_observations() -> str:
-    return tr("Facts merged into fewer. Outdated ones are dropped.")
+    return tr("Earlier facts in fewer words, without outdated ones.")
 
 
 def explain_checkpoint() -> str:

@@ -112,10 +112,6 @@ def divider_reason_text(
             return translate(_SWEEPS[SweepReason.REFUSED])
         case SweepMade():
             return tr("older outputs cached")
-        case FoldMade():
-            return tr("older steps compacted")
-        case ObservationsPlaced(averted_handover_at=share) if share:
-            return _reached_text(share)
     return tr("older messages compacted")
 
 
@@ -139,14 +135,16 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
             "Older messages are compacted at {share} at the latest, {tokens} left.", share=share, tokens=left
         ),
         "due": tr("Older messages are compacted at {share} at the latest, due now.", share=share),
-        "full": tr("Older messages are compacted at {share}, with the next request.", share=share),
-        "facts": tr("At {share}, facts replace older messages first.", share=share),
+        **dict.fromkeys(
+            ("full", "facts"),
+            tr("Older messages are compacted at {share}, with the next request.", share=share),
+        ),
         "waiting": tr(
             "Older messages are compacted at {share}, at least {time} after the last try.",
             share=share,
             time=_pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Older messages are compacted at {share}, once it pays.", share=share)
+        "too_little": tr("Older messages are compacted at {share}, once that frees enough.", share=share)
         + "\n"
         + _too_little_text(outlook),
     }
@@ -158,9 +156,9 @@ def _too_little_text(outlook: CompactionOutlook) -> str:
     if outlook.freed is None:
         return tr("Too few messages lie before the newest ones, which always stay.")
     if outlook.freed <= 0:
-        return tr("A handover could be as large as what it replaces. It has to free {least}.", least=least)
+        return tr("It would free nothing now. It has to free {least}.", least=least)
     return tr(
-        "A handover would free about {tokens}. It has to free {least}.",
+        "It would free about {tokens} now. It has to free {least}.",
         tokens=format_token_count(outlook.freed),
         least=least,
     )
@@ -188,7 +186,7 @@ def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
     if not is_managed:
         return tr("Context management is off.")
     if trigger.is_due:
-        return tr("Above {share}, it is compacted once that pays.", share=share)
+        return tr("Above {share}, it is compacted once that frees enough.", share=share)
     return tr("At {share}, a handover like this replaces older messages.", share=share)
 
 
@@ -205,23 +203,6 @@ def next_try_text(failures: int) -> str:
         "Helix tries again later, until %n attempt has failed.",
         "Helix tries again later, until %n attempts in a row have failed.",
     )
-
-
-def failed_observations_text(failures: int) -> str:
-    """Return what failures in a row mean for the next try; empty without one."""
-    if failures >= BREAKER_FAILURES:
-        return tr.plural(
-            failures,
-            "Written only when you start it: the last try failed.",
-            "Written only when you start it: the last %n tries failed.",
-        )
-    if failures:
-        return tr.plural(
-            failures,
-            "The last try failed. Helix tries again later.",
-            "The last %n tries failed. Helix tries again later.",
-        )
-    return ""
 
 
 def breaker_text() -> str:

@@ -20,10 +20,9 @@ from helix_desktop.demo.tour import SETTLE_S, DemoTour, Moment, PictureOptions, 
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.exit_codes import USAGE
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
-from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.changes.reverts.flow import RewindDialog
+from helix_desktop.ui.chat.actions import RowKey
+from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.words.errors import error_text
@@ -127,7 +126,7 @@ class ScreenTour(DemoTour):
         if not changed:
             return
         self._window_context.window.show_page("chat")
-        chat.toggle(changed[-1].key, "changes")
+        chat.interactions.toggle(changed[-1].key, "changes")
         chat.jump_to(changed[-1].key)
         await wait_until(lambda: _has_changed_files(chat.chat_viewport.model, changed[-1].key))
         await self._screenshots.capture("chat-changes")

@@ -16,8 +16,9 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.rows import CacheFilter, CacheRow, CacheSearchResults, CacheTotals
+from helix_desktop.ui.cache.rows import CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -59,9 +60,9 @@ class MillionRows:
             for digest in digests
         ]  # fmt: skip
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """A round number."""
-        return CacheTotals(len(self.digests) // 32, 10**10, 2 * 10**9)
+        return StoreTotals(len(self.digests) // 32, 10**10, 2 * 10**9, 0)
 
 
 def main() -> list[tuple[str, float, str]]:

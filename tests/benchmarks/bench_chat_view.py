@@ -17,8 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ChatModel, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, use_theme
@@ -169,7 +168,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
         text += _answer(chance) + "\n\n"
     coming = "\n\n".join(_answer(chance) for _ in range(12))
     model.reset([*conversation(50), AssistantRow(row_key("s"), text, streaming=True)])
-    view.follow_end()
+    view.chat_viewport.go_to_end()
     view.grab()
     costs = []
     step = TOKENS_PER_FLUSH * 4

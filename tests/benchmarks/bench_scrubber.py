@@ -27,7 +27,7 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
-from helix_desktop.ui.window.past_step import past_inspector_state
+from helix_desktop.ui.window.inspector import past_inspector_state
 
 EVENTS = 10_000
 _NOTED_AFTER, _UNCOVERED = 800, 240  # events that stand in the window before a note, and behind it

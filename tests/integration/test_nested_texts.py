@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from helix_desktop.config.toml_file import TomlFiles, read_document
 from helix_desktop.domain.body_decoding import BodyDecoder, BodyUndecodable
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.ui.chat.markdown.formula_drawing import draw_formula
-from helix_desktop.ui.design.viewer.json_tree import parse_json
+from helix_desktop.ui.chat.markdown.formulas import draw_formula
+from helix_desktop.ui.design.viewer.json_view import parse_json
 
 _JSON = (
     "[",

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from texts import pseudo
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMN_INDEX
+from helix_desktop.ui.cache.rows import COLUMN_INDEX
 from helix_desktop.ui.cache.table import PAD, CacheTable
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font

@@ -44,7 +44,6 @@ from helix_desktop.context.summaries.handover_revision import (
     without_handover,
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
-from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
@@ -333,12 +332,12 @@ class HandoverSource(msgspec.Struct, frozen=True):
             checkpoint=checkpoint,
         )
 
-    def task(self, prompt: str, focus: str, extracts: OutputExtracts) -> SummaryTask:
+    def task(self, prompt: str, focus: str) -> SummaryTask:
         """Return what a model is asked. Slow: call it in a thread."""
         if self.is_short:
             lines = short_lines(self.fresh)
         else:
-            lines = transcript_lines(self.fresh, self.covers, self.masked, extracts)
+            lines = transcript_lines(self.fresh, self.covers, self.masked)
         following = brief_lines(self.following[-FOLLOWING_MESSAGES:])
         return handover_task(prompt, lines, self.previous, focus, self.quoted_from, following)
 
@@ -428,7 +427,7 @@ class HandoverWriter:
         source = HandoverSource.read(
             session.transcript, session.policy, session.frame, cut, rerun_seq=scope.rerun_seq
         )
-        task = await asyncio.to_thread(source.task, session.prompts["handover"], "", session.extracts)
+        task = await asyncio.to_thread(source.task, session.prompts["handover"], "")
         return await self._summarizer.estimate(task)
 
     async def run(
@@ -661,7 +660,7 @@ class HandoverWriter:
         """
         session, result = self._session, SummaryResult[Sections](None)
         if ask_model:
-            task = await asyncio.to_thread(source.task, session.prompts["handover"], focus, session.extracts)
+            task = await asyncio.to_thread(source.task, session.prompts["handover"], focus)
             result = await self._summarizer.summarize(
                 task,
                 await asyncio.to_thread(source.acceptance, task),

@@ -14,13 +14,11 @@ from helix_desktop.agent.session import ObservationProgress, Phase, Session
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
-    CoveredFacts,
     check_summary_coverage,
     covered_facts,
 )
@@ -59,14 +57,6 @@ class ObservationInput(msgspec.Struct, frozen=True):
     generations: tuple[ObservationsMade, ...]
     standing: tuple[Observation, ...] = ()
     following: tuple[LogItem, ...] = ()
-    earlier: tuple[LogItem, ...] = ()
-
-
-def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) -> CoveredFacts:
-    """Return the facts of these messages; files edited in them have the text that earlier ones hold."""
-    covered = covered_facts(items)
-    covered.ledger.complete_from(build_ledger(earlier))
-    return covered
 
 
 class Observations(BackgroundJob):
@@ -235,7 +225,6 @@ class Observations(BackgroundJob):
                     transcript.messages.between(event_range.upto, transcript.last_seq)
                 )
             ),
-            tuple(transcript.window.without_excluded(transcript.messages.between(0, event_range.after))),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
@@ -243,11 +232,10 @@ class Observations(BackgroundJob):
             task = observation.reflection_task(self._session.prompts["reflect"], source_input.generations)
             source = reflection_input(source_input.generations, source_input.items)
         else:
-            extracts, newest = self._session.extracts, FOLLOWING_MESSAGES
             lines = await asyncio.to_thread(
-                transcript_lines, source_input.items, source_input.covers, source_input.masked, extracts
+                transcript_lines, source_input.items, source_input.covers, source_input.masked
             )
-            following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
+            following = await asyncio.to_thread(brief_lines, source_input.following[-FOLLOWING_MESSAGES:])
             task = observation.observation_task(
                 self._session.prompts["observe"], lines, source_input.standing, following
             )
@@ -297,7 +285,7 @@ class Observations(BackgroundJob):
         else:
             facts, over = observation.leave_out_known(facts, source_input.standing, over)
         quoted = observation.verbatim_seqs(source_input.items, quote_budget)
-        covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
+        covered = await asyncio.to_thread(covered_facts, source_input.items)
         covered.ledger.mark_reverted(self._session.transcript.reverted_files.by_path)
         standing = self._session.transcript.window.whole_texts(source_input.items)
         covered.ledger.mark_skills(self._session.transcript.skill_folders, standing)

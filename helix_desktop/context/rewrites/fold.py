@@ -48,11 +48,8 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.context.summaries.informative_lines import described_result, short_text
 from helix_desktop.context.summaries.ledger_entries import legend_of, short_command
 from helix_desktop.context.summaries.message_facts import (
-    LaterProgress,
-    beginning_of,
     conclusions_in,
     informative_part,
-    sentences_in,
     states_anything,
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
@@ -661,8 +658,6 @@ def _quote_result(result: str) -> str:
 def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
     """Return what a condensed note says of the agent's messages, by their seqs.
 
-    What a later one overtook is left out: `10/240 done`, how long it would take.
-
     Together they take the characters of an even share for each message, the newest first. Of these most go
     to the conclusions of finished turns; then what was said between calls in a turn without one has its
     share, and what is left goes to the other words between calls. What only announces the next call is left
@@ -678,7 +673,6 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
     stating = between[:_NEWEST_PLANS] + list(filter(_states_anything, between[_NEWEST_PLANS:]))
     of_open_turns = [item for item in stating if item.turn not in turns]
     others = [item for item in stating if item.turn in turns and _states_anything(item)]
-    overtaken = _overtaken({item.seq: item for item in (*newest, *conclusions)}.values())
     lines: dict[int, str] = {}
     for rank, (share, least, most) in zip((conclusions, of_open_turns, others), _RANKS, strict=True):
         of_rank = int(left * share)
@@ -687,26 +681,13 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
             text, room = _text_of(item), min(cap, left)
             if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
                 break
-            line = _part_in_note(text, room, overtaken.get(item.seq, frozenset()))
+            line = _part_in_note(text, room)
             if not line:
                 continue
             is_cut = rank is conclusions and len(line) < len(text) * 3 // 4
             lines[item.seq] = f"e{item.seq}: {line}" if is_cut else line
             of_rank, left = of_rank - len(line), left - len(line)
     return lines
-
-
-def _overtaken(items: Iterable[LogItem]) -> dict[int, frozenset[str]]:
-    """Return the sentences of messages that say how far something was, where a later one says it again."""
-    found: dict[int, frozenset[str]] = {}
-    later = LaterProgress()
-    for item in sorted(items, key=lambda item: -item.seq):
-        text = _text_of(item)
-        sentences = (sentence.text for sentence in sentences_in(text))
-        if of_item := frozenset(filter(later.overtakes, sentences)):
-            found[item.seq] = of_item
-        later.add(text)
-    return found
 
 
 def _states_anything(item: LogItem) -> bool:
@@ -718,15 +699,14 @@ def _text_of(item: LogItem) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
-def _part_in_note(text: str, cap: int, left_out: frozenset[str]) -> str:
+def _part_in_note(text: str, cap: int) -> str:
     """Return a message, or the sentences of it that state most, in one line of `cap` characters.
 
-    Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the first ones
-    stay. All are whole; empty if none fits, or if nothing else is said than what is `left_out`.
+    Agents begin with what says least ("Perfect! Now let's"). All are whole; empty if none fits.
     """
     line = " ".join(text[: cap * 2].split())
-    if len(line) > cap or left_out:
-        line = informative_part(text, cap, left_out) or ("" if left_out else beginning_of(text, cap))
+    if len(line) > cap:
+        line = informative_part(text, cap)
     return _quote_lookalikes(line)
 
 

@@ -135,29 +135,6 @@ class CompactionOutlook(msgspec.Struct, frozen=True):
 NO_COMPACTION = CompactionOutlook("off")
 
 
-class RewriteStatus(msgspec.Struct, frozen=True):
-    """What waits for a rewrite now, in tokens by our count.
-
-    `unobserved` counts toward observations; `failed_observations` is how many tries failed in a row. Nothing
-    is said of later requests: what they hold is not known.
-    """
-
-    unobserved: int = 0
-    failed_observations: int = 0
-    outlook: CompactionOutlook = NO_COMPACTION
-
-
-def rewrite_status(
-    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
-) -> RewriteStatus:
-    """Return what waits for a rewrite. Slow in a full window: call it in a thread."""
-    outlook = compaction_outlook(transcript, policy, gauge, now_ms)
-    if not (policy.enabled and transcript.messages.items) or transcript.on_hold:
-        return RewriteStatus(outlook=outlook)
-    unobserved = observation.unobserved_tokens(transcript)
-    return RewriteStatus(unobserved, transcript.observation_failures, outlook)
-
-
 def sweep_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, is_cold: bool = False
 ) -> SweepPlan | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 
 import msgspec
 
@@ -19,10 +18,8 @@ from helix_desktop.context.summaries.informative_lines import (
     reports_failure,
 )
 from helix_desktop.context.summaries.ledger_entries import (
-    COMMAND_CHARS,
     FLAGS,
     NOTHING,
-    WITHOUT_CONTENT,
     AttachedContent,
     CommandRun,
     Failure,
@@ -30,15 +27,12 @@ from helix_desktop.context.summaries.ledger_entries import (
     LedgerEntry,
     LedgerFile,
     LedgerFileState,
-    PullRequest,
-    StoredContent,
     WorkingTree,
-    short_command,
     whole_command,
 )
-from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START
-from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered
-from helix_desktop.domain.files.file_use import ALL_LINES, decode_arguments, file_use, is_task_tool, tool_kind
+from helix_desktop.domain.digest import CACHE_TOOLS
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.files.file_use import ALL_LINES, file_use, is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.own_tools import ToolKind
@@ -46,21 +40,7 @@ from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-_PUSHED = re.compile(
-    r"^ [ +*=] (?:\[new branch\]|[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[up to date\]) +(\S+) -> \S+",
-    re.MULTILINE,
-)
-_ALL_PUSHED = re.compile(r"^Everything up-to-date$", re.MULTILINE)
-_NEW_REPOSITORY = re.compile(r"^Initialized empty Git repository", re.MULTILINE)  # one to try something in
-_REQUEST = re.compile(r"\b(?:gh pr|glab mr) create\b")
-_REQUEST_ADDRESS = re.compile(r"https?://\S+/(?:pull|merge_requests)/\d+")
 _SUBJECT_CHARS = 100  # of a commit
-_COMMANDED = re.compile(
-    r"\bgit\b[^|;&\n]* commit\b[^|;&\n]*? (?:-[a-z]*m|--message)[ =]?(?:'([^'\n]+)|\"([^\"$`\n]+))"
-)
-"""A commit with its message in the command: what it prints may be hidden."""
-_LOGGED = re.compile(r"^([0-9a-f]{7,40}) (?:\((?:HEAD -> )?([^),\n]*)[^)\n]*\) )?(\S.*)$", re.MULTILINE)
-"""A line of `git log --oneline`, with or without branches."""
 
 _STATUS = re.compile(r"\bgit\b[^|;&\n]* status\b")
 _COMMITS = re.compile(r"\bgit\b[^|;&\n]* commit\b")
@@ -74,26 +54,17 @@ _UNTRACKED_SHORT = re.compile(r"^\?\? (\S.*)$", re.MULTILINE)
 
 
 class GitCommits(msgspec.Struct):
-    """Commits by their hash and pull requests by their address, each newest last."""
+    """Commits by their hash, the newest last, and what `git status` said."""
 
     commits: dict[str, GitCommit] = {}
-    requests: dict[str, PullRequest] = {}
-    unnamed: dict[str, int] = {}  # messages of commits whose hash is not known yet, each with its event
     working_tree: WorkingTree | None = None
 
     def add(self, output: ToolAnswered, seq: int) -> None:
-        if "git" in output.target and not _has(_NEW_REPOSITORY, "Initialized", output.text):
+        if "git" in output.target:
             self._add_status(output, seq)
             self._add_commits(output, seq)
-            self._add_from_log(output.text)
-            self._add_pushes(output.text)
-        if _REQUEST.search(output.target) and (found := _REQUEST_ADDRESS.search(output.text)):
-            self.requests[found[0]] = PullRequest(found[0], seq)
 
     def _add_commits(self, output: ToolAnswered, seq: int) -> None:
-        commanded = _COMMANDED.search(output.target) if output.ok else None
-        if commanded and not _has(_COMMITTED, "] ", output.text):
-            self.unnamed[ellipsize(one_line(commanded[1] or commanded[2]), _SUBJECT_CHARS)] = seq
         for branch, digest, subject in _COMMITTED.findall(output.text) if "] " in output.text else ():
             if "--amend" in output.target:
                 same = [commit for commit in self.commits.values() if commit.branch == branch]
@@ -117,51 +88,19 @@ class GitCommits(msgspec.Struct):
                 seq, tuple(dict.fromkeys(changed)), tuple(dict.fromkeys(untracked))
             )
 
-    def _add_from_log(self, text: str) -> None:
-        """Find the hashes of commits that printed none, where a log names them by their message."""
-        for digest, branch, subject in _LOGGED.findall(text) if self.unnamed else ():
-            title = ellipsize(one_line(subject), _SUBJECT_CHARS)
-            seq = self.unnamed.pop(title, 0)
-            if seq:
-                self.commits[digest] = GitCommit(digest, branch, title, seq)
-
-    def _add_pushes(self, text: str) -> None:
-        branches = {*_PUSHED.findall(text)} if " -> " in text else set()
-        if self.commits and _has(_ALL_PUSHED, "up-to-date", text):
-            branches.add([*self.commits.values()][-1].branch)
-        for commit in self.commits.values() if branches else ():
-            if commit.branch in branches:
-                self.commits[commit.digest] = msgspec.structs.replace(commit, is_pushed=True)
-
     @property
     def last_commit_seq(self) -> int:
         """Return the event of the newest commit, 0 if there is none."""
-        return max((*(commit.seq for commit in self.commits.values()), *self.unnamed.values()), default=0)
+        return max((commit.seq for commit in self.commits.values()), default=0)
 
     @property
-    def newest_first(self) -> list[GitCommit | PullRequest]:
-        return sorted((*self.commits.values(), *self.requests.values()), key=lambda entry: -entry.seq)
-
-
-def _has(pattern: re.Pattern[str], word: str, text: str) -> bool:
-    """Return True if a pattern is in a text; its word is looked for first, much faster than the pattern."""
-    return word in text and pattern.search(text) is not None
+    def newest_first(self) -> list[GitCommit]:
+        return sorted(self.commits.values(), key=lambda commit: -commit.seq)
 
 
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
-_FOUND_NOTHING = re.compile(
-    r"^\s*(?:(?:no|0) (?:\w+ ){0,2}(?:match(?:es)?|results?|files?|occurrences|references|symbols?|tasks?)\b"
-    r"|(?:nothing|none|null|\[\]|\{\})(?: found)?[.!]?\s*\Z)|\bcould not (?:find|be found)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-_FAILED_LOOKUP = re.compile(
-    r"\s*(?:<\w*error>|error: |ENOENT\b|EISDIR\b|(?:file|path|directory) does not exist\b)", re.IGNORECASE
-)
-_SOUGHT_KEYS = ("pattern", "regex", "query", "search", "grep", "symbol", "symbol_name", "name", "name_path")
-_OUTCOME_BYTES = 400  # of an answer that may say that a lookup found nothing
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
 _LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
-_ALL_LINES = re.compile(r"Lines 1-(\d+) of \1 of ")  # how the answer to a range of all lines begins
 _REMEMBERED_CALLS = 1_024  # of files: condensed notes are made from the same ones again
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
 _ARGUMENT = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"';&|<>()])++"""
@@ -170,89 +109,15 @@ _IN_PLACE_OPTION = re.compile(r"-[nplEraszuw0-9]*i|--in-place")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 
-class CallContent(msgspec.Struct, frozen=True):
-    """What a call holds: the content that it writes, and its event; and whether it reads a part of a file.
-
-    `looks_up` is True for one that reads what it finds in a file: a symbol, the lines with a pattern.
-    """
-
-    seq: int = 0
-    content: str = ""
-    reads_part: bool = False
-    looks_up: bool = False
-
-
-UNKNOWN_CALL = CallContent()
-
-
-def call_content(response: AssistantSpoke | None, seq: int, call_id: str) -> CallContent:
-    calls = [call for call in (response.calls if response else ()) if call.id == call_id]
-    if response is None or not calls:
-        return UNKNOWN_CALL
-    call = calls[-1]
-    contents = [_written_content(short) for short in response.short if short.call_id == call.id]
-    is_read = tool_kind(call.name) == "read"
-    return CallContent(
-        seq, contents[-1] if contents else "", is_read and _reads_part(call), is_read and _looks_up(call)
-    )
-
-
 def deletes_file(output: ToolAnswered) -> bool:
     """Return True if a call other than a command deleted the file that is its target."""
     return bool(_DELETING_TOOL.search(output.name)) and _is_path(output.target)
 
 
-def lookup_failure(output: ToolAnswered, kind: ToolKind, call: CallContent) -> StoredContent | None:
-    """Return that a lookup found nothing, or failed, as its answer says; None if it found something.
-
-    What a file says is no answer, and an empty one is there; but a read that looks for something in it
-    answers.
-    """
-    if output.size > _OUTCOME_BYTES:
-        return None
-    is_file = kind == "read" and not call.looks_up and _is_path(_LINES.sub("", output.target))
-    if not is_file and (not output.text.strip() or _FOUND_NOTHING.search(output.text)):
-        return "no match"
-    return "failed" if _FAILED_LOOKUP.match(output.text) else None
-
-
-@lru_cache(_REMEMBERED_CALLS)
-def _written_content(call: MaskedCall) -> str:
-    """Return the digest of what a call writes, among its large arguments; empty if it is none of them.
-
-    What an edit replaces is not what it writes.
-    """
-    arguments = decode_arguments(call.arguments)
-    markers = [
-        key
-        for key, value in (arguments.items() if isinstance(arguments, dict) else ())
-        if isinstance(value, str) and value.startswith(MARKER_START)
-    ]
-    if len(markers) != len(call.digests):
-        return ""
-    contents = [
-        digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")
-    ]
-    return contents[-1] if contents else ""
-
-
-@lru_cache(_REMEMBERED_CALLS)
-def _looks_up(call: ToolCall) -> bool:
-    """Return True if a call that reads a file asks for what may not be in it."""
-    arguments = decode_arguments(call.arguments)
-    return isinstance(arguments, dict) and any(arguments.get(key) for key in _SOUGHT_KEYS)
-
-
 @lru_cache(_REMEMBERED_CALLS)
 def _reads_part(call: ToolCall) -> bool:
-    """Return True if a call that reads a file asks for some lines of it, or for what may not be its text."""
     use = file_use(call)
     return use is not None and use.lines != ALL_LINES
-
-
-def returned_part(output: ToolAnswered, call: CallContent) -> bool:
-    """Return True if a read returned some lines of a file, as its call or its target says."""
-    return (call.reads_part or bool(_LINES.search(output.target))) and not _ALL_LINES.match(output.text)
 
 
 def target_paths(target: str, kind: ToolKind) -> Sequence[str]:
@@ -269,14 +134,13 @@ def _is_path(target: str) -> bool:
     return ("/" in target or "." in target) and target in identifiers_in(target)
 
 
-def generated_files(command: str) -> Iterator[tuple[str, bool, bool]]:
-    """Yield the files that a command writes, whether its output is what it writes, and whether it appends."""
+def generated_files(command: str) -> Iterator[str]:
     if ">" not in command and "tee" not in command:
         return
     for match in _GENERATING_COMMAND.finditer(command[:_PARSED_CHARS]):
         path = match[1]
         if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
-            yield path, match[0].startswith("tee"), match[0].startswith((">>", "tee -a"))
+            yield path
 
 
 def files_edited_in_place(command: str) -> Iterator[str]:
@@ -299,9 +163,6 @@ def deleted_files(command: str) -> Iterator[str]:
 
 
 _CHARS_PER_TOKEN = 3  # of paths and commands, a low estimate
-_LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
-_WITH_CONTENT: tuple[ToolKind, ...] = ("read", "write", "edit")  # calls whose content tells what is stored
-_EDITED: tuple[StoredContent, ...] = ("before edits", "part before edits")
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _SHARES = {
     "commits": 0.08,
@@ -332,8 +193,8 @@ class Ledger(msgspec.Struct):
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
     git: GitCommits = msgspec.field(default_factory=GitCommits)
+    newest_calls: Sequence[ToolCall] = ()
     standing: Container[str] = ()  # what messages behind it hold whole
-    newest_calls: tuple[int, AssistantSpoke | None] = (0, None)  # the newest message with calls, by its event
 
     def add(self, item: LogItem) -> None:
         event = item.event  # most are answers and the calls before them
@@ -341,8 +202,7 @@ class Ledger(msgspec.Struct):
             if event.outcome in _COUNTED_OUTCOMES and not event.recalled and event.name not in CACHE_TOOLS:
                 self._add_answer(event, item.seq)
         elif isinstance(event, AssistantSpoke):
-            if event.calls:
-                self.newest_calls = item.seq, event
+            self.newest_calls = event.calls or self.newest_calls
         else:
             for attachment in event.attachments:
                 self.attached.pop(attachment.digest, None)
@@ -360,61 +220,38 @@ class Ledger(msgspec.Struct):
             failure = Failure(output.name, output.target, text, seq, output.digest)
             self.failures[output.name, output.target] = failure
         elif deletes_file(output):
-            self._add_file(output.target, "", "", seq, "deleted")
+            self._add_file(output.target, "", seq, state="deleted")
         elif output.target and kind in FLAGS and not is_task_tool(output.name):
-            call = self._call_of(output) if kind in _WITH_CONTENT else UNKNOWN_CALL
-            is_part = kind == "read" and returned_part(output, call)
-            missing = lookup_failure(output, kind, call) if kind in _LOOKUPS else None
+            digest = "" if kind in ("write", "edit") else output.digest
+            is_part = kind == "read" and self._returned_part(output)
             for path in target_paths(output.target, kind):
-                if missing is None:
-                    self._add_use(path, kind, output, seq, call, is_part)
-                elif path not in self.files or self.files[path].content in WITHOUT_CONTENT:
-                    self._add_file(path, FLAGS[kind], "", seq, content=missing)
+                self._add_file(path, FLAGS[kind], seq, digest, is_part=is_part)
 
-    def _call_of(self, output: ToolAnswered) -> CallContent:
-        seq, response = self.newest_calls
-        return call_content(response, seq, output.call_id)
-
-    def _add_use(
-        self, path: str, kind: ToolKind, output: ToolAnswered, seq: int, call: CallContent, is_part: bool
-    ) -> None:
-        """Add what a call did to a file, with the newest content of it that is stored."""
-        previous = self.files.get(path)
-        file = previous if previous is not None and previous.is_file else None
-        has_all = file is not None and file.holds_all
-        if kind == "write":
-            self._add_file(path, "w", call.content, seq, stored_seq=call.seq)
-        elif kind == "edit" and call.content and not has_all:
-            self._add_file(path, "e", call.content, seq, content="part", stored_seq=call.seq)
-        elif kind == "edit" and file is not None:
-            content: StoredContent = "before edits" if has_all else "part before edits"
-            self._add_file(path, "e", file.digest, seq, content=content, stored_seq=file.stored_seq)
-        elif file is not None and (kind in ("list", "search") or (is_part and has_all)):
-            newest = file.seq if file.content in _EDITED else seq
-            self._add_file(
-                path, FLAGS[kind], file.digest, newest, content=file.content, stored_seq=file.stored_seq
-            )
-        else:
-            digest = "" if kind == "edit" else output.digest
-            self._add_file(path, FLAGS[kind], digest, seq, content="part" if is_part else "newest")
+    def _returned_part(self, output: ToolAnswered) -> bool:
+        """Return True if a read returned some lines of a file, as its target or its call says."""
+        calls = (call for call in self.newest_calls if call.id == output.call_id)
+        return bool(_LINES.search(output.target)) or any(map(_reads_part, calls))
 
     def _add_file(
         self,
         path: str,
         flag: str,
-        digest: str,
         seq: int,
+        digest: str = "",
         state: LedgerFileState = "",
-        content: StoredContent = "newest",
-        stored_seq: int = 0,
+        is_part: bool = False,
     ) -> None:
         previous = self.files.pop(path, None)
         flags = previous.flags if previous and previous.state != "deleted" else ""
         if not state and previous and previous.state == "generated" and flag not in ("w", "e"):
             state = "generated"
         flags = flags if flag in flags else flags + flag
-        stored = "" if digest == NOTHING else digest
-        self.files[path] = LedgerFile(path, flags, stored, seq, state, content, stored_seq or seq)
+        stored, stored_seq = "" if digest == NOTHING else digest, seq
+        # What was found in a file, or some lines of it, is not its text.
+        if previous and previous.is_file and (flag in ("e", "l", "s") or (is_part and previous.digest)):
+            stored, stored_seq = previous.digest, previous.stored_seq
+            seq = seq if flag == "e" else previous.seq
+        self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq)
 
     def _add_command(self, output: ToolAnswered, seq: int) -> None:
         has_ended_well = output.ok and output.exit_code in (0, None)
@@ -431,31 +268,12 @@ class Ledger(msgspec.Struct):
         key = whole_command(output.target)
         self.commands.pop(key, None)
         self.commands[key] = CommandRun(output.target, output.exit_code, output.digest, seq, ok, result)
-        call = self._call_of(output) if "<<" in output.target else UNKNOWN_CALL
-        content = call.content
-        for path, by_tee, appends in generated_files(output.target):
-            before = self.files.get(path) if appends else None
-            if before is not None and before.holds_all:
-                self._add_file(
-                    path, "e", before.digest, seq, content="before edits", stored_seq=before.stored_seq
-                )
-                continue
-            digest, stored_seq = (content, call.seq) if content else (output.digest if by_tee else "", seq)
-            self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
+        for path in generated_files(output.target):
+            self._add_file(path, "", seq, state="generated")
         for path in files_edited_in_place(output.target) if has_ended_well else ():
-            self._add_use(path, "edit", output, seq, UNKNOWN_CALL, is_part=False)
+            self._add_file(path, FLAGS["edit"], seq)
         for path in deleted_files(output.target) if has_ended_well else ():
-            self._add_file(path, "", "", seq, "deleted")
-
-    def complete_from(self, earlier: Ledger) -> None:
-        """Give the files that were only edited the complete text of before, which earlier messages hold."""
-        for path, file in self.files.items():
-            before = earlier.files.get(path)
-            is_edited = file.flags == FLAGS["edit"] or file.content == "part before edits"
-            if is_edited and before is not None and before.is_file and before.holds_all:
-                self.files[path] = msgspec.structs.replace(
-                    file, digest=before.digest, content="before edits", stored_seq=before.stored_seq
-                )
+            self._add_file(path, "", seq, state="deleted")
 
     def mark_reverted(self, reverts: Mapping[str, FileRevert]) -> None:
         """Say of the files that the user reverted, by path, since they were changed or deleted."""
@@ -481,7 +299,7 @@ class Ledger(msgspec.Struct):
         files = [*reversed(self.files.values())]
         unchanged = [use for use in files if not use.state and not use.has_changes]
         attached = [*reversed(self.attached.values())]
-        runs = _with_others([*reversed(self.commands.values())])
+        runs = [*reversed(self.commands.values())]
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
         used: list[LedgerFile | AttachedContent] = [*unchanged, *attached]
         # One that was attached and read stands there once.
@@ -528,21 +346,6 @@ class Ledger(msgspec.Struct):
 
 def _count(kind: str, count: int) -> str:
     return pluralize(count, "command") if kind == "commands" else f"{count} {_NAMES[kind]}"
-
-
-def _with_others(runs: Sequence[CommandRun]) -> list[CommandRun]:
-    """Return the runs, each with the commands most like it of those that would stand in the same words."""
-    by_words: dict[str, list[CommandRun]] = {}
-    for run in runs:
-        by_words.setdefault(short_command(run.command, COMMAND_CHARS), []).append(run)
-    others: dict[int, tuple[str, ...]] = {}
-    for same in by_words.values():
-        for earlier, run in pairwise(sorted(same, key=lambda run: whole_command(run.command))):
-            others[earlier.seq] = (*others.get(earlier.seq, ()), run.command)
-            others[run.seq] = (*others.get(run.seq, ()), earlier.command)
-    return [
-        msgspec.structs.replace(run, others=others[run.seq]) if run.seq in others else run for run in runs
-    ]
 
 
 def _fit(entries: Mapping[str, Sequence[LedgerEntry]], max_chars: int) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import accumulate, islice, takewhile, zip_longest
+from itertools import islice, zip_longest
 
 import msgspec
 
@@ -48,21 +48,16 @@ def without_marks(line: str) -> str:
     return without_bold(_LIST_MARK.sub("", without_heading_mark(line)))
 
 
-_READ_CHARS, _READ_TAIL = 3_000, 1_000  # characters of a long message in which sentences are looked for
 _NAMED_CHARS = 400  # characters of a sentence in which names are looked for
 _MAX_NAMES = 5  # of a sentence that count: a list of names states nothing
 _MIN_WORDS = 6  # of a sentence without names that states something: not of `I found the issue.`
 _LEAD_CHARS = 60  # characters of a heading that stands before the sentences below it
-_LEAST_SPLIT = 200  # characters of a line of a long message that is read in part
-_WIDTHS = range(40, 121)  # characters of the longest line of a message that was wrapped
 _CAUSE_WORTH, _RESULT_WORTH = 3, 2  # in names
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b(?i:e\.g|i\.e)\.)(?<!\b(?i:vs|cf)\.)(?<!\b(?i:etc|fig)\.)"
-    r"(?<!\b(?i:incl|resp)\.)(?<!\b(?i:approx)\.)(?<!\.\.\.)\s+|(?<=\.\.\.)\s+(?![a-z])"
-    r"|(?<=[\u3002\uff01\uff1f])"
+    r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)(?<!\b(?i:e\.g|i\.e)\.)\s+|(?<=[\u3002\uff01\uff1f])"
 )
-"""Behind an abbreviation no sentence ends, nor at three dots if the next word is in lower case."""
+"""Behind the number of an item and an abbreviation no sentence ends."""
 _ENDED = re.compile(r"[.!?:\u3002\uff01\uff1f][\"')\]*_`]*\Z")
 _HEADING = re.compile(r"#{1,6} +(.*)|\*\*([^*]+)\*\*:?$|([^|`.!?]*:)$")
 _LISTED = re.compile(r"\A(?:[-*•]|\d{1,3}[.)]) ")
@@ -86,49 +81,13 @@ _RESULT = re.compile(
     r"|committed|merged|pushed|pass(?:es|ed|ing)?|fail(?:s|ed|ing|ure)?|works|verified|confirmed|no longer"
     r"|returns|throws|raises|drops|ignores|remains|missing|wrong|broken|never|not|only|done|open)\b"
 )
-_OPEN = re.compile(
-    r"\b(?:remain(?:s|ing)|not yet|todos?|follow-?ups?|left (?:open|to do|out|as is)|deferred"
-    r"|untested|unresolved|out of scope|next steps?|blocked|known (?:issue|limitation)s?|unable to"
-    r"|could(?: not|n['’]t)"
-    r"|not (?:been )?(?:tested|covered|implemented|fixed|run|done|committed|pushed|verified|addressed)"
-    r"|still (?:open|missing|fail\w*|broken|needs?|not|to be)"
-    r"|(?:tests?|checks?|builds?|lint)\b[^;]{0,40}\b(?:fail|failing))\b"
-)
-_NOTHING_OPEN = re.compile(
-    r"\b(?:no|0|zero|without|nothing|none)\b(?: \w+){0,3}?(?=[.,;:!]|$)|\bno longer \w+"
-)
-_NEEDS_SUBJECT = re.compile(
-    r"(?:it|its|this|that|they|these|those|which|such|so|because|therefore|hence|thus|but|both|here)\b",
-    re.IGNORECASE,
-)
-_OF_TOTAL = re.compile(
-    r"(?<![\w./:-])(\d[\d,]*)\s*(?:/|of|out of)\s*(?:the |all )?(\d[\d,]*)(?![\w/]|[.,:]\d)", re.IGNORECASE
-)
-_ALL_OF = re.compile(
-    r"\b(?:all|every one of the) (\d[\d,]*)\b|\b(\d[\d,]*)(?: \w+)? (?:are|were) all\b", re.IGNORECASE
-)
-_SHARE = re.compile(r"(?<![\w.])(\d[\d.]*) ?%(?=.*\b(?:done|complete|finished|through|progress|over)\b)")
-_EXPECTED = re.compile(
-    r"\bETA\b|\b(?:remaining|left|to go|so far|still running|in progress|under ?way)\b.*\d"
-    r"|\d.*\b(?:remaining|left|to go|so far|still running|in progress|under ?way)\b"
-)
-_ENDED_WORK = re.compile(
-    r"\b(?:is|are|has|have|was|were|now|it|all|run|just)\b(?: \w+)? (?:finished|completed?|done|over)\b"
-)
-_COUNT = re.compile(r"(?<![\w./#:-])\d[\d,.]*(?=(?: [a-z][\w-]*){0,2} [a-z]{3,}s\b)")
-_PROGRESS_WORD = re.compile(
-    r"(?:all|and|are|the|now|was|were|has|have|been|about|done|eta|left|remaining|finished|completed?|over|far"
-    r"|still|running|progress|min(?:ute)?s?|hours?|sec(?:ond)?s?|out|more|with|for)\Z"
-)
-_LEAST_SHAPE = 4  # words of a sentence that another one repeats with other counts
 
 
 class Sentence(msgspec.Struct, frozen=True):
     """A sentence of a message, on one line; `worth` is 0 if it states nothing.
 
     `states_cause` is True if it says why something is or was decided, `states_result` if what was done or is
-    so now. `needs` is the place of the heading above it, or of the sentence that has its subject; -1: it
-    stands alone. `is_behind_gap` is True if what stands before it in a long message was not read.
+    so now. `needs` is the place of the heading or the sentence with a colon above it; -1: it stands alone.
     """
 
     text: str
@@ -136,7 +95,6 @@ class Sentence(msgspec.Struct, frozen=True):
     states_cause: bool = False
     needs: int = -1
     states_result: bool = False
-    is_behind_gap: bool = False
 
 
 def conclusions_in(items: Sequence[LogItem]) -> list[LogItem]:
@@ -156,36 +114,30 @@ def conclusions_in(items: Sequence[LogItem]) -> list[LogItem]:
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def sentences_in(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of a message, of a long one those of its head and tail; without code blocks."""
-    lines = _head_and_tail([*_prose_lines(text)])
+    """Return the sentences of a message, without code blocks; of a very long one those of its beginning."""
+    if len(text) > _PARSED_CHARS:
+        text = text[:_PARSED_CHARS].rpartition("\n")[0]
     found: list[Sentence] = []
     lead = -1  # the heading or colon that the next line belongs to
-    before = -1  # the sentence that may have its subject
-    is_listed = is_behind_gap = False
-    for line in lines:
+    is_listed = False
+    for line in _prose_lines(text):
         was_listed, is_listed = is_listed, bool(_LISTED.match(line))
-        if not line or line == _GAP or (was_listed and not is_listed):  # what follows a list is no item of it
-            lead = before = -1
-        if not line or line == _GAP:
-            is_behind_gap = is_behind_gap or line == _GAP
+        if not line or (was_listed and not is_listed):  # what follows a list is no item of it
+            lead = -1
+        if not line:
             continue
-        start = len(found)
         if (heading := _heading(line)) is not None:
-            lead, before = len(found), -1
+            lead = len(found)
             found.append(Sentence(heading))
-        else:
-            prose = without_heading_mark(line)
-            lead = lead if prose == line else -1  # a heading that is too long for one
-            for part in split_sentences(without_bold(prose)):
-                needs = before if before >= 0 and _NEEDS_SUBJECT.match(part) else lead
-                found.append(_sentence(part, needs, found[lead].text if lead >= 0 else ""))
-                if part.endswith(":"):
-                    lead = before = len(found) - 1
-                elif not is_listed:
-                    lead, before = -1, len(found) - 1
-        if is_behind_gap:
-            found[start] = msgspec.structs.replace(found[start], is_behind_gap=True)
-            is_behind_gap = False
+            continue
+        prose = without_heading_mark(line)
+        lead = lead if prose == line else -1  # a heading that is too long for one
+        for part in split_sentences(without_bold(prose)):
+            found.append(_sentence(part, lead, found[lead].text if lead >= 0 else ""))
+            if part.endswith(":"):
+                lead = len(found) - 1
+            elif not is_listed:
+                lead = -1
     return tuple(found)
 
 
@@ -210,67 +162,32 @@ def states_anything(text: str) -> bool:
     return any(sentence.worth for sentence in sentences_in(text))
 
 
-def ends_with_announcement(text: str) -> bool:
-    """Return True for a message that breaks off: its last sentence says what the agent does next."""
-    found = sentences_in(text)
-    last = found[-1].text if found else "?"
-    if last.endswith(":"):
-        return text.rstrip().endswith(":")  # else what it announces follows: code, which has no sentences
-    return not last.endswith("?") and only_announces(last)
-
-
-def informative_part(text: str, max_chars: int, left_out: Set[str] = frozenset()) -> str:
+def informative_part(text: str, max_chars: int) -> str:
     """Return the sentences of a message that state most in `max_chars` characters, in their order.
 
-    Each is whole, and has the heading above it, or the sentence that has its subject; what stands between two
-    of them and is left out is marked by an ellipsis. Empty if no one states anything, or none fits. The
-    sentences `left_out` do not count.
+    Each is whole, and has the heading above it; what stands between two of them and is left out is marked by
+    an ellipsis. Empty if no one states anything, or none fits.
     """
     found = sentences_in(text)
-    stating = (n for n in range(len(found)) if found[n].worth and found[n].text not in left_out)
+    stating = (n for n in range(len(found)) if found[n].worth)
     return _statement(found, _fitting(found, sorted(stating, key=lambda n: -found[n].worth), max_chars))
 
 
-def beginning_of(text: str, max_chars: int) -> str:
-    """Return the first sentences of a message in `max_chars` characters, each whole; empty if none fits."""
-    found = sentences_in(text)
-    places = range(len(found))
-    return _statement(
-        found, {*takewhile(lambda n: len(_statement(found, {*places[: n + 1]})) <= max_chars, places)}
-    )
-
-
 def main_statement(text: str, max_chars: int) -> str:
-    """Return the sentence that states most with what it needs before it, and the other items of its list.
+    """Return the sentence that states most with what it needs before it, whole, in `max_chars` characters.
 
-    All are whole, as in `informative_part`: of those that fit in `max_chars` characters together. Empty if no
-    one states anything, or none fits.
+    Empty if no one states anything, or none fits.
     """
-    found = sentences_in(text)
-    by_worth = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: (-found[n].worth, n))
-    for best in by_worth:
-        places = _fitting(found, [best], max_chars)
-        if not places:
-            continue
-        needs = found[best].needs
-        items = [n for n in range(len(found)) if needs >= 0 and found[n].needs == needs and n != best]
-        stating = sorted(
-            (n for n in items if found[n].worth or _LISTED.match(found[n].text)),
-            key=lambda n: -found[n].worth,
-        )
-        return _statement(found, _fitting(found, stating, max_chars, places))
-    return ""
+    return next((statement.text for statement in statements_in(text, 1, max_chars)), "")
 
 
-def _fitting(
-    found: Sequence[Sentence], places: Sequence[int], max_chars: int, chosen: Set[int] = frozenset()
-) -> set[int]:
-    """Return the sentences of these that fit beside the `chosen` ones, each with what it needs.
+def _fitting(found: Sequence[Sentence], places: Sequence[int], max_chars: int) -> set[int]:
+    """Return the sentences of these that fit, each with what it needs.
 
-    The first ones come first. One whose subject or heading does not fit is left out: an item of `Not tested:`
-    says something else alone.
+    The first ones come first. One whose heading does not fit is left out: an item of `Not tested:` says
+    something else alone.
     """
-    fitting = set(chosen)
+    fitting: set[int] = set()
     for place in places:
         both = fitting | {place} | ({found[place].needs} - {-1})
         if len(_statement(found, both)) <= max_chars:
@@ -283,7 +200,7 @@ def _statement(found: Sequence[Sentence], places: Set[int]) -> str:
     parts: list[str] = []
     previous = -1
     for place in sorted(places):
-        if parts and (place != previous + 1 or found[place].is_behind_gap):
+        if parts and place != previous + 1:
             parts.append(f" {_GAP} ")
         elif parts:
             parts.append(" " if _ENDED.search(parts[-1]) else "; ")
@@ -292,90 +209,15 @@ def _statement(found: Sequence[Sentence], places: Set[int]) -> str:
     return "".join(parts)
 
 
-class Progress(msgspec.Struct, frozen=True):
-    """How far something is, as a sentence says: `done` of `total`, how long it takes, or that it ended.
-
-    `words` are what it is about. `shape` is the sentence without its counts, empty if it has none.
-    """
-
-    words: frozenset[str]
-    done: float = -1
-    total: float = 0
-    is_expected: bool = False
-    is_ended: bool = False
-    shape: str = ""
-
-    def is_overtaken_by(self, later: Progress) -> bool:
-        if self.shape and self.shape == later.shape:
-            return True
-        if not (self.total or self.is_expected):
-            return False
-        if later.is_ended and not later.total:
-            return not self.words.isdisjoint(later.words)
-        if self.words and later.words and self.words.isdisjoint(later.words):
-            return False
-        if self.total:
-            return later.total == self.total and later.done >= self.done
-        return later.is_expected or bool(later.total)
-
-
-@lru_cache(maxsize=_REMEMBERED_TEXTS)
-def progress_in(sentence: str) -> Progress | None:
-    of_total, all_of, share = _OF_TOTAL.search(sentence), _ALL_OF.search(sentence), _SHARE.search(sentence)
-    is_expected, is_ended = bool(_EXPECTED.search(sentence)), bool(_ENDED_WORK.search(sentence))
-    shape = _COUNT.sub("#", sentence.lower())
-    has_shape = "#" in shape and len(shape.split()) >= _LEAST_SHAPE and not _NEEDS_SUBJECT.match(sentence)
-    done, total = -1.0, 0.0
-    if of_total and 0 < (whole := _value(of_total[2])) >= _value(of_total[1]):
-        done, total = _value(of_total[1]), whole
-    elif share:
-        done, total = float(share[1].rstrip(".").partition("..")[0] or 0), 100.0
-    elif all_of:
-        done = total = _value(all_of[1] or all_of[2])
-    if not (total or is_expected or is_ended or has_shape):
-        return None
-    words = frozenset(
-        word for word in re.findall(r"[^\W\d_]{3,}", sentence.lower()) if not _PROGRESS_WORD.match(word)
-    )
-    return Progress(words, done, total, is_expected, is_ended, shape if has_shape else "")
-
-
-def _value(number: str) -> float:
-    return float(number.replace(",", "") or 0)
-
-
-class LaterProgress:
-    """What later messages say of how far things are: it overtakes what earlier ones said."""
-
-    def __init__(self) -> None:
-        self._found: list[Progress] = []
-
-    def add(self, text: str) -> None:
-        self._found += filter(None, (progress_in(sentence.text) for sentence in sentences_in(text)))
-
-    def overtakes(self, sentence: str) -> bool:
-        """Return True if a sentence of an earlier message says how far something was that is further now."""
-        progress = progress_in(sentence) if self._found else None
-        return progress is not None and any(map(progress.is_overtaken_by, self._found))
-
-    def overtakes_all(self, statement: str) -> bool:
-        """Return True if nothing else is said in a statement of sentences, but for what announces them."""
-        parts = [part for whole in statement.split(f" {_GAP} ") for part in split_sentences(whole)]
-        stating = [part for part in parts if not part.endswith(":")]
-        return bool(stating) and bool(self._found) and all(map(self.overtakes, stating))
-
-
 def cut_between_words(text: str, max_chars: int) -> str:
     """Return the beginning of a text in `max_chars` characters.
 
-    It ends before a word or a name in quotes that does not fit, unless that is nearly all.
+    It ends before a word that does not fit, unless that is nearly all.
     """
     if len(text) <= max_chars:
         return text
     part = text[: max(0, max_chars - 1)]
     end = len(part) if text[len(part)].isspace() else part.rfind(" ")
-    if part.count("`", 0, max(0, end)) % 2:
-        end = part.rindex("`", 0, end)
     return f"{(part[:end] if end > max_chars // 4 else part).rstrip()}{_GAP}"[: max(0, max_chars)]
 
 
@@ -389,23 +231,6 @@ def statements_in(text: str, count: int, max_chars: int) -> list[Sentence]:
     best = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
     fitting = [place for place in best if _fitting(found, [place], max_chars)]
     return _with_leads(found, fitting[:count], max_chars)
-
-
-def open_points_in(text: str, count: int, max_chars: int) -> list[Sentence]:
-    """Return what a message that ended its turn leaves open, at most `count`: gaps, failures, a question."""
-    found = sentences_in(text)
-    places = [place for place in range(len(found)) if _is_open(found, place)]
-    fitting = [place for place in places if _fitting(found, [place], max_chars)]
-    return _with_leads(found, fitting[-count:], max_chars)
-
-
-def _is_open(found: Sequence[Sentence], place: int) -> bool:
-    sentence = found[place]
-    if sentence.text.endswith("?"):
-        return place == len(found) - 1
-    lead = found[sentence.needs].text if sentence.needs >= 0 else ""
-    is_stated = bool(sentence.worth) or (bool(lead) and not sentence.text.endswith(":"))
-    return is_stated and bool(_OPEN.search(_NOTHING_OPEN.sub("", f"{lead} {sentence.text}".lower())))
 
 
 def _with_leads(found: Sequence[Sentence], places: Sequence[int], max_chars: int) -> list[Sentence]:
@@ -444,86 +269,28 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     return Sentence(text, worth, states_cause, needs, states_result)
 
 
-def _head_and_tail(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a message; of a long one those of its head and tail, with a gap between them.
-
-    A line of which not all is within them has its sentences that are.
-    """
-    if sum(map(len, lines)) <= _READ_CHARS + _READ_TAIL:
-        return lines
-    parts = [[part] if len(part) < _LEAST_SPLIT else split_sentences(part) for part in lines]
-    head, end = _within_chars(parts, _READ_CHARS)
-    tail, _ = _within_chars([part[::-1] for part in reversed(parts[end:])], _READ_TAIL)
-    return [*map(" ".join, head), _GAP, *(" ".join(reversed(part)) for part in reversed(tail))]
-
-
-def _within_chars(parts: Sequence[Sequence[str]], max_chars: int) -> tuple[list[Sequence[str]], int]:
-    """Return the first lines, split, in so many characters, the last one in part; and how many they are."""
-    taken: list[Sequence[str]] = []
-    for place, line in enumerate(parts):
-        ends = accumulate(len(part) + 1 for part in line)
-        fitting = sum(1 for end in ends if end <= max_chars)
-        if fitting < len(line):
-            return [*taken, line[:fitting]] if fitting else taken, place + bool(fitting)
-        taken.append(line)
-        max_chars -= sum(len(part) + 1 for part in line)
-    return taken, len(parts)
-
-
 def _prose_lines(text: str) -> Iterator[str]:
     """Yield the lines outside of code blocks that say something; an empty one stands for a block.
 
-    A sentence that was wrapped is on one line. A table's row is `first cell: others`; its head says nothing
-    without the rows.
+    A table's row is `first cell: others`; its head says nothing without the rows.
     """
     in_code = False
-    wrapped = ""  # a line that the next one may go on with
     lines = text.splitlines()
-    width = max(map(len, lines), default=0)
-    before = ""
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
-        is_fence = line.lstrip().startswith("```")
-        plain = " ".join(line.split())
-        is_row = is_table_row(line)
-        if is_fence or in_code or is_row or _RULER.match(line):
-            if wrapped:
-                yield wrapped
-            wrapped = ""
-            if is_fence:
-                in_code = not in_code
-                yield ""
-            elif is_row and not in_code and not (_RULER.match(line) or _is_head(following)):
-                yield row_text(line)
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+            yield ""
+        elif in_code or _RULER.match(line):
             continue
-        if wrapped and _goes_on(before, plain, width):
-            wrapped = f"{wrapped} {plain}"
-        else:
-            if wrapped:
-                yield wrapped
-            wrapped = plain
-        before = line
-    if wrapped:
-        yield wrapped
+        elif not is_table_row(line):
+            yield " ".join(line.split())
+        elif not _is_head(following):
+            yield row_text(line)
 
 
 def _is_head(following: str) -> bool:
     """Return True if the line that follows a row of a table makes it the head."""
     return is_table_row(following) and _RULER.match(following) is not None
-
-
-def _goes_on(line: str, following: str, width: int) -> bool:
-    """Return True if a line without an end goes on in the following one, in a message of lines so wide."""
-    if (
-        _ENDED.search(line.rstrip())
-        or line.endswith("  ")
-        or _LISTED.match(following)
-        or following[0] in "#>"
-    ):
-        return False
-    if _heading(" ".join(line.split())) is not None or _heading(following) is not None:
-        return False
-    is_full = len(line) + 1 + len(following.split(maxsplit=1)[0]) > width
-    return following[0].islower() or (is_full and width in _WIDTHS)
 
 
 def _heading(line: str) -> str | None:
@@ -549,12 +316,6 @@ _RULE = re.compile(
     r"|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|should(?:n['’]t)?|shall|may not|cannot|forbidden)\b",
     re.IGNORECASE,
 )
-_NO_RULE = re.compile(
-    r"\b(?:never|always) \w+(?:ed|[^s]s)\b|\bshould I\b"
-    r"|\bI (?:don['’]t|do not) (?:know|recall|remember|have|understand|see|think)\b",
-    re.IGNORECASE,
-)
-"""What happens or is not there: `never called`, `always lists`, `I don't know`."""
 _CLAUSE_START = (
     r"(?:(?:^|[.;:,!?()\n])[-–—•*\s]*|\s[-–—•]\s+"
     r"|\b(?:and|but|so|then|just|please|should|must|ok(?:ay)?|now|you)\s+)"
@@ -578,7 +339,7 @@ def instructions_in(text: str) -> Iterator[str]:
         line = without_marks(" ".join(sentence.split()))
         if len(line) < _LEAST_CHARS or sentence.startswith("#") or line.endswith(("?", ":")):
             continue
-        if _COMMAND.search(line) if is_long else _RULE.search(_NO_RULE.sub("", line)):
+        if _COMMAND.search(line) if is_long else _RULE.search(line):
             yield cut_between_words(line, RULE_CHARS)
 
 
@@ -595,20 +356,12 @@ def preferences_in(text: str) -> tuple[str, ...]:
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _REMEMBERED = 8_192  # messages whose facts are remembered: each summary asks for those of the whole session
 _MIN_NUMBER_WORDS = 3  # of a sentence that says what a number is
-_HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
-_TOKEN_CHARS = 200  # characters around a hash in which the address or the name that it is a part of lies
-_TOKEN_BREAK = re.compile(r"[\s\"'`<>()\[\]{}|]")
-_OF_COMMIT = re.compile(r"/(?:commits?|tree|blob|compare|checksum|digest|sha256)/\Z|\bsha\d{1,3}:\Z")
-_BEFORE_A_PART = re.compile(
-    r"[+#]\Z|(?:\A|[.$])(?-i:[A-Z])\w*;?@\Z|/.*/\Z|\A/\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-",
-    re.IGNORECASE,
-)
-_BEHIND_A_PART = re.compile(r"[/+=]|-[0-9a-f]{4}\b|[\w-]*\.\w|://", re.IGNORECASE)
+HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
 NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
     r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
 )
-IN_SENTENCES: Mapping[FactKind, re.Pattern[str]] = {"hashes": _HASH, "numbers": NUMBER}
+IN_SENTENCES: Mapping[FactKind, re.Pattern[str]] = {"hashes": HASH, "numbers": NUMBER}
 
 MessageFact = tuple[FactKind, str, str]
 """A fact of a message: its kind, itself, and of a hash or a number the sentence that it is in."""
@@ -618,7 +371,7 @@ MessageFact = tuple[FactKind, str, str]
 def facts_in_words(text: str) -> tuple[MessageFact, ...]:
     """Return the hashes and numbers in a message, with their sentences."""
     part, facts = text[:_PARSED_CHARS], list[MessageFact]()
-    for match in hashes_in(part):
+    for match in HASH.finditer(part):
         facts.append(("hashes", match[0], sentence_around(part, match)))
     for match in NUMBER.finditer(part):
         sentence = sentence_around(part, match)
@@ -644,20 +397,6 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(
         plain_number(match[0]) for pattern in IN_SENTENCES.values() for match in pattern.finditer(part)
     )
-
-
-def hashes_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield the hashes of commits and contents, and other handles: no parts of addresses, names or data."""
-    for match in _HASH.finditer(text):
-        head = _TOKEN_BREAK.split(text[max(0, match.start() - _TOKEN_CHARS) : match.start()])[-1]
-        tail = _TOKEN_BREAK.split(text[match.end() : match.end() + _TOKEN_CHARS], maxsplit=1)[0]
-        if _OF_COMMIT.search(head) or not (
-            len(head) == _TOKEN_CHARS
-            or len(tail) == _TOKEN_CHARS
-            or _BEFORE_A_PART.search(head)
-            or _BEHIND_A_PART.match(tail)
-        ):
-            yield match
 
 
 def sentence_around(text: str, match: re.Match[str]) -> str:

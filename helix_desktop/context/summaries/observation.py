@@ -23,7 +23,7 @@ from helix_desktop.context.summaries.handover import (
     split_sources,
 )
 from helix_desktop.context.summaries.ledger_entries import LEGEND
-from helix_desktop.context.summaries.message_facts import LaterProgress, cut_between_words
+from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.context.summaries.sections import KINDS, extractive_handover
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.context.summaries.summary_task import (
@@ -515,13 +515,10 @@ def leave_out_known(
     """Return the observations that no `standing` fact says, and the standing facts that are over.
 
     A fact noted again is left out, unless the earlier one is `over`, or less vital: then that is over, too.
-    So is how far something was, once a fact says how far it is. All are returned if none would be left.
+    All are returned if none would be left.
     """
     facts: list[Observation] = []
-    later = LaterProgress()
-    for observation in observations:
-        later.add(observation.text)
-    ended = dict.fromkeys((*over, *(fact for fact in standing if later.overtakes_all(fact.text))))
+    ended = dict.fromkeys(over)
     by_words: defaultdict[str, list[Observation]] = defaultdict(list)
     for fact in standing:
         if fact not in ended:

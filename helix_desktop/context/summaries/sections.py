@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import lru_cache
 from types import MappingProxyType
 
 import msgspec
@@ -19,13 +18,10 @@ from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
-from helix_desktop.context.summaries.ledger_entries import CommandRun
+from helix_desktop.context.summaries.ledger_entries import GitCommit, WorkingTree
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
-    LaterProgress,
     cut_between_words,
-    ends_with_announcement,
-    open_points_in,
     preferences_in,
     statements_in,
 )
@@ -33,84 +29,6 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
-
-_TEST_PROGRAM = re.compile(
-    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
-    r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
-)
-_OUTPUT_OPTION = re.compile(
-    r"(?<!\s)\s+(?:-[qvsx]+|-r[a-zA-Z]+|--(?:quiet|verbose|no-header|(?:tb|color)[= ]\S+)|2>&1)(?=\s|$)"
-)
-"""An option that changes what tests print, or where they stop, not which ones run."""
-_INTERPRETER = re.compile(r"\S*python[\d.]* -m (?=\w)")
-_OTHER_EXIT_CODE = re.compile(r"[|;\n]|(?<!&)&(?!&)")
-"""What lets a command line end with the exit code of something other than its tests."""
-_RESULT_OF_TESTS = re.compile(
-    r"\b\d+ (?:passed|failed|failures?|errors?)\b|^OK\b|\btest result: |\bTests:"
-    r"|^(?:FAILED|ERROR) \S+::|^FAILED \(|\bRan \d+ tests?\b|--- FAIL: "
-)
-_OTHER_STEP = re.compile(r"[;\n]|(?<!&)&(?!&)|\|\|")
-_FOLDER = re.compile(r"\s*cd\b")
-_GIT_STEP = re.compile(r"\bgit(?: +-\S+(?: +[\w.]+=\S+)?)* +(commit|push|pull|merge|rebase)\b")
-_REMEMBERED = 4_096  # commands
-
-
-def newest_runs(ledger: Ledger) -> list[CommandRun]:
-    """Return each command's newest run; of the same tests, whatever they print, only the newest one.
-
-    Once all tests pass, those of them that failed before are over, too; and once a step with git succeeds,
-    the same one that failed, whatever its options were.
-    """
-    newest: dict[str, CommandRun] = {}
-    for run in ledger.commands.values():
-        key = _topic(run)
-        newest.pop(key, None)
-        if run.ok and run.exit_code == 0:
-            for other in [other for other in newest if not newest[other].ok and _ends(run, key, other)]:
-                del newest[other]
-        newest[key] = run
-    return list(newest.values())
-
-
-def _topic(run: CommandRun) -> str:
-    """Return what a run is of: its tests, where its result is theirs, else its command."""
-    if run.exit_code is None:
-        return run.command
-    tests, is_alone = _tests_of(run.command)
-    failed_in_pipe = not run.ok and run.exit_code == 0 and _ends_with_tests(run.command)
-    is_theirs = is_alone or failed_in_pipe or _RESULT_OF_TESTS.search(run.result)
-    return tests if tests and is_theirs else run.command
-
-
-def _ends_with_tests(command: str) -> bool:
-    """Return True if only pipes follow the tests: a failure in the output is one of theirs."""
-    steps = _OTHER_STEP.split(_OUTPUT_OPTION.sub("", command))
-    return _TEST_PROGRAM.search(steps[-1]) is not None and "&&" not in steps[-1]
-
-
-@lru_cache(_REMEMBERED)
-def _tests_of(command: str) -> tuple[str, bool]:
-    """Return the tests that a command runs, and whether its exit code is theirs.
-
-    Without the options that change what they print; empty if it runs none, or several: then it is not known
-    which of them a result is of.
-    """
-    parts = _OTHER_EXIT_CODE.split(_OUTPUT_OPTION.sub("", command))
-    of_tests = [part for part in parts if _TEST_PROGRAM.search(part)]
-    if len(of_tests) != 1:
-        return "", False
-    steps = [step for step in of_tests[0].split("&&") if _FOLDER.match(step) or _TEST_PROGRAM.search(step)]
-    tests = " && ".join(" ".join(_INTERPRETER.sub("", step).split()) for step in steps)
-    return tests, len(parts) == 1
-
-
-def _ends(run: CommandRun, key: str, failed: str) -> bool:
-    """Return True if a run that succeeded makes a failed one outdated."""
-    if _TEST_PROGRAM.search(key) and failed.startswith((f"{key} ", f"{key}/")):
-        return True
-    step = _GIT_STEP.search(run.command)
-    return step is not None and step[1] in _GIT_STEP.findall(failed)
-
 
 OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
@@ -122,17 +40,9 @@ _ALIKE = 0.7  # of the words of the shorter one of two sentences
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
-_FRAGMENT = re.compile(r"\W*\d+\s*[.:)]\s|\W*(?:…|\.{3})")
-"""How a point of a list begins whose question is not there, or a sentence whose beginning is not."""
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _EARLIER = " (as of the last summary)"
-_NEWEST_REQUEST = re.compile(
-    r"(?:the )?(?:user['’]s )?(?:newest|latest|last|current) request(?: of the user)?(?: \([^)]*\))?:? *",
-    re.IGNORECASE,
-)
-"""How a model begins what it says of the request that was the newest when it wrote."""
-_EARLIER_REQUEST = "Earlier request, not answered yet: "
 _NO_REVERTS: Mapping[str, FileRevert] = MappingProxyType({})
 
 
@@ -144,16 +54,12 @@ class HistoryExtract:
         self._first_request: tuple[int, str] | None = None
         self._last_request: tuple[int, str] | None = None
         self._is_answered = False
-        self._requests: set[int] = set()
-        self._answered_upto = 0  # the newest request that a conclusion followed
-        self._open_points: list[Bullet] = []  # of the newest message that ended its turn
         self._details: list[Bullet] = []
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
         self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
-        self._progress = LaterProgress()
 
     def add(self, item: LogItem) -> None:
         self.ledger.add(item)
@@ -161,7 +67,6 @@ class HistoryExtract:
             case UserSpoke(text=text) if words := typed_text(text):
                 self._last_request, self._is_answered = (item.seq, words), False
                 self._first_request = self._first_request or self._last_request
-                self._requests.add(item.seq)
                 for preference in preferences_in(words):
                     self._add_preference(item.seq, preference, _SENTENCE_CAP)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
@@ -176,30 +81,16 @@ class HistoryExtract:
                 if lists:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
-                    self._is_answered = not ends_with_announcement(text)
-                    if self._is_answered and self._last_request:
-                        self._answered_upto = self._last_request[0]
+                    self._is_answered = True
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
-        """Add what a message states: causes and facts, and of one that ended its turn what was done.
-
-        How far something was is over once a message says how far it is.
-        """
-        self._progress.add(text)
-        later = LaterProgress()
-        later.add(text)
-        self._findings, self._details, self._results = (
-            [bullet for bullet in bullets if not later.overtakes_all(bullet.text)]
-            for bullets in (self._findings, self._details, self._results)
-        )
+        """Add what a message states: causes and facts, and of one that ended its turn what was done."""
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
         findings: list[Bullet] = []
         for sentence in statements:
-            if _FRAGMENT.match(sentence.text):
-                continue
             bullet = Bullet(sentence.text, (seq,))
             if sentence.states_cause or (is_conclusion and not sentence.states_result):
                 details.append(bullet)
@@ -207,11 +98,6 @@ class HistoryExtract:
                 results.append(bullet)
             else:
                 findings.append(bullet)
-        if is_conclusion and text.strip():
-            self._open_points = [
-                Bullet(sentence.text, (seq,))
-                for sentence in open_points_in(text, _OF_CONCLUSION, _STATEMENT_CAP)
-            ]
         self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
         self._details = _with_newer(self._details, details)
         self._results = _with_newer(self._results, results)
@@ -228,16 +114,10 @@ class HistoryExtract:
         new = {kind.title: kind.extract(self, old.get(kind.title, ())) for kind in SECTIONS}
         over = {f"Changed {use.path}" for use in self.ledger.files.values() if use.is_reverted}
         old = {
-            title: [
-                bullet
-                for bullet in bullets
-                if bullet.text not in over and not self._progress.overtakes_all(bullet.text)
-            ]
-            for title, bullets in old.items()
+            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
         }
         for title in (kind.title for kind in SECTIONS if kind.is_replaced):
             old[title] = self._still_open(old.get(title, ()), previous.upto if previous else 0)
-            old[title] = [bullet for bullet in old[title] if not _is_said_in(bullet, new[title])]
         return tuple(Section(title, _join(old.get(title, ()), new[title])) for title in TITLES)
 
     def background(self, old: Sequence[Bullet]) -> list[Bullet]:
@@ -258,8 +138,8 @@ class HistoryExtract:
         return _newest([*_completed(self.ledger), *results, *_commits(self.ledger)])
 
     def issues(self, _: Sequence[Bullet]) -> list[Bullet]:
-        """Return what was reverted, what failed, and what the agent left open."""
-        return _newest([*_reverted(self.ledger), *_issues(self.ledger), *self._open_points])
+        """Return what was reverted and what failed."""
+        return _newest([*_reverted(self.ledger), *_issues(self.ledger)])
 
     def todo(self, _: Sequence[Bullet]) -> list[Bullet]:
         """Return the request that is not answered yet, and what is left of the agent's list."""
@@ -277,41 +157,18 @@ class HistoryExtract:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
 
         A newer message of the user settles questions, a newer todo list what the list had, another run of
-        a command its failure, and a statement or an item of the list what it says, too. Of the request that
-        was the newest only one that got no answer before the next one is left.
+        a command its failure.
         """
         is_asked_on = self._last_request is not None and self._last_request[0] > upto
         has_newer_list = self._todo[0] > upto
-        later = [
-            bullet
-            for bullet in (*self._results, *self._details, *self._findings)
-            if max(bullet.sources, default=0) > upto
-        ]
-        if has_newer_list:
-            later += [Bullet(item.content) for item in self._todo[1]]
         commands = {f"`{_sentence(run.command)}` " for run in self.ledger.commands.values() if run.seq > upto}
         return [
             Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
-            for bullet in filter(None, (self._as_earlier_request(bullet, upto) for bullet in bullets))
+            for bullet in bullets
             if not bullet.text.startswith((f"{LAST_REQUEST}: ", *commands))
             if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
-            if not _is_said_in(bullet, later)
         ]
-
-    def _as_earlier_request(self, bullet: Bullet, upto: int) -> Bullet | None:
-        """Return what a handover up to an event said of the newest request, if that is still open.
-
-        None if it was answered since, and while it is the newest, which the new section says by itself.
-        """
-        label = _NEWEST_REQUEST.match(bullet.text)
-        if label is None or self._last_request is None:
-            return bullet
-        former = max((seq for seq in self._requests if seq <= upto), default=upto)
-        seq = max(self._requests.intersection(bullet.sources), default=former)
-        if seq <= self._answered_upto or seq >= self._last_request[0]:
-            return None
-        return Bullet(_EARLIER_REQUEST + bullet.text[label.end() :], bullet.sources)
 
 
 class SectionKind(msgspec.Struct, frozen=True):
@@ -429,15 +286,6 @@ def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
     return _newest([*different, *new])
 
 
-def _is_said_in(bullet: Bullet, others: Iterable[Bullet]) -> bool:
-    """Return True if one of the others says most of what a bullet does, with all its names and numbers."""
-    words = _words(Bullet(bullet.text.removesuffix(_EARLIER)))
-    names = {word for word in words if _NAME.search(word)}
-    return bool(words) and any(
-        names <= said and len(words & said) >= _ALIKE * len(words) for said in map(_words, others)
-    )
-
-
 def _words(bullet: Bullet) -> Set[str]:
     return set(_WORD.findall(bullet.text.lower()))
 
@@ -479,7 +327,7 @@ def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus)
 
 def _completed(ledger: Ledger) -> list[Bullet]:
     changed = [use for use in ledger.files.values() if use.is_changed]
-    passed = [run for run in newest_runs(ledger) if run.exit_code == 0 and run.ok]
+    passed = [run for run in ledger.commands.values() if run.exit_code == 0 and run.ok]
     bullets = [Bullet(f"Changed {use.path}", (use.seq,)) for use in changed[-_PER_SECTION:]]
     bullets += [
         Bullet(_with_result(f"Ran `{_sentence(run.command)}`: exit 0", run.result), (run.seq,))
@@ -499,12 +347,13 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
 
 
 def _commits(ledger: Ledger) -> list[Bullet]:
-    newest = [*filter(None, [ledger.working_tree]), *ledger.git.newest_first[:_COMMITS]]
+    tree, commits = ledger.working_tree, ledger.git.newest_first[:_COMMITS]
+    newest: list[GitCommit | WorkingTree] = [*([tree] if tree else []), *commits]
     return [Bullet(entry.text, (entry.seq,)) for entry in reversed(newest)]
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    failed = [run for run in newest_runs(ledger) if run.exit_code is not None and not run.ok]
+    failed = [run for run in ledger.commands.values() if run.exit_code is not None and not run.ok]
     bullets = [
         Bullet(_with_result(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]

@@ -19,17 +19,16 @@ from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.informative_lines import last_informative_line
-from helix_desktop.context.summaries.ledger_entries import main_part
+from helix_desktop.context.summaries.ledger_entries import whole_command
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
+    HASH,
     IN_SENTENCES,
     NUMBER,
-    LaterProgress,
     MessageFact,
     cut_between_words,
     facts_in_request,
     facts_in_words,
-    hashes_in,
     main_statement,
     numbers_in,
     plain_number,
@@ -55,7 +54,7 @@ _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
 _ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
 _HASH_DIGITS = 7  # digits by which a hash is named
-_COMMAND_CHARS = 60  # characters of a command's main part by which it is named
+_COMMAND_CHARS = 60  # characters of a command by which it is named
 _NEGATION = re.compile(
     r"\b(?:never|not|no|none|nothing|without|avoid(?:s|ed)?|forbid(?:s|den)?|forbade|refus\w+|cannot"
     r"|(?:do|does|did|must|should|would|could|can|wo|is|are|was|were)n['’]t)\b",
@@ -138,7 +137,6 @@ class CoveredFacts:
                     self.user_messages.setdefault(number, set()).add(item.seq)
                 self._note_all(facts_in_request(text), item.seq)
             case AssistantSpoke(text=text, calls=calls):
-                self._drop_overtaken(text)
                 self._note_all(facts_in_words(text), item.seq)
                 if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
                     self._note("conclusions", statement, item.seq)
@@ -148,19 +146,8 @@ class CoveredFacts:
                     self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
             case ToolAnswered() as output if tool_kind(output.name) == "command" and not output.recalled:
                 line = output.about or last_informative_line(output.text)
-                for match in hashes_in(line):
+                for match in HASH.finditer(line):
                     self._note("hashes", match[0], item.seq, sentence_around(line, match))
-
-    def _drop_overtaken(self, text: str) -> None:
-        """Drop what the agent said of how far something was, if a message says how far it is now."""
-        later = LaterProgress()
-        later.add(text)
-        conclusions, numbers = self.facts["conclusions"], self.facts["numbers"]
-        for conclusion in [*filter(later.overtakes_all, conclusions)]:
-            del conclusions[conclusion]
-        for number in [fact for fact in numbers if later.overtakes(self.sentences.get(fact, ""))]:
-            if numbers[number] not in self.user_messages.get(plain_number(number), ()):
-                del numbers[number]
 
     def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:
@@ -360,7 +347,9 @@ class NamedIn:
             case "files":
                 return _last_part(fact) in self._names or self._has_file_name(fact)
             case "commands":
-                return main_part(fact)[:_COMMAND_CHARS] in self._plain
+                line = whole_command(fact)
+                parts = (line, line.rpartition(" && ")[2])  # a summary leaves out the change of folder
+                return any(part[:_COMMAND_CHARS] in self._plain for part in parts)
             case "hashes":
                 return fact[:_HASH_DIGITS] in self._text
             case "numbers":

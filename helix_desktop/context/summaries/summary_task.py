@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
@@ -14,14 +14,11 @@ from helix_desktop.context.log.window_layout import Cover, LogItem, ended_observ
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.informative_lines import (
-    UNCACHED,
-    OutputExtracts,
     described_result,
     error_line,
     failure_lines,
     last_informative_line,
     reports_failure,
-    shorten_output,
 )
 from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
@@ -44,7 +41,6 @@ from helix_desktop.domain.translatable_text import TextContext
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
-_OF_SOURCE = 300  # of source that was read, in a note: its constants and limits
 _CALLS = 300  # characters of a call's arguments, and of an output's target
 _EDITS = 180  # characters of the first new lines of a call's edits
 _INFORMATIVE_CAP = 120  # characters of an output's informative line in a note
@@ -62,30 +58,21 @@ _MARKS = re.compile(
 class TranscriptLine(msgspec.Struct, frozen=True):
     """A line of the transcript: its start, the message's body, and its end.
 
-    At most `max_chars` characters of the body are shown: head and tail, of an output also the lines between
-    that carry facts.
+    At most `max_chars` characters of the body are shown: head and tail.
     """
 
     start: str
     body: str
     end: str = ""
     max_chars: int = FULL_CHARS
-    is_output: bool = False
-    shorten: Callable[[str, int], str] = shorten_output
 
     @property
     def text(self) -> str:
-        if not self.is_output:
-            return f"{self.start}{truncate_middle(self.body, self.max_chars)}{self.end}"
-        body = self.shorten(self.body, self.max_chars)  # the signs before its further lines come on top
-        return f"{self.start}{truncate_middle(body, self.max_chars * 3 // 2)}{self.end}"
+        return f"{self.start}{truncate_middle(self.body, self.max_chars)}{self.end}"
 
 
 def transcript_lines(
-    items: Iterable[LogItem],
-    covers: Sequence[Cover] = (),
-    masked: Set[int] = frozenset(),
-    extracts: OutputExtracts = UNCACHED,
+    items: Iterable[LogItem], covers: Sequence[Cover] = (), masked: Set[int] = frozenset()
 ) -> tuple[TranscriptLine, ...]:
     """Return the transcript lines of these messages.
 
@@ -98,9 +85,9 @@ def transcript_lines(
     for item in items:
         cover = next((cover for cover in covers if cover.after < item.seq <= cover.upto), None)
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
-            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS, extracts))
+            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS))
         elif isinstance(cover.event, FoldMade):
-            lines.append(_folded_line(item, _OF_SOURCE, extracts))
+            lines.append(_folded_line(item))
         else:
             if cover.seq not in listed_covers:
                 listed_covers.add(cover.seq)
@@ -139,7 +126,7 @@ def observation_line(observation: Observation) -> TranscriptLine:
     )
 
 
-def _item_line(item: LogItem, max_chars: int, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
+def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments, note=note):
             along = "".join(map(_attached, attachments)) + "".join(f" {line}" for line in revert_lines(note))
@@ -152,8 +139,7 @@ def _item_line(item: LogItem, max_chars: int, extracts: OutputExtracts = UNCACHE
         case ToolAnswered() as output if decision := user_decision(output):
             return TranscriptLine(f"e{item.seq} user, asked by the agent: ", decision, "", FULL_CHARS)
         case ToolAnswered() as output:
-            opening, body = _output_opening(item.seq, output), extracts.shorten(output.text, max_chars)
-            return TranscriptLine(opening, body, "", max_chars, is_output=True, shorten=extracts.shorten)
+            return TranscriptLine(_output_opening(item.seq, output), output.text, "", max_chars)
 
 
 def _attached(attachment: Attachment) -> str:
@@ -161,17 +147,15 @@ def _attached(attachment: Attachment) -> str:
     return f" ({verb}: {' '.join(attachment.label.split())})"
 
 
-def _folded_line(item: LogItem, of_source: int = 0, extracts: OutputExtracts = UNCACHED) -> TranscriptLine:
-    """Return what a note says of a message; of source that was read `of_source` characters of facts, too."""
+def _folded_line(item: LogItem) -> TranscriptLine:
+    """Return what a note says of a message."""
     match item.event:
         case ToolAnswered() as output if user_decision(output):
             return _item_line(item, FULL_CHARS)
         case ToolAnswered() as output:
             described = described_result(output.about, output.exit_code)
             body = described if output.about else _first_and_informative_line(output)
-            if of_source and tool_kind(output.name) == "read":
-                body = "\n".join(filter(None, (body, extracts.source_lines(output.text, of_source))))
-            elif tool_kind(output.name) == "command" and _says_failure(output, body):
+            if tool_kind(output.name) == "command" and _says_failure(output, body):
                 body = "\n".join([body, *(line for line in failure_lines(output.text) if line not in body)])
             elif is_todo_tool(output.name) and output.ok:
                 body = output.text  # what is still to be done, in the list's own words

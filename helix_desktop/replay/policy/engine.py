@@ -20,7 +20,6 @@ from helix_desktop.agent.session_services import split_versions
 from helix_desktop.config.paths import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.informative_lines import OutputExtracts
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, TurnRetried
@@ -235,7 +234,6 @@ class _UnstoredSession(Session):
         clock: ClockMs,
         scope: TaskScope,
         settings: RunSettingsSource,
-        extracts: OutputExtracts,
         on_rewrite: OnRewrite,
     ) -> None:
         prompts, versions = split_versions(load_prompts())
@@ -250,7 +248,6 @@ class _UnstoredSession(Session):
             settings,
             prompts=prompts,
             prompt_versions=versions,
-            extracts=extracts,
         )
         self._on_rewrite = on_rewrite
 
@@ -285,7 +282,6 @@ class PolicyEngine:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: MessageTokenCounter,
-        extracts: OutputExtracts,
         output_forms: OutputForms,
         on_rewrite: OnRewrite,
     ) -> None:
@@ -302,7 +298,7 @@ class PolicyEngine:
         self._writer = SummaryWriter(facts.info, counter)
         self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
         self._session = _UnstoredSession(
-            counter, lambda: self.now_ms, self.scope, lambda: self._settings, extracts, on_rewrite
+            counter, lambda: self.now_ms, self.scope, lambda: self._settings, on_rewrite
         )
         self.transcript = self._session.transcript
         self._manager = ContextManager(self._session, stays_open=False)

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.summaries.informative_lines import UNCACHED, OutputExtracts
 from helix_desktop.context.window.usage_gauge import estimate_next_request, handover_threshold, request_ratio
 from helix_desktop.context.window.window import EntryState, PromptFrame, entry_state, render_entry
 from helix_desktop.context.window.window import user_text as text_of_user
@@ -377,7 +375,6 @@ class RequestSums:
 MS = 1_000  # in a second
 _ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
 _TEXTS_AT_ONCE = 200  # read between two such looks
-_EXTRACTS = 32_768  # of each kind, remembered; what is new in them has 6,000 characters at most
 _PROFILES = frozenset(PROFILES.values())
 _MAX_RUNS = len(_PROFILES) + 3  # that can go on with the session; each takes some 40 MB at 10,000 events
 ShouldStop = Callable[[], bool]
@@ -398,8 +395,6 @@ class SessionReplay:
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
         self._playing: _Run | None = None
-        # Whatever the policy, what is extracted of an output is the same.
-        self._extracts = OutputExtracts(*map(lru_cache(maxsize=_EXTRACTS), UNCACHED))
         self._output_forms = OutputForms(counter)
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
@@ -472,7 +467,7 @@ class SessionReplay:
         run = self._runs.pop(policy, None)
         if run is None:
             key_words = self._names.key_words
-            run = _Run(policy, self.facts, self._counter, self._extracts, self._output_forms, key_words)
+            run = _Run(policy, self.facts, self._counter, self._output_forms, key_words)
         self._playing = run
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
@@ -503,14 +498,13 @@ class _Run:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: LineTokenCounter,
-        extracts: OutputExtracts,
         output_forms: OutputForms,
         key_words: Set[str],
     ) -> None:
         self._facts = facts
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self.played = 0  # events
-        engine = PolicyEngine(policy, facts, counter, extracts, output_forms, self._on_rewrite)
+        engine = PolicyEngine(policy, facts, counter, output_forms, self._on_rewrite)
         self._engine = engine
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript

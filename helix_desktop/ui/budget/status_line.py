@@ -93,7 +93,9 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         """Return usage, budget and provider cache, each in full."""
         state = self._state
         return (
-            (_usage_text(state), state.budget_text, state.cache_text) if state is not None else ("", "", "")
+            (tr("Session usage: {usage}", usage=state.text), state.budget_text, state.cache_text)
+            if state is not None
+            else ("", "", "")
         )
 
     def _shown_texts(self) -> tuple[str, str, str]:
@@ -170,7 +172,3 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
         painter.drawRoundedRect(bar, 2, 2)
         return left + _BAR
-
-
-def _usage_text(state: CostState) -> str:
-    return tr("Session usage: {usage}", usage=state.text)

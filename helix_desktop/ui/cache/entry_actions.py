@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
-from helix_desktop.ui.cache.columns import COLUMN_BY_KEY
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.cache.preview.pane import MAX_RECALLED, Preview, RecallSelection
-from helix_desktop.ui.cache.rows import SAME_STATES, CacheColumn, CacheRow, CacheState
+from helix_desktop.ui.cache.rows import COLUMN_BY_KEY, SAME_STATES, CacheColumn, CacheRow, CacheState
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, Recall, RemoveSecret, perform
@@ -140,9 +139,6 @@ class EntryActions(QObject):
         if self.table.selected_count() > 1 or self.preview.export_button.isEnabled():
             self._export_shown()
 
-    def copy_links(self) -> None:
-        self.perform(CopyEntryLinks(self.table.selected_digests()))
-
     def toggle_pin(self) -> None:
         """Have the selected entries pinned, or, where all are, no longer."""
         digests, rows = self.digests_of(is_untrashed), self.table.selected_rows()
@@ -162,10 +158,6 @@ class EntryActions(QObject):
         elif digests:
             _copy(digests)
 
-    def copy_markers(self) -> None:
-        """Copy the marker of each selected content, one per line."""
-        _copy([_marker_text(row) for row in self.table.selected_rows()])
-
     def copy_table(self) -> None:
         head = "\t".join(translate(COLUMN_BY_KEY[key].title) for key in _TABLE_COLUMNS)
         _copy([head, *map(table_line, self.table.selected_rows())])
@@ -177,18 +169,6 @@ class EntryActions(QObject):
         menu.setToolTipsVisible(True)
         rows = self.table.selected_rows()
         single = rows[0] if rows and self.table.selected_count() == 1 else None
-        self._add_content(menu, single)
-        menu.addSeparator()
-        self._add_copies(menu, single, has_rows=bool(rows))
-        menu.addSeparator()
-        self._add_places(menu, bar, single)
-        menu.addSeparator()
-        self._add_retention(menu, rows)
-        menu.addSeparator()
-        menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
-        return menu
-
-    def _add_content(self, menu: EntryMenu, single: CacheRow | None) -> None:
         preview, key_of, sound = self.preview, self.keys.shown_key, self.count_of(is_readable)
         recall_key, can_recall, can_read = key_of("cache_recall"), sound > 0, _is_sound(single)
         opened = self.table.opened.emit
@@ -218,14 +198,25 @@ class EntryActions(QObject):
         elif single is not None:
             save = SaveEntry(single.digest)
             menu.add("cache-export", tr("Save as…"), save, save_key, is_enabled=can_recall)
+        menu.addSeparator()
+        self._add_copies(menu, single)
+        menu.addSeparator()
+        self._add_places(menu, bar, single)
+        menu.addSeparator()
+        self._add_retention(menu, rows)
+        menu.addSeparator()
+        menu.add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
+        return menu
 
-    def _add_copies(self, menu: EntryMenu, single: CacheRow | None, *, has_rows: bool) -> None:
+    def _add_copies(self, menu: EntryMenu, single: CacheRow | None) -> None:
         copy, key = self.preview.content.copy_content, self.keys.shown_key("cache_copy")
+        rows, links = self.table.selected_rows(), CopyEntryLinks(self.table.selected_digests())
         menu.add("cache-copy-content", tr("Copy content"), copy, key, is_enabled=_is_sound(single))
         menu.add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
-        menu.add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=has_rows)
-        menu.add("cache-copy-marker", tr("Copy marker"), self.copy_markers, is_enabled=has_rows)
-        menu.add("cache-copy-link", tr("Copy link"), self.copy_links)
+        menu.add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=bool(rows))
+        markers = partial(_copy, [_marker_text(row) for row in rows])
+        menu.add("cache-copy-marker", tr("Copy marker"), markers, is_enabled=bool(rows))
+        menu.add("cache-copy-link", tr("Copy link"), links)
 
     def _add_places(self, menu: EntryMenu, bar: CacheFilterBar, single: CacheRow | None) -> None:
         """Offer to show where an entry stands, and only those like it."""

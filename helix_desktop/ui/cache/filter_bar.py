@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import msgspec
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLayout, QMenu, QProgressBar, QWidget
 
 from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter
+from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, SavedCondition, SavedFilter, StoreTotals
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import COLUMN_BY_KEY, Column
 from helix_desktop.ui.cache.rows import (
+    COLUMN_BY_KEY,
     INDEX_LABELS,
     SAME_STATES,
     STATE_LABELS,
@@ -25,14 +25,14 @@ from helix_desktop.ui.cache.rows import (
     CacheProgress,
     CacheSort,
     CacheState,
-    CacheTotals,
+    Column,
 )
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column, row, shorten_row
-from helix_desktop.ui.design.layout.flow import place_flow
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Themed
@@ -46,7 +46,7 @@ tr = Translator("Cache")
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
 _WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
-_MARGINS = (18, 32, 12, 11)
+_MARGINS = (18, 12, 12, 11)
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 _KB, _HOUR_MS = 1024, 3_600_000
 _DAY_MS = 24 * _HOUR_MS
@@ -182,15 +182,12 @@ def _shorten(name: str) -> str:
     return name if len(name) <= _MAX_NAME_CHARS else f"…{name[1 - _MAX_NAME_CHARS :]}"
 
 
-class ChipRow(Themed, QWidget):
+class ChipRow(FlowBox):
     """Pills in a row that breaks where the room ends; hidden while there are none."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__([])
         self._chips: list[Pill] = []
-        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
         self.hide()
 
     @property
@@ -199,33 +196,15 @@ class ChipRow(Themed, QWidget):
 
     def show_chips(self, chips: Sequence[tuple[str, str, str, Callable[[], object]]]) -> None:
         """Show chips, each by its icon, its words, its hint, and what a click on it does."""
-        for chip in self._chips:
-            chip.setParent(None)
-            chip.deleteLater()
         self._chips = []
         for glyph, words, hint, action in chips:
             chip = Pill(words, "accent", glyph, clickable=True)
             chip.setToolTip(hint)
-            chip.setParent(self)
             # Queued: the deed may take the chip away while Qt is still inside its click.
             chip.clicked.connect(lambda _=False, action=action: action(), Qt.ConnectionType.QueuedConnection)
-            chip.show()
             self._chips.append(chip)
+        self.show_parts(self._chips)
         self.setVisible(bool(self._chips))
-        self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, self.height())
-
-    def apply_theme(self) -> None:
-        super().apply_theme()
-        self.setFixedHeight(max(1, place_flow(self._chips, max(self.width(), 1))))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        height = max(1, place_flow(self._chips, self.width()))
-        if height != self.height():
-            self.setFixedHeight(height)
 
 
 class ProgressRow(QWidget):
@@ -278,18 +257,6 @@ class CacheFilterBar(Themed, QWidget):
         self.counter.align = Qt.AlignmentFlag.AlignRight
         self.more = IconButton("ellipsis", tr("More actions"))
         self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
-        self._lay_out()
-        self._wire()
-        self.apply_theme()
-
-    def _wire(self) -> None:
-        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
-        self._debounce.timeout.connect(self.changed)
-        self.field.textChanged.connect(lambda _: self._debounce.start())
-        self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
-        self.session.toggled.connect(lambda _: self.changed.emit())
-
-    def _lay_out(self) -> None:
         for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._row = row(self.field, self.filters, self.session, None, self.counter, self.more)
@@ -297,6 +264,12 @@ class CacheFilterBar(Themed, QWidget):
         body = column(self._row, self.chips, self.progress_row, self.search_row, margins=_MARGINS, gap=9)
         body.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # the buttons' words can go
         self.setLayout(body)
+        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self.changed)
+        self.field.textChanged.connect(lambda _: self._debounce.start())
+        self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
+        self.session.toggled.connect(lambda _: self.changed.emit())
+        self.apply_theme()
 
     @property
     def current_filter(self) -> CacheFilter:
@@ -382,12 +355,11 @@ class CacheFilterBar(Themed, QWidget):
         self._show_chips()
         self.field.setText(text)
         self._debounce.stop()
-        self.session.blockSignals(True)
-        self.session.setChecked(session_only)
-        self.session.blockSignals(False)
+        with QSignalBlocker(self.session):
+            self.session.setChecked(session_only)
         self.changed.emit()
 
-    def show_totals(self, totals: CacheTotals, listed_count: int, search_status: str = "") -> None:
+    def show_totals(self, totals: StoreTotals, listed_count: int, search_status: str = "") -> None:
         """Say how much there is and how much of it is listed; `search_status` says how far a search is."""
         full = short = search_status
         if not search_status:
@@ -446,11 +418,8 @@ class CacheFilterBar(Themed, QWidget):
         self.counter.set_text(self._counter_text(self._selected, is_wide=self.width() >= _WIDE))
         self.counter.setToolTip(full_text)
         self.counter.setVisible(self.width() >= _NARROW)
-        self._reserve_counter()
-
-    def _reserve_counter(self) -> None:
-        """Keep the room that the counter needs, however many are selected: nothing beside it moves."""
         is_wide = self.width() >= _WIDE
+        # However many are selected, nothing beside it moves.
         self.counter.keep_room_for(
             [self._counter_text(count, is_wide=is_wide) for count in (1, max(2, self._listed_count))]
         )

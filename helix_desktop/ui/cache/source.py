@@ -28,6 +28,7 @@ from helix_desktop.domain.store import (
     ContentKind,
     EntryFilter,
     EntrySort,
+    StoreTotals,
     sort_position,
 )
 from helix_desktop.domain.text_format import FIRST_LINE_CAP
@@ -41,7 +42,6 @@ from helix_desktop.ui.cache.rows import (
     CacheSearchResults,
     CacheSort,
     CacheState,
-    CacheTotals,
     HandoverLink,
 )
 from helix_desktop.words.numbers import format_integer
@@ -226,9 +226,8 @@ class WorkspaceCacheSource:
             return None
         return self._row(previous) if previous is not None else None
 
-    async def totals(self) -> CacheTotals:
-        totals = await self._workspace.store.totals()
-        return CacheTotals(totals.entries, totals.size, totals.stored_size)
+    async def totals(self) -> StoreTotals:
+        return await self._workspace.store.totals()
 
     def _row(self, entry: CacheEntry) -> CacheRow:
         state, saved = self._states.get(entry.digest, _ELSEWHERE)

@@ -10,19 +10,17 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
-from helix_desktop.ui.cache.commands import CacheCommands
 from helix_desktop.ui.cache.entry_actions import (
     EntryActions,
     OpenHandover,
@@ -36,35 +34,35 @@ from helix_desktop.ui.cache.entry_actions import (
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar, ChipRow, state_option
 from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.rows import (
+    COLUMN_INDEX,
+    COLUMNS,
     DIGEST_BYTES,
     MAX_LISTED,
     CacheFilter,
     CacheProgress,
     CacheSearchResults,
     CacheSource,
-    CacheTotals,
     HandoverLink,
     PreviewState,
 )
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.cache.table import CacheTable
-from helix_desktop.ui.cache.table_model import CacheTableModel
+from helix_desktop.ui.cache.table import CacheTable, CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.cards import EmptyState, Ground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, pane, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row, splitter
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.ui.design.viewer.find_bar import FindShortcut
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import CacheCommands
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -73,6 +71,7 @@ tr = Translator("Cache")
 
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
+_NO_TOTALS = StoreTotals(0, 0, 0, 0)
 
 _SLOW_MS = 250
 
@@ -91,10 +90,8 @@ class HandoverHits(QWidget):
         self.caption.is_fixed_width = True
         self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
         self.chips = ChipRow()
-        line = row(self.caption, self.chips, margins=(18, 0, 12, 11), gap=9, stretch=1)
-        for part in (self.caption, self.chips):
-            line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
-        self.setLayout(line)
+        top = (self.caption, self.chips)
+        self.setLayout(row(*top, margins=(18, 0, 12, 11), gap=9, stretch=1, top=top))
         self.hide()
 
     def show_links(self, links: Sequence[HandoverLink]) -> None:
@@ -116,7 +113,7 @@ class HandoverHits(QWidget):
         self.setVisible(bool(links))
 
 
-class CacheBrowser(Themed, QWidget):
+class CacheBrowser(Ground):
     """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
 
     _session: Session
@@ -129,7 +126,7 @@ class CacheBrowser(Themed, QWidget):
         super().__init__(parent)
         self._start = start
         self._source: CacheSource | None = None
-        self._totals, self._is_counted, self._unindexed = CacheTotals(), True, 0
+        self._totals, self._is_counted, self._unindexed = _NO_TOTALS, True, 0
         self._entries: WorkspaceCacheSource | None = None  # the same, while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
@@ -155,8 +152,44 @@ class CacheBrowser(Themed, QWidget):
         self.no_match = EmptyState("search", tr("No entries match this filter"), tr("Clear filter"))
         self.loading = EmptyState("database", tr("Loading…"))
         self._error = SelectableText("", 13, "error")
-        self._lay_out()
-        self._wire()
+        self._pages = QStackedWidget(self)
+        for page in (self.table, self.no_match, self.loading):
+            self._pages.addWidget(page)
+        halves = (self._pages, self.preview)
+        self.splitter = splitter(*halves, across=False, sizes=(400, 400), handle_px=5)
+        for part in range(self.splitter.count()):  # halves: the content is to be read in the smallest window
+            self.splitter.setStretchFactor(part, 1)
+        self._pages.setMinimumHeight(120)
+        retry = PushButton(tr("Retry"), name="try_again", on_click=self.refresh)
+        self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
+        self._notice.hide()
+        saved = tr(
+            "All tool outputs are saved here. Cached ones have left the context: Recall brings them back."
+        )
+        self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
+        above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
+        body = column(above, self.splitter, self.empty, gap=0)
+        body.setStretch(1, 1)
+        body.setStretch(2, 1)
+        self.setLayout(body)
+        self.empty.hide()
+        self.table.entry_selected.connect(self._on_selected)
+        self.table.selectionModel().selectionChanged.connect(
+            lambda: self.filter_bar.show_selected(self.table.selected_count())
+        )
+        self.table.opened.connect(self.preview.content.text.setFocus)
+        self.model.dataChanged.connect(self._update_preview)
+        self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
+        self.table.menu_requested.connect(self._show_row_menu)
+        self.filter_bar.search_row.cancel.clicked.connect(self._cancel_search)
+        self.filter_bar.progress_row.cancel.clicked.connect(self._cancel_verifying)
+        self.filter_bar.changed.connect(self._slow.start)
+        self.filter_bar.changed.connect(self.refresh)
+        self.filter_bar.more.clicked.connect(self._show_more_menu)
+        self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
+        self.model.failed.connect(self._show_error)
+        self.empty.button_clicked.connect(self._leave_empty_page)
+        self.no_match.button_clicked.connect(self.filter_bar.clear)
         self._add_shortcuts()
 
     def set_source(self, source: CacheSource | None) -> None:
@@ -168,7 +201,7 @@ class CacheBrowser(Themed, QWidget):
         self.preview.show_state(None)
         self.handover_hits.show_links(())
         self._notice.hide()
-        self._totals, self._is_counted, self._is_listed = CacheTotals(), source is None, False
+        self._totals, self._is_counted, self._is_listed = _NO_TOTALS, source is None, False
         self._is_searching, self._unindexed = False, 0
         if source is not None:
             self._slow.start()
@@ -220,60 +253,6 @@ class CacheBrowser(Themed, QWidget):
             self.model.mark_damaged(digest)
         if digest == self.preview.digest:
             self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
-
-    def _lay_out(self) -> None:
-        self._pages = QStackedWidget(self)
-        for page in (self.table, self.no_match, self.loading):
-            self._pages.addWidget(page)
-        self.splitter = QSplitter(Qt.Orientation.Vertical, self)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(5)
-        self.splitter.addWidget(self._pages)
-        self.splitter.addWidget(self.preview)
-        for part in range(self.splitter.count()):  # halves: the content is to be read in the smallest window
-            self.splitter.setStretchFactor(part, 1)
-        self.splitter.setSizes([400, 400])
-        self._pages.setMinimumHeight(120)
-        retry = PushButton(tr("Retry"), name="try_again")
-        retry.clicked.connect(self.refresh)
-        notice = row(self._error, retry, margins=(18, 0, 18, 10), stretch=0)
-        notice.setAlignment(retry, Qt.AlignmentFlag.AlignTop)
-        self._notice = QWidget(self)
-        self._notice.setLayout(notice)
-        self._notice.hide()
-        saved = tr(
-            "All tool outputs are saved here. Cached ones have left the context: Recall brings them back."
-        )
-        self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
-        above = QWidget(self)
-        above.setLayout(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
-        body = column(above, self.splitter, self.empty, gap=0)
-        body.setStretch(1, 1)
-        body.setStretch(2, 1)
-        self.setLayout(body)
-        self.empty.hide()
-
-    def _wire(self) -> None:
-        self.table.entry_selected.connect(self._on_selected)
-        self.table.selectionModel().selectionChanged.connect(
-            lambda: self.filter_bar.show_selected(self.table.selected_count())
-        )
-        self.table.opened.connect(self.preview.content.text.setFocus)
-        self.model.dataChanged.connect(self._update_preview)
-        self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
-        self.table.menu_requested.connect(self._show_row_menu)
-        self.filter_bar.search_row.cancel.clicked.connect(self._cancel_search)
-        self.filter_bar.progress_row.cancel.clicked.connect(self._cancel_verifying)
-        self.filter_bar.changed.connect(self._slow.start)
-        self.filter_bar.changed.connect(self.refresh)
-        self.filter_bar.more.clicked.connect(self._show_more_menu)
-        self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
-        self.model.failed.connect(self._show_error)
-        self.empty.button_clicked.connect(self._leave_empty_page)
-        self.no_match.button_clicked.connect(self.filter_bar.clear)
 
     def _add_shortcuts(self) -> None:
         everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut

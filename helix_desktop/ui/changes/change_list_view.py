@@ -1,4 +1,4 @@
-"""The list of changes: its model, how its rows are painted, and the list by mouse and by keyboard."""
+"""The list of changes: its model, how its rows are painted, what is done with them by menu or key."""
 
 from __future__ import annotations
 
@@ -26,23 +26,44 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
 )
-from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QListView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
+from helix_desktop.domain.file_history.changes import RecordedChanges, RevertSelection, SessionChanges
 from helix_desktop.domain.files.mention import format_mention
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCounts, file_of
-from helix_desktop.ui.changes.texts import (
+from helix_desktop.ui.changes.rows import (
     KIND_ICONS,
     STATUSES,
+    ChangeGroup,
+    Entry,
+    FileRow,
+    LineCounts,
     accessible_row_text,
+    agent_capture_ids,
     binary_text,
+    can_accept,
+    can_change,
+    capture_selection,
     change_status_text,
     counts_texts,
+    file_of,
+    files_text,
     group_files_text,
+    is_redoable,
     kind_text,
     makers_text,
     path_text,
+    session_selection,
     split_path,
+    turn_selection,
     turn_text,
     when_text,
     who_text,
@@ -54,9 +75,12 @@ from helix_desktop.ui.design.mirror import draw_chevron, mirror, mirrored_x
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Pill, Row, Text, paint_box
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import CopyText, Intent, ShowEvent, perform
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
+
 
 ENTRY_ROLE = int(Qt.ItemDataRole.UserRole)
 
@@ -84,14 +108,10 @@ class ChangeListModel(QAbstractListModel):
         entries = self._arrange()
         if [entry.key for entry in entries] == [entry.key for entry in self._entries]:
             self._entries = entries
-            self.refresh_texts()
+            if self._entries:
+                self.dataChanged.emit(self.index(0), self.index(len(self._entries) - 1))
             return
         self._reset(entries)
-
-    def refresh_texts(self) -> None:
-        """Show what was counted meanwhile."""
-        if self._entries:
-            self.dataChanged.emit(self.index(0), self.index(len(self._entries) - 1))
 
     def is_unfolded(self, group: ChangeGroup) -> bool:
         """Return True if its rows are listed: turns are at first, files are not."""
@@ -243,28 +263,23 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         mirror(painter, box)
-        self._paint_background(painter, box, option.state, entry)
+        theme, background = current_theme(), current_theme().canvas
+        if isinstance(entry, ChangeGroup) and entry.head is None:
+            background = theme.side
+        if option.state & QStyle.StateFlag.State_Selected:
+            background = theme.selection
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            background = theme.row_hover
+        painter.fillRect(box, QColor(background))
+        painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
+        if option.state & QStyle.StateFlag.State_HasFocus and option.state & QStyle.StateFlag.State_Selected:
+            is_keyboard = bool(option.state & QStyle.StateFlag.State_KeyboardFocusChange)
+            paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
         if isinstance(entry, ChangeGroup) and self._model.can_unfold(entry):
             top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
             draw_chevron(painter, box.x() + 9, top, current_theme().faint, _CHEVRON, is_open=is_open)
         paint_box(painter, box.adjusted(FOLD_PX, 0, -_EDGE, 0), current_theme(), self._content(entry))
         painter.restore()
-
-    def _paint_background(
-        self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, entry: ChangeGroup | FileRow
-    ) -> None:
-        theme, background = current_theme(), current_theme().canvas
-        if isinstance(entry, ChangeGroup) and entry.head is None:
-            background = theme.side
-        if state & QStyle.StateFlag.State_Selected:
-            background = theme.selection
-        elif state & QStyle.StateFlag.State_MouseOver:
-            background = theme.row_hover
-        painter.fillRect(box, QColor(background))
-        painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
-        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
-            is_keyboard = bool(state & QStyle.StateFlag.State_KeyboardFocusChange)
-            paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
 
     def _content(self, entry: ChangeGroup | FileRow) -> Box:
         if isinstance(entry, FileRow):
@@ -461,3 +476,139 @@ class ChangeListView(Themed, QListView):
         self.verticalScrollBar().setValue(place)
         if row < 0:
             self.entry_selected.emit(None)
+
+
+# What entries of the page of changes want.
+# fmt: off
+
+class AcceptChanges(Intent, frozen=True):  # no paths: all
+    paths: tuple[str, ...] = ()
+class RevertChanges(Intent, frozen=True):
+    selection: RevertSelection
+# of captures that were taken back, or that took something back; no paths: all
+class RedoChanges(Intent, frozen=True):
+    capture_id: str
+    paths: tuple[str, ...]
+# a hunk of the diff of one capture, by its number (from 0); one that was taken back is done again
+class RevertHunk(Intent, frozen=True):
+    file: FileRow
+    hunk: int
+    is_redo: bool
+class OpenInEditor(Intent, frozen=True):
+    path: str
+class CopyPatch(Intent, frozen=True):
+    selection: RevertSelection
+class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
+
+# fmt: on
+
+
+class ChangeActions(QObject):
+    def __init__(self, change_list: ChangeListView, keys: PageKeys) -> None:
+        super().__init__(change_list)
+        self.list, self.keys = change_list, keys
+        self.changes: SessionChanges | None = None
+        """All that the session changed."""
+
+    @property
+    def entry(self) -> Entry | None:
+        return self.list.selected
+
+    def perform(self, intent: Intent) -> None:
+        perform(self.list, intent)
+
+    def accept(self) -> None:
+        entry = self.entry
+        if entry is not None and can_accept(entry):
+            self.perform(AcceptChanges(entry.paths))
+
+    def revert(self) -> None:
+        """Ask to take back what is selected; what was taken back already, to do it again."""
+        entry = self.entry
+        if entry is None or not can_change(entry):
+            return
+        file = file_of(entry)
+        if file is not None and not file.is_covered:
+            return
+        if entry.status != "reverted":
+            self.perform(RevertChanges(entry.selection))
+        else:
+            self._redo(entry)
+
+    def _redo(self, entry: Entry) -> None:
+        """Ask to do again what was taken back: of several captures what the last revert of them took back."""
+        file = file_of(entry)
+        paths = file.paths if file is not None else ()
+        ids = agent_capture_ids(entry.captures)
+        if len(ids) == 1:
+            self.perform(RedoChanges(ids[0], paths))
+            return
+        reverts = [
+            capture.capture_id
+            for capture in (self.changes.captures if self.changes is not None else ())
+            if capture.source == "revert"
+            and not set(ids).isdisjoint(capture.reverts)
+            and _has_standing(capture, paths)
+        ]
+        if reverts:
+            self.perform(RedoChanges(reverts[-1], paths))
+
+    def open_in_editor(self) -> None:
+        file = file_of(self.entry)
+        if file is not None and file.is_there:
+            self.perform(OpenInEditor(file.path))
+
+    def copy_patch(self) -> None:
+        if self.entry is not None:
+            self.perform(CopyPatch(self.entry.selection))
+
+    def entry_menu(self, entry: Entry) -> QMenu:
+        menu, file, key_of = EntryMenu(self.list), file_of(entry), self.keys.shown_key
+        is_open = can_accept(entry) and entry.status == "open"
+        menu.add("accept", tr("Mark as reviewed"), self.accept, key_of("changes_accept"), is_enabled=is_open)
+        can_revert = can_change(entry) and (file is None or file.is_covered)
+        name, words = ("redo", tr("Redo")) if is_redoable(entry) else ("revert", tr("Revert"))
+        can_revert = can_revert or (is_redoable(entry) and entry.status == "reverted")
+        menu.add(name, words, self.revert, key_of("changes_revert"), is_enabled=can_revert)
+        if self.changes is not None and file is not None and can_change(entry):
+            _add_reverts(menu, file, self.changes)
+        menu.addSeparator()
+        if file is not None:
+            key = key_of("changes_open")
+            menu.add("open", tr("Open in editor"), self.open_in_editor, key, is_enabled=file.is_there)
+            menu.add("copy-path", tr("Copy path"), CopyText(file.path))
+        menu.add("copy-patch", tr("Copy as patch"), self.copy_patch, "Ctrl+C")
+        seq = file.last.place if file is not None else entry.captures[0].turn_seq
+        menu.add("show-chat", tr("Show in chat"), ShowEvent(seq), is_enabled=bool(seq))
+        return menu
+
+    def page_menu(self) -> QMenu:
+        menu = EntryMenu(self.list)
+        if self.changes is not None:
+            everything = session_selection(self.changes)
+            words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)
+            menu.add("accept-all", tr("Mark all as reviewed"), AcceptChanges())
+            menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
+            menu.add("copy-all", tr("Copy all as patch"), CopyPatch(everything))
+            menu.addSeparator()
+            menu.add("coverage", tr("What can't be undone…"), ShowUncoveredPlaces())
+        return menu
+
+
+def _add_reverts(menu: EntryMenu, file: FileRow, changes: SessionChanges) -> None:
+    """Offer to take back more than a file: its step, its turn."""
+    step, turn = file.last, turn_selection(changes, file.last.turn)
+    if len(file.captures) == 1 and len(step.changes) > 1:
+        words = tr("Revert this step ({files})", files=files_text(len(step.changes)))
+        menu.add("revert-step", words, RevertChanges(capture_selection(step)))
+    if len(turn.capture_ids) > 1:
+        captures = [capture for capture in changes.captures if capture.turn == step.turn]
+        count = len({change.path for capture in captures for change in capture.changes})
+        words = tr("Revert this turn ({files})", files=files_text(count))
+        menu.add("revert-turn", words, RevertChanges(turn))
+
+
+def _has_standing(capture: RecordedChanges, paths: tuple[str, ...]) -> bool:
+    """Return True if a capture changed one of these paths (none: any), and that was not taken back."""
+    standing = {change.path for change in capture.changes} - set(capture.reverted)
+    return bool(standing.intersection(paths) if paths else standing)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.ui.changes.change_actions import ShowUncoveredPlaces
-from helix_desktop.ui.changes.rows import Obstacle
-from helix_desktop.ui.changes.texts import (
+from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
+from helix_desktop.ui.changes.rows import (
+    Obstacle,
     copied_share,
     file_coverage_text,
     path_text,
@@ -21,6 +21,7 @@ from helix_desktop.ui.changes.texts import (
 )
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.cards import Ground
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
@@ -29,7 +30,6 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.file_changes import auto_run_reason
 from helix_desktop.words.translation import Translator
@@ -48,8 +48,10 @@ _INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
 """Why a place may be left out and still be covered, if the user wants that."""
 
 
-class FileCoverageStrip(Themed, QWidget):
+class FileCoverageStrip(Ground):
     """One line; the places that are not covered open in a dialog."""
+
+    ground, has_line = "side", True
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -103,30 +105,21 @@ class FileCoverageStrip(Themed, QWidget):
         super().resizeEvent(event)
         self._names.setVisible(bool(self._names.text) and self.width() >= _NAMES_PX)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._theme.side))
-        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
-
 
 class UncoveredPlacesDialog(SizedDialog):
     include_requested = Signal(str, bool)
     """A path, and whether it is to be covered."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, _SIZE, _MIN_SIZE)
-        self.setModal(True)
-        self.setWindowTitle(tr("What can't be undone"))
+        super().__init__(parent, tr("What can't be undone"), _SIZE, _MIN_SIZE)
         self._included: dict[str, UncoveredPlace] = {}  # since it is open
         self._summary = label("", "strong", wrap=True)
         self._lead = label("", "muted", wrap=True)
-        self._page = QWidget()
-        self._page.setObjectName("page")
         self._column = column(margins=(0, 0, 6, 0), gap=6)
-        self._page.setLayout(self._column)
+        self._page = pane(self._column)
+        self._page.setObjectName("page")
         scroll = ListScrollArea(self._page, tr("Places"))
-        close = PushButton(tr("Close"), name="close")
-        close.clicked.connect(self.reject)
+        close = PushButton(tr("Close"), name="close", on_click=self.reject)
         words = column(label(tr("What can't be undone"), "title", wrap=True), self._lead, gap=5)
         buttons = FlowBox([close], right_from=0)
         self.setLayout(
@@ -187,11 +180,13 @@ def _lead_text(coverage: FileCoverage) -> str:
     )
 
 
-class UndoneChangesPanel(Themed, QWidget):
+class UndoneChangesPanel(Ground):
     """A heading that folds, and a row for each file with the reason and Restore; hidden where there is none.
 
     The changes are those of all sessions of a workspace, as the folder is theirs together.
     """
+
+    ground, has_line = "side", True
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -206,10 +201,9 @@ class UndoneChangesPanel(Themed, QWidget):
             role="muted",
         )
         self.fold = IconButton("chevron-down", "", px=15, edge=26)
-        self._page = QWidget()
-        self._page.setObjectName("page")
         self._column = column(margins=(_INDENT_PX, 0, 0, 4), gap=6)
-        self._page.setLayout(self._column)
+        self._page = pane(self._column)
+        self._page.setObjectName("page")
         self.rows: ListScrollArea = _Rows(self._page, tr("Undone after commands"))
         head = row(self._icon, self.heading, self.note, self.fold, gap=8, stretch=2)
         self.setLayout(column(head, self.rows, margins=(18, 4, 12, 4), gap=2))
@@ -239,11 +233,6 @@ class UndoneChangesPanel(Themed, QWidget):
             self._column.addWidget(label(more, "muted"))
         self.setVisible(bool(changes or error))
         self.rows.updateGeometry()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._theme.side))
-        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
     def _set_folded(self, is_folded: bool) -> None:
         self.rows.setVisible(not is_folded)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from helix_desktop.domain.file_history.changes import FileState, RecordedChanges
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.change_actions import RevertHunk
+from helix_desktop.ui.changes.change_list_view import RevertHunk
 from helix_desktop.ui.changes.rows import (
+    KIND_ICONS,
+    STATUSES,
     ChangeGroup,
     Contents,
     Entry,
@@ -22,33 +24,28 @@ from helix_desktop.ui.changes.rows import (
     can_accept,
     can_change,
     can_revert_hunks,
-    file_of,
-    is_redoable,
-    visible_changes,
-)
-from helix_desktop.ui.changes.texts import (
-    KIND_ICONS,
-    STATUSES,
     change_status_text,
     counts_texts,
+    file_of,
     files_text,
     group_files_text,
     hunk_marks,
+    is_redoable,
     kind_text,
     makers_text,
     path_text,
     split_path,
     turn_text,
+    visible_changes,
     when_text,
     who_text,
 )
-from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Themed
@@ -64,8 +61,6 @@ _BODY_PX = 130  # the least height of a diff
 _CAPTURES_LISTED = 12  # of a turn
 _Place = tuple[str, Contents, FileState | None, bool, bool]
 """A file, what its diff compares, what stands there now, and what can be done with its hunks."""
-
-_COPIED_MS = 1_200  # how long a button says that it has copied
 
 
 class ChangeDetail(Themed, QWidget):
@@ -86,7 +81,39 @@ class ChangeDetail(Themed, QWidget):
         self._place: _Place | None = None
         self._diff_place: tuple[str, Contents, bool, bool] | None = None  # whose hunks are on screen
         self._states: tuple[HunkState, ...] = ()  # of these hunks
-        self._build_parts()
+        self._icon = IconLabel("file-pen", px=16, color_token="muted")
+        self._title = TextLine("", 13, 600)
+        self._title.elide = Qt.TextElideMode.ElideMiddle
+        self.lines_of_turn = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
+        for counter in self.lines_of_turn:
+            counter.is_fixed_width = True
+            counter.set_note(tr("Lines of these files, compared with how they were before"))
+        self._status = Pill("")
+        self._note = TextLine("", 12, role="muted")
+        self.accept = PushButton("", "", "check", name="accept_change")
+        self.revert = PushButton("", "", "undo-2", name="revert_change")
+        self.open = PushButton("", "", "external-link", name="open_in_editor")
+        self.patch = PushButton("", "", "copy", name="copy_patch")
+        self.more = IconButton("ellipsis", tr("More actions"), name="change_more")
+        for button in (self.accept, self.revert, self.open, self.patch):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._is_redo = False
+        self._words = (
+            (self.accept, tr("Mark as reviewed")),
+            (self.revert, tr("Revert")),
+            (self.open, tr("Open in editor")),
+            (self.patch, tr("Copy as patch")),
+        )
+        for button, command, tip in (
+            (self.accept, "changes_accept", tr("Only a mark: no file changes")),
+            (self.revert, "changes_revert", tr("Restore what was there before")),
+            (self.open, "changes_open", tr("Open the file in its default program")),
+        ):
+            self._keys.keep_tip(command, tip, button.setToolTip)
+        self.patch.setToolTip(tr("Copy the diff for git apply (Ctrl+C)"))
+        title = row(self._icon, self._title, *self.lines_of_turn, self._status, None, gap=8)
+        buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
+        self._head = pane(column(title, self._note, buttons, margins=(12, 10, 12, 10), gap=6))
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
         self.summary = SelectableText("", 13, "muted")
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -152,12 +179,6 @@ class ChangeDetail(Themed, QWidget):
         self.has_diff = True
         self._put_text(text)
 
-    def show_copied(self) -> None:
-        """Let the button say for a moment that the patch is on the clipboard."""
-        self.patch.setText(tr("Copied"))
-        announce(self, tr("Patch copied"))
-        QTimer.singleShot(_COPIED_MS, self, self._fit)
-
     def go_to_change(self, by: int) -> bool:
         """Go to the next change (1) or the previous one (-1); False behind the last one."""
         if not self.has_diff or not isinstance(self.body.currentWidget(), DiffView):
@@ -193,43 +214,6 @@ class ChangeDetail(Themed, QWidget):
         self.diff.show_diff(None)
         self.diff.show_text(text)
         self.body.setCurrentWidget(self.diff)
-
-    def _build_parts(self) -> None:
-        self._icon = IconLabel("file-pen", px=16, color_token="muted")
-        self._title = TextLine("", 13, 600)
-        self._title.elide = Qt.TextElideMode.ElideMiddle
-        self.lines_of_turn = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
-        for counter in self.lines_of_turn:
-            counter.is_fixed_width = True
-            counter.set_note(tr("Lines of these files, compared with how they were before"))
-        self._status = Pill("")
-        self._note = TextLine("", 12, role="muted")
-        self.accept = PushButton("", "", "check", name="accept_change")
-        self.revert = PushButton("", "", "undo-2", name="revert_change")
-        self.open = PushButton("", "", "external-link", name="open_in_editor")
-        self.patch = PushButton("", "", "copy", name="copy_patch")
-        self.more = IconButton("ellipsis", tr("More actions"))
-        self.more.setObjectName("change_more")
-        for button in (self.accept, self.revert, self.open, self.patch):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._is_redo = False
-        self._words = (
-            (self.accept, tr("Mark as reviewed")),
-            (self.revert, tr("Revert")),
-            (self.open, tr("Open in editor")),
-            (self.patch, tr("Copy as patch")),
-        )
-        for button, command, tip in (
-            (self.accept, "changes_accept", tr("Only a mark: no file changes")),
-            (self.revert, "changes_revert", tr("Restore what was there before")),
-            (self.open, "changes_open", tr("Open the file in its default program")),
-        ):
-            self._keys.keep_tip(command, tip, button.setToolTip)
-        self.patch.setToolTip(tr("Copy the diff for git apply (Ctrl+C)"))
-        title = row(self._icon, self._title, *self.lines_of_turn, self._status, None, gap=8)
-        buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
-        self._head = QWidget()
-        self._head.setLayout(column(title, self._note, buttons, margins=(12, 10, 12, 10), gap=6))
 
     def _show_file(self, file: FileRow) -> None:
         icon, color = KIND_ICONS[file.kind]

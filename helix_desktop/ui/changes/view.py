@@ -1,57 +1,67 @@
-"""The page of changes: the files that a session changed, their diffs, and how to take them back."""
+"""The page of changes: the bar above it, the files that a session changed, and their diffs."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.file_history.changes import ChangeSource
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.changes.change_actions import ChangeActions
-from helix_desktop.ui.changes.change_list_view import ChangeListView
-from helix_desktop.ui.changes.commands import ChangesCommands
+from helix_desktop.ui.changes.change_list_view import ChangeActions, ChangeListView
 from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
 from helix_desktop.ui.changes.detail import ChangeDetail
-from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
 from helix_desktop.ui.changes.rows import (
+    SOURCES,
+    ChangeFilter,
     ChangeGroup,
     ChangesState,
     Contents,
     Entry,
     FileRow,
+    GroupedChanges,
+    Grouping,
     LineCounts,
     ListSource,
     Obstacle,
     added_up,
     can_change,
     can_revert_hunks,
+    change_source_text,
+    changes_total_text,
     commit_changes,
+    empty_button_text,
+    empty_text,
     file_of,
     group_changes,
     narrow_groups,
     net_rows,
     visible_changes,
 )
-from helix_desktop.ui.changes.texts import empty_button_text, empty_text
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
+from helix_desktop.ui.design.cards import EmptyState, Ground
+from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import column, pane, splitter
+from helix_desktop.ui.design.layout.boxes import row as layout_row
+from helix_desktop.ui.design.layout.flow import FLOW_GAP, FlowBox
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
@@ -62,10 +72,120 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import ChangesCommands
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
+
+
+_DEBOUNCE_MS = 150  # after the last key, before the list is filtered
+_FIELD_PX = 210
+_COUNTER_PX = 640  # width of the bar below which the counter goes
+
+
+class ChangesFilterBar(QWidget):
+    changed = Signal()
+    source_changed = Signal(str)
+    """Something else is to be listed: a ListSource."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grouping: Grouping = "turn"
+        self.source: ListSource = "session"
+        self.field = SearchField(tr("Filter by path"))
+        self.field.setObjectName("change_filter")
+        self.field.setFixedWidth(_FIELD_PX)
+        self.counter = TextLine("", 12, role="muted")
+        self.more = IconButton("ellipsis", tr("More actions"), name="changes_more")
+        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self.changed)
+        self.field.textChanged.connect(lambda _: self._debounce.start())
+        self._sources: dict[ChangeSource, PushButton] = {}
+        for source in SOURCES:
+            chip = PushButton(change_source_text(source), "filter", name=f"changes-by-{source}")
+            chip.setCheckable(True)
+            chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            chip.toggled.connect(lambda _: self.changed.emit())
+            chip.hide()
+            self._sources[source] = chip
+        self._chips = FlowBox(list(self._sources.values()))
+        groupings: dict[Grouping, str] = {"turn": tr("By turn"), "file": tr("By file")}
+        sources: dict[ListSource, str] = {"session": tr("Session"), "commit": tr("Since last commit")}
+        self._grouping_switch = ViewSwitch(tr("Group by"), groupings, "group-by-")
+        self._grouping_switch.view_selected.connect(self.group_by)
+        self._source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
+        self._source_switch.view_selected.connect(self._choose_source)
+        self._source_switch.hide()
+        end = pane(
+            layout_row(self.counter, self.more, gap=FLOW_GAP)
+        )  # the button never stands alone in a row
+        self._controls = FlowBox([self._source_switch, self._grouping_switch, self.field, end], right_from=3)
+        self.setLayout(column(self._controls, self._chips, margins=(18, 12, 12, 10), gap=8))
+
+    @property
+    def change_filter(self) -> ChangeFilter:
+        checked = (
+            source for source, chip in self._sources.items() if chip.isChecked() and not chip.isHidden()
+        )
+        return ChangeFilter(self.field.text().strip(), frozenset(checked))
+
+    def group_by(self, grouping: Grouping) -> None:
+        self._grouping_switch.mark(grouping)
+        if grouping != self.grouping:
+            self.grouping = grouping
+            self.changed.emit()
+
+    def clear(self) -> None:
+        self.field.clear()
+        self._debounce.stop()
+        for chip in self._sources.values():
+            with QSignalBlocker(chip):
+                chip.setChecked(False)
+        self.changed.emit()
+
+    def show_changes(self, grouped: GroupedChanges) -> None:
+        """Offer those who made the changes where there are several."""
+        count = Counter(capture.source for capture in grouped.changes.captures)
+        for source, chip in self._sources.items():
+            chip.setText(tr("{kind} {count}", kind=change_source_text(source), count=count[source]))
+            chip.setVisible(source in count and len(count) > 1)
+        self._chips.setVisible(len(count) > 1)
+        self._chips.rearrange()
+        self._controls.rearrange()
+
+    def show_total(self, grouped: GroupedChanges, counts: LineCounts | None) -> None:
+        """Say how much changed; None: its lines are not counted yet, or too many."""
+        words = changes_total_text(grouped, counts)
+        if words != self.counter.text:
+            self.counter.set_text(words)
+            self._controls.rearrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.counter.setVisible(self.width() >= _COUNTER_PX)
+
+    def show_source(self, source: ListSource, *, has_git: bool) -> None:
+        """Show what is listed, and let the user choose where there are two."""
+        self.source = source
+        self._source_switch.mark(source)
+        self.counter.set_note(
+            tr("Each file as it is now, compared with the last commit.")
+            if source == "commit"
+            else tr(
+                "Each file as it is now, compared with what it was before this session changed it. By turn, "
+                "each row shows the lines of its own change, so they may add up to more."
+            )
+        )
+        self._source_switch.setVisible(has_git or source == "commit")
+        self._grouping_switch.setVisible(source == "session")
+        self._controls.rearrange()
+
+    def _choose_source(self, source: ListSource) -> None:
+        if source != self.source:
+            self.source = source
+            self.source_changed.emit(source)
+
 
 _COUNTED_AT_ONCE = 8  # files whose lines are shown together
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
@@ -76,7 +196,7 @@ _MOST_LIST_SHARE = 0.4  # of a small page
 _LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user moves the handle
 
 
-class ChangesPage(Themed, QWidget):
+class ChangesPage(Ground):
     """Without `start` it reads nothing, and shows what it is given."""
 
     _session: Session
@@ -114,8 +234,46 @@ class ChangesPage(Themed, QWidget):
         self.coverage = FileCoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
-        self._lay_out()
-        self._wire()
+        self._lists = QStackedWidget(self)
+        for page in (self.list, self.no_match):
+            self._lists.addWidget(page)
+        self._lists.setMinimumSize(200, 110)
+        self.detail.setMinimumWidth(240)
+        self.splitter = splitter(self._lists, self.detail, sizes=(_LIST_PX, _DETAIL_PX), handle_px=1)
+        self.splitter.setStretchFactor(1, 1)
+        layout = column(self.filter_bar, self.splitter, self.empty, self.undone, self.coverage, gap=0)
+        layout.setStretch(1, 1)
+        layout.setStretch(2, 1)
+        self.setLayout(layout)
+        self.filter_bar.changed.connect(self._show_groups)
+        self.filter_bar.source_changed.connect(self._list_source)
+        self.splitter.splitterMoved.connect(self._keep_width)
+        self.list.entry_selected.connect(self._on_selected)
+        self.list.visible_changed.connect(self._count_lines)
+        self.list.opened.connect(self.detail.focus_body)
+        self.list.menu_requested.connect(self._show_entry_menu)
+        more = self.filter_bar.more
+        more.clicked.connect(lambda: popup_below(self.change_actions.page_menu(), more))
+        self.detail.more.clicked.connect(self._show_more)
+        self.detail.accept.clicked.connect(self.change_actions.accept)
+        self.detail.revert.clicked.connect(self.change_actions.revert)
+        self.detail.open.clicked.connect(self.change_actions.open_in_editor)
+        self.detail.patch.clicked.connect(self.change_actions.copy_patch)
+        self.no_match.button_clicked.connect(self.filter_bar.clear)
+        self.empty.button_clicked.connect(self._on_empty_button)
+        everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
+        actions, field = self.change_actions, self.filter_bar.field
+        add_shortcut(self, "F7", lambda: self._go_to_change(1), everywhere)
+        add_shortcut(self, "Shift+F7", lambda: self._go_to_change(-1), everywhere)
+        self.keys.add_shortcut("changes_filter", self, field.setFocus, everywhere)
+        self.keys.add_shortcut("changes_accept", self.list, actions.accept, here)
+        self.keys.add_shortcut("changes_revert", self.list, actions.revert, here)
+        self.keys.add_shortcut("changes_open", self.list, actions.open_in_editor, here)
+        add_shortcut(self.list, "Ctrl+C", actions.copy_patch, here)
+        for key in ("Down", "Return", "Enter"):
+            add_shortcut(field, key, self.list.focus_list, here)
+        add_shortcut(field, "Escape", field.clear, here)
+        self.detail.diff_built.connect(lambda text: add_shortcut(text, "Escape", self.list.setFocus, here))
         self.set_state(self.state)
 
     @property
@@ -180,9 +338,6 @@ class ChangesPage(Themed, QWidget):
             self.filter_bar.clear()
             self.list.select(key)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the diff below the list where it has no room beside it; a low page has less room below."""
         super().resizeEvent(event)
@@ -200,57 +355,7 @@ class ChangesPage(Themed, QWidget):
 
     def _is_selected(self, row: FileRow) -> bool:
         file = file_of(self.entry)
-        return file is not None and (file.key, file.contents) == (row.key, row.contents)
-
-    def _lay_out(self) -> None:
-        self._lists = QStackedWidget(self)
-        for page in (self.list, self.no_match):
-            self._lists.addWidget(page)
-        self._lists.setMinimumSize(200, 110)
-        self.detail.setMinimumWidth(240)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(1)
-        self.splitter.addWidget(self._lists)
-        self.splitter.addWidget(self.detail)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([_LIST_PX, _DETAIL_PX])
-        layout = column(self.filter_bar, self.splitter, self.empty, self.undone, self.coverage, gap=0)
-        layout.setStretch(1, 1)
-        layout.setStretch(2, 1)
-        self.setLayout(layout)
-
-    def _wire(self) -> None:
-        self.filter_bar.changed.connect(self._show_groups)
-        self.filter_bar.source_changed.connect(self._list_source)
-        self.splitter.splitterMoved.connect(self._on_handle_moved)
-        self.list.entry_selected.connect(self._on_selected)
-        self.list.visible_changed.connect(self._count_lines)
-        self.list.opened.connect(self.detail.focus_body)
-        self.list.menu_requested.connect(self._show_entry_menu)
-        self.filter_bar.menu_requested.connect(
-            lambda anchor: popup_below(self.change_actions.page_menu(), anchor)
-        )
-        self.detail.more.clicked.connect(self._show_more)
-        self.detail.accept.clicked.connect(self.change_actions.accept)
-        self.detail.revert.clicked.connect(self.change_actions.revert)
-        self.detail.open.clicked.connect(self.change_actions.open_in_editor)
-        self.detail.patch.clicked.connect(self.change_actions.copy_patch)
-        self.no_match.button_clicked.connect(self.filter_bar.clear)
-        self.empty.button_clicked.connect(self._on_empty_button)
-        everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-        actions, field = self.change_actions, self.filter_bar.field
-        add_shortcut(self, "F7", lambda: self._go_to_change(1), everywhere)
-        add_shortcut(self, "Shift+F7", lambda: self._go_to_change(-1), everywhere)
-        self.keys.add_shortcut("changes_filter", self, field.setFocus, everywhere)
-        self.keys.add_shortcut("changes_accept", self.list, actions.accept, here)
-        self.keys.add_shortcut("changes_revert", self.list, actions.revert, here)
-        self.keys.add_shortcut("changes_open", self.list, actions.open_in_editor, here)
-        add_shortcut(self.list, "Ctrl+C", actions.copy_patch, here)
-        for key in ("Down", "Return", "Enter"):
-            add_shortcut(field, key, self.list.focus_list, here)
-        add_shortcut(field, "Escape", field.clear, here)
-        self.detail.diff_built.connect(lambda text: add_shortcut(text, "Escape", self.list.setFocus, here))
+        return file is not None and (file.key, file.contents) == (row.key, file.contents)
 
     def _go_to_change(self, by: int) -> None:
         """Go to the next change (1) of the file, or of the next one; -1: to the previous."""
@@ -264,10 +369,7 @@ class ChangesPage(Themed, QWidget):
         grouping = self.filter_bar.grouping if source == "session" else "file"
         groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
-        self.empty.set_content(
-            empty_text(self.state),
-            empty_button_text(self.state.obstacle),
-        )
+        self.empty.set_content(empty_text(self.state), empty_button_text(self.state.obstacle))
         self.empty.setVisible(bare)
         self.filter_bar.setVisible(not bare or self.state.has_git or source == "commit")
         self.splitter.setVisible(not bare)
@@ -276,7 +378,7 @@ class ChangesPage(Themed, QWidget):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         self._lists.setCurrentWidget(self.list if groups else self.no_match)
 
-    def _on_handle_moved(self) -> None:
+    def _keep_width(self) -> None:
         if self.splitter.orientation() == Qt.Orientation.Horizontal:
             self._has_own_width = True
 
@@ -333,14 +435,12 @@ class ChangesPage(Themed, QWidget):
         return added_up(counted) if len(counted) == len(counts) else None
 
     def _show_more(self) -> None:
-        entry = self.entry
-        if entry is not None:
-            popup_below(self.change_actions.entry_menu(entry), self.detail.more)
+        if self.entry is not None:
+            popup_below(self.change_actions.entry_menu(self.entry), self.detail.more)
 
     def _show_entry_menu(self, position: QPoint) -> None:
-        entry = self.entry
-        if entry is not None:
-            self.change_actions.entry_menu(entry).popup(position)
+        if self.entry is not None:
+            self.change_actions.entry_menu(self.entry).popup(position)
 
     def follow(self, session: Session) -> None:
         """Show what the session on screen did to the files, from the next `refresh` on."""
@@ -451,12 +551,12 @@ class ChangesPage(Themed, QWidget):
         """Count the lines of files, and show them, some at a time."""
         workspace = self._session.workspace
         counts: dict[Contents, LineCounts] = {}
-        for row in rows:
+        for file in rows:
             try:
-                diff = await self._diff(workspace, row)
-                counts[row.contents] = LineCounts.of(diff)
+                diff = await self._diff(workspace, file)
+                counts[file.contents] = LineCounts.of(diff)
             except HelixError:  # its diff says why, where the user opens it
-                counts[row.contents] = LineCounts(0, 0)
+                counts[file.contents] = LineCounts(0, 0)
             if not self._session.shows(workspace):  # it was closed, or another one is on screen
                 return
             if len(counts) >= _COUNTED_AT_ONCE:

@@ -46,7 +46,7 @@ from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.composer.completer import CompletionItem
+from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
@@ -67,7 +67,7 @@ _UNUSABLE_ICON = "triangle-alert"
 _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 
-class CommandCompletions:
+class CommandCompletions(CompletionSource):
     """Commands by a few letters of their names; prompt files and skills are first while nothing is typed."""
 
     trigger = SLASH
@@ -77,8 +77,7 @@ class CommandCompletions:
         self._session, self._commands = session, commands
         self._catalog: PromptCatalog | None = None
         self._read_for, self._read_at = "", 0.0
-        self.name, self.hint = commands_tr("Commands"), ""
-        self.empty_text = commands_tr("No matching commands")
+        self.name, self.empty_text = commands_tr("Commands"), commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
         """Return False for a path."""
@@ -128,9 +127,6 @@ class CommandCompletions:
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
 
-    def accept(self, completion: CompletionItem) -> None:
-        """Do nothing more: the command is run when the message is sent."""
-
 
 def _built_in_rows(command: SlashCommand, query: str) -> Iterator[CompletionItem]:
     """Yield a command by its name, and by another one that is being typed."""
@@ -151,11 +147,10 @@ _MAX_PARTS = 8  # parts of a search, each of a quarter second at most, until the
 _HASH_DIGITS = 8  # of a hash on screen
 
 
-class ContentCompletions:
+class ContentCompletions(CompletionSource):
     """Cached contents of the workspace on screen, found as the cache browser finds them."""
 
     trigger = "#"
-    only_at_start = False
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
@@ -255,11 +250,10 @@ _CODE_SUFFIXES = frozenset(
 _IMAGE_SUFFIXES = frozenset(["png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", "ico"])
 
 
-class FileCompletions:
+class FileCompletions(CompletionSource):
     """Files by a few letters, what the session used lately first; then resources of MCP servers."""
 
     trigger = "@"
-    only_at_start = False
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
@@ -306,7 +300,9 @@ class FileCompletions:
     def refresh(self, max_age_s: float = _FILES_FRESH_S) -> asyncio.Task[None] | None:
         """Begin to list the files again, unless the list is younger than this."""
         index = file_index(self._session)
-        if index is None or (self._listed and self._listed[0] is index and self._age() < max_age_s):
+        if index is None or (
+            self._listed and self._listed[0] is index and monotonic() - self._listed[1] < max_age_s
+        ):
             return None
         self._listed = (index, monotonic())
         return self._session.start(_list_again(index), "list files")
@@ -323,9 +319,6 @@ class FileCompletions:
         for resource in resources:
             if not completion.text and completion.key == f"{resource.server} {resource.uri}":
                 self._attachments.attach_resource(resource)
-
-    def _age(self) -> float:
-        return monotonic() - self._listed[1] if self._listed else _FILES_FRESH_S
 
     def _recent_files(self) -> Sequence[str]:
         log = self._session.conversation.session.log
@@ -410,7 +403,9 @@ class FileMentions(QObject):
             is_listing = popup is not None and bool(popup.completions)  # the names that it may become
             other_names = () if is_listing else found.other_names
             missing_texts = (translate(found.missing_text), _other_names_text(other_names))
-            parts = (*missing_texts, _folders_text(found.folders), *problems, _attached_text(tried))
+            folders = tr("Sent as text, without files: folder {folders}", folders=found.folders)
+            folders = folders if found.folders else ""
+            parts = (*missing_texts, folders, *problems, _attached_text(tried))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)
             )
@@ -442,18 +437,13 @@ def _other_names_text(names: tuple[str, ...]) -> str:
     return tr("No file named {files} (sent as text, Ctrl+Space completes a name)", files=names)
 
 
-def _folders_text(folders: tuple[str, ...]) -> str:
-    """Say of which folders only the name goes along; empty for none."""
-    return tr("Sent as text, without files: folder {folders}", folders=folders) if folders else ""
-
-
 def _is_built_in_command(text: str) -> bool:
     """Return True for a text that is no message: nothing goes along with it."""
     typed = parse_slash_input(text)
     return typed is not None and find_slash_command(typed.name) is not None
 
 
-class ModelCompletions:
+class ModelCompletions(CompletionSource):
     """Models by a part of their names, and the word for the workspace's default."""
 
     trigger = "/model "
@@ -461,18 +451,11 @@ class ModelCompletions:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.name, self.hint = commands_tr("Models"), ""
-        self.empty_text = commands_tr("No matching models")
-
-    def takes(self, query: str) -> bool:
-        return True
+        self.name, self.empty_text = commands_tr("Models"), commands_tr("No matching models")
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         labels = (*model_labels(self._session.app.settings), DEMO_LABEL, WORKSPACE_DEFAULT)
         return [self._row(label) for label in matching_models(query, labels)[:_MAX_ROWS]]
-
-    def accept(self, completion: CompletionItem) -> None:
-        """Do nothing more: the model is chosen when the command is run."""
 
     def _row(self, label: str) -> CompletionItem:
         if label == WORKSPACE_DEFAULT:
@@ -508,7 +491,7 @@ def file_index(session: Session) -> FileIndex | None:
 def add_completions(composer: ComposerController, session: Session, commands: WindowCommands) -> None:
     widget, files = composer.widget, FileCompletions(session, composer.attachments)
     mentions = FileMentions(widget, session)
-    mentions.looked_up.connect(composer.estimate.count_mentioned)
+    mentions.looked_up.connect(composer.count_mentioned)
     contents = ContentCompletions(session, composer.attachments)
     for source in (files, contents, CommandCompletions(session, commands), ModelCompletions(session)):
         widget.completer.add_source(source, session.start)

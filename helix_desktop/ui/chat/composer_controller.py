@@ -22,10 +22,7 @@ from helix_desktop.domain.tools import ApprovalReply
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
-from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
-from helix_desktop.ui.chat.drafts.session_drafts import SessionDrafts
-from helix_desktop.ui.chat.drafts.shared_drafts import OutgoingMessage, SharedDrafts
+from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
@@ -47,60 +44,6 @@ SESSION_MODEL = _text("Model for this session")
 """For what a model was chosen that the workspace's default does not answer."""
 
 _COUNT_AFTER_MS = 250
-
-
-class MessageEstimate(QObject):
-    """Counts the message on screen, with its attachments and what it mentions, soon after it changed."""
-
-    def __init__(self, widget: Composer, session: Session, attachments: DraftAttachments) -> None:
-        super().__init__(widget)
-        self._widget, self._session, self._attachments = widget, session, attachments
-        self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
-        self._timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
-        self._timer.timeout.connect(lambda: session.start(self._show(), "count draft"))
-
-    def schedule(self) -> None:
-        """Count once nothing more changes for a moment."""
-        self._timer.start()
-
-    def forget_mentioned(self) -> None:
-        """Count no files that the text of another session mentions."""
-        self._mentioned = ()
-
-    def clear(self) -> None:
-        """Show no estimate until the message changes."""
-        self._widget.set_estimate("")
-
-    def recount(self) -> None:
-        if not self._timer.isActive() and (self._widget.text() or self._attachments.current()):
-            self._timer.start()
-
-    def count_mentioned(self, attachments: Sequence[Attachment]) -> None:
-        self._mentioned = attachments
-        self.recount()
-
-    async def _show(self) -> None:
-        if not self._session.has_conversation:
-            return
-        text, workspace, conversation = (
-            self._widget.text(),
-            self._session.workspace,
-            self._session.conversation,
-        )
-        sees_images = conversation.model.images
-        message = await self._session.app.prompt_files.preview(workspace.id, text)
-        tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
-        attachments = with_mentioned(self._attachments.current(), self._mentioned if text else ())
-        total = tokens + sum(
-            attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
-            for attachment in attachments
-        )
-        total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
-        if text == self._widget.text() and self._session.shows(conversation):
-            now = conversation.window.measure()[1]
-            limit = conversation.window.message_limit  # of a message that can be sent
-            free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
-            self._widget.set_estimate(*_estimate_texts(total, free))
 
 
 def _estimate_texts(tokens: int, free: int) -> tuple[str, ...]:
@@ -147,7 +90,9 @@ class ComposerController(QObject):
         self.drafts = SessionDrafts(widget, session, shared)
         self.attachments, self.outgoing = self.drafts.attachments, self.drafts.outgoing
         session.handle(self.attachments)
-        self.estimate = MessageEstimate(widget, session, self.attachments)
+        self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
+        self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
+        self._count_timer.timeout.connect(lambda: session.start(self._show_estimate(), "count draft"))
         self._has_approval = False
         for changed in (
             self._page.model.rows_reset,
@@ -158,13 +103,45 @@ class ComposerController(QObject):
         widget.submitted.connect(self.send)
         widget.steered.connect(lambda text: self.send(text, steer=True))
         widget.text_changed.connect(self._on_text_changed)
-        self.attachments.changed.connect(self.estimate.schedule)
-        self.drafts.draft_shown.connect(self.estimate.schedule)
+        self.attachments.changed.connect(self._count_timer.start)
+        self.drafts.draft_shown.connect(self._count_timer.start)
         self.attachments.content_stored.connect(session.schedule_refresh)
         session.model_changed.connect(self.show_availability)
         session.on(EffortChosen | EffortRefused, lambda _: self.show_availability())
         session.on_show(self._show)
-        session.on_refresh(self.estimate.recount)
+        session.on_refresh(self._recount)
+
+    def _recount(self) -> None:
+        if not self._count_timer.isActive() and (self.widget.text() or self.attachments.current()):
+            self._count_timer.start()
+
+    def count_mentioned(self, attachments: Sequence[Attachment]) -> None:
+        self._mentioned = attachments
+        self._recount()
+
+    async def _show_estimate(self) -> None:
+        """Count the message on screen, with its attachments and what it mentions."""
+        if not self._session.has_conversation:
+            return
+        text, workspace, conversation = (
+            self.widget.text(),
+            self._session.workspace,
+            self._session.conversation,
+        )
+        sees_images = conversation.model.images
+        message = await self._session.app.prompt_files.preview(workspace.id, text)
+        tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
+        attachments = with_mentioned(self.attachments.current(), self._mentioned if text else ())
+        total = tokens + sum(
+            attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
+            for attachment in attachments
+        )
+        total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
+        if text == self.widget.text() and self._session.shows(conversation):
+            now = conversation.window.measure()[1]
+            limit = conversation.window.message_limit  # of a message that can be sent
+            free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
+            self.widget.set_estimate(*_estimate_texts(total, free))
 
     def _note_approvals(self) -> None:
         """Say what a message means while a call waits for approval, and offer to answer it."""
@@ -184,7 +161,7 @@ class ComposerController(QObject):
         self.show_availability()
         self.attachments.refresh()
         if conversation is not switch.conversation:
-            self.estimate.forget_mentioned()
+            self._mentioned = ()
         self.switched.emit()
         await self.drafts.leave(switch)
         if conversation is None or not self._session.shows(conversation):
@@ -308,7 +285,7 @@ class ComposerController(QObject):
         )
 
     def _on_text_changed(self, text: str) -> None:
-        self.estimate.schedule()
+        self._count_timer.start()
         if not text:
             self._session.notices.end(_SERVERS_TEXT)
 
@@ -332,7 +309,7 @@ class ComposerController(QObject):
         if card is not None and not card.is_late and typed is None:
             message.question, message.options = card.question, card.selection
         elif typed is None:
-            message.denied = self._page.view.settled_approvals
+            message.denied = self._page.view.interactions.settled_approvals
         self.outgoing.add(message)
         if self.attachments.is_attaching:
             message.task = self._session.start(self._send_when_attached(message), "send")
@@ -351,7 +328,7 @@ class ComposerController(QObject):
 
     def _take_attachments(self, message: OutgoingMessage) -> None:
         message.attachments = self.attachments.take(message.conversation.session.id)
-        self.estimate.clear()
+        self.widget.set_estimate("")
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""

@@ -27,7 +27,7 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.roles_page import ROLES, Role
+from helix_desktop.ui.settings.app_settings import ROLES, Role
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate

@@ -15,7 +15,7 @@ from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.chat.page import ComposerStrip
+from helix_desktop.ui.chat.composer.strips import ComposerStrip
 from helix_desktop.ui.kit.intents import (
     WORKSPACE_DEFAULT,
     ChooseModel,
@@ -145,9 +145,9 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
             refuse,
         )
     else:
-        what = tr("Write down facts about older messages? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Prepare the next compaction? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Write down facts"), "allow"), refuse)
+        answers = (answer(tr("Prepare"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)
 
 

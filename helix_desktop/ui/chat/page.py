@@ -1,35 +1,30 @@
-"""The chat page: the conversation, the field to find words in it, what comes next, and the composer."""
+"""The chat page: the conversation, the field to find words in it, and the composer with its strips."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QWidget
 
-from helix_desktop.domain.choices import SamplePlace
-from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, AttachFiles
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
-from helix_desktop.ui.chat.composer.queue_list import QueueList
-from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
+from helix_desktop.ui.chat.composer.next_messages import NextMessages
+from helix_desktop.ui.chat.composer.strips import ComposerStrip, TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AskRow, QuestionRow
+from helix_desktop.ui.chat.rows.row_types import AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
-from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
@@ -40,8 +35,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-_PLACE_PX = 22  # from the icon of a suggestion to its words
-_MAX_WIDTH = 760  # pixels, as the conversation above
 _LOADING_AFTER_MS = 250  # most sessions are there before one could read it
 
 
@@ -134,39 +127,6 @@ def _words_of_files(dragged: DragContent) -> str:
     return tr.plural(files, "Drop to attach %n file", "Drop to attach %n files") if files else ""
 
 
-_STRIP_WIDTH = 788  # pixels
-_TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
-
-
-class ComposerStrip(QWidget):
-    """Hidden until something is in the way."""
-
-    def __init__(self, icon_name: str, color_token: str, button: str) -> None:
-        """`color_token` is a color of the theme by name."""
-        super().__init__()
-        self.button = PushButton(button, "primary", name="strip_action")
-        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
-        text = QWidget()
-        text.setLayout(column(self._title, self._text, gap=2))
-        message = ResponsiveRow(text, [self.button], _TEXT_PX)
-        picture = IconLabel(icon_name, px=19, color_token=color_token)
-        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
-        parts.setStretch(1, 1)
-        self.frame: QFrame = card(parts)
-        self.frame.setMaximumWidth(_STRIP_WIDTH)
-        outer = row(None, self.frame, None, margins=(14, 4, 14, 4), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.hide()
-
-    def show_text(self, title: str, text: str) -> None:
-        self._title.setText(title)
-        self._text.setText(text)
-        self.setAccessibleName(title)
-        self.setAccessibleDescription(text)
-
-
 class ChatFindBar(QFrame):
     """Finds words in the conversation; Enter and F3 go on, with Shift back, Esc leaves."""
 
@@ -257,89 +217,6 @@ class ChatFindBar(QFrame):
             super().keyPressEvent(event)
 
 
-class NextMessages(QWidget):
-    """Messages that wait for their turn, else one that the user may send."""
-
-    suggestion_accepted = Signal(str)
-    """The user wants to send the message that is proposed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.queue = QueueList()
-        self._is_past = False
-        self._suggestion = self._line_text = ""  # the line shows nothing in the past
-        self._place: SamplePlace = ""
-        self.frame = QWidget()
-        self.frame.setMaximumWidth(_MAX_WIDTH)
-        self._column = QVBoxLayout(self.frame)
-        self._column.setContentsMargins(2, 2, 2, 8)
-        self._column.setSpacing(4)
-        self._suggestion_layout = QVBoxLayout()
-        self._suggestion_layout.setContentsMargins(0, 0, 0, 0)
-        self._column.addWidget(self.queue)
-        self._column.addLayout(self._suggestion_layout)
-        outer = row(None, self.frame, None, margins=(14, 0, 14, 0), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
-        self.hide()
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
-        return (*waiting, *((self._line_text,) if self._line_text else ()))
-
-    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool) -> None:
-        """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
-        self.queue.show_waiting(waiting, is_paused, is_call_running)
-        self._suggestion = ""
-        self._update_line()
-
-    def show_suggestion(self, text: str, place: SamplePlace = "") -> None:
-        """Offer a message to be sent with one click, and say where to look then; empty offers nothing."""
-        self.queue.show_waiting((), is_paused=False)
-        self._suggestion, self._place = text, place
-        self._update_line()
-
-    def show_past(self, is_past: bool) -> None:
-        """Offer nothing while an earlier step is on screen: the message would follow another answer."""
-        self._is_past = is_past
-        self._update_line()
-
-    def _update_line(self) -> None:
-        text = "" if self._is_past else self._suggestion
-        self.setVisible(bool(text or self.queue.waiting))
-        if text == self._line_text:
-            return
-        self._line_text = text
-        clear_layout(self._suggestion_layout)
-        if text:
-            self._suggestion_layout.addWidget(self._line_widget(text))
-
-    def _line_widget(self, text: str) -> QWidget:
-        send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
-        send.setAccessibleDescription(text)
-        send.clicked.connect(lambda: self.suggestion_accepted.emit(text))
-        caption = ElidedLabel(tr("Suggested next: {message}", message=text), "muted")
-        parts = row(IconLabel("sparkles", px=14), caption, send, gap=8)
-        parts.setStretch(1, 1)
-        line = QWidget()
-        place = _place_text(self._place)
-        body = column(parts, gap=2)
-        if place:
-            body.addLayout(row(label(place, "faint", wrap=True), margins=(_PLACE_PX, 0, 0, 0)))
-        line.setLayout(body)
-        return line
-
-
-def _place_text(place: SamplePlace) -> str:
-    match place:
-        case "timeline":
-            return tr("Then open Timeline: it shows what left the context, with Undo.")
-        case "cache":
-            return tr("Then open Cache: it has every output, byte for byte, with Recall.")
-    return ""
-
-
 class ChatPage(Themed, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -369,7 +246,9 @@ class ChatPage(Themed, QWidget):
         suggested = self.next_messages.suggestion_accepted
         suggested.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
         for signal in (self.composer.submitted, self.composer.steered, suggested):
-            signal.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
+            signal.connect(
+                lambda _: self.view.chat_viewport.go_to_end()
+            )  # whoever speaks wants to see the answer
         self.drop_hint = DropHint(self.composer.frame)
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
@@ -385,7 +264,7 @@ class ChatPage(Themed, QWidget):
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
         self._has_left_end = False  # to show the first of several cards that wait
-        self.model.rows_reset.connect(self._forget_left_end)
+        self.model.rows_reset.connect(partial(setattr, self, "_has_left_end", False))
         self.model.row_added.connect(self._show_first_ask)
         self.model.row_removed.connect(self._go_on_after_asks)
         strips = (self.past_strip, self.trust_strip, self.key_strip)
@@ -483,7 +362,7 @@ class ChatPage(Themed, QWidget):
         first = next((at for at, row in enumerate(rows) if isinstance(row, AskRow)), None)
         if first is not None:
             self.view.chat_viewport.show_ask(first)
-            self._has_left_end = not self.view.is_following
+            self._has_left_end = not self.view.chat_viewport.is_following
 
     def _show_first_ask(self, index: int) -> None:
         """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
@@ -491,9 +370,9 @@ class ChatPage(Themed, QWidget):
         first = index
         while first and isinstance(rows[first], AskRow) and isinstance(rows[first - 1], AskRow):
             first -= 1
-        if first < index and self.view.is_following:
+        if first < index and self.view.chat_viewport.is_following:
             self.view.chat_viewport.show_ask(first)
-            self._has_left_end = not self.view.is_following
+            self._has_left_end = not self.view.chat_viewport.is_following
 
     def _go_on_after_asks(self) -> None:
         if not self._has_left_end:
@@ -506,10 +385,7 @@ class ChatPage(Themed, QWidget):
             self.view.chat_viewport.show_ask(first)
         else:
             self._has_left_end = False
-            self.view.follow_end()
-
-    def _forget_left_end(self) -> None:
-        self._has_left_end = False
+            self.view.chat_viewport.go_to_end()
 
     def _update_page(self) -> None:
         asks = takewhile(lambda row: isinstance(row, AskRow), reversed(self.model.raw_rows()))  # at the end

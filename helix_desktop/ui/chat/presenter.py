@@ -44,15 +44,14 @@ from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ControlTurn
-from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
+from helix_desktop.ui.chat.actions import ControlTurn, RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, patch_files
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
     AssistantRow,
+    ChatModel,
     DividerRow,
     ExcerptContent,
     NoticeLevel,

@@ -1,9 +1,10 @@
-"""The turn of the session on screen: its commands and its mode, what it asks, and what comes next."""
+"""The turn of the session on screen: its commands and mode, what it asks and comes next; cards of calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from PySide6.QtCore import QObject
@@ -11,14 +12,26 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.domain.file_history.changes import FileChange
+from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import ALLOW_DEMO_CALLS, ApprovalReply, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import (
+    ALLOW_DEMO_CALLS,
+    ApprovalReply,
+    ApprovalRequest,
+    Excerpt,
+    PermissionRule,
+)
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (
     AllowAllOnce,
@@ -27,8 +40,15 @@ from helix_desktop.ui.chat.actions import (
     ControlTurn,
     Decide,
     OpenLink,
+    ReadChanges,
+    ReadExcerpt,
+    ReadOriginal,
+    ReadThumbnail,
+    RowKey,
+    ShowRewriteOf,
+    StopCall,
 )
-from helix_desktop.ui.chat.composer.queue_list import (
+from helix_desktop.ui.chat.composer.next_messages import (
     EditQueued,
     MoveQueued,
     PutIntoMessage,
@@ -37,20 +57,35 @@ from helix_desktop.ui.chat.composer.queue_list import (
     SteerQueued,
 )
 from helix_desktop.ui.chat.composer_controller import ComposerController, runs_demo_calls
+from helix_desktop.ui.chat.drafts.attachments import stored_thumbnail
 from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.rows.changed_files import (
+    MAX_FILES,
+    MAX_LINES,
+    ChangedFilesContent,
+    changed_files_content,
+)
+from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
+from helix_desktop.ui.chat.rows.tool_rows import excerpt_content, head_and_tail
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import action_shortcut, set_action_words
 from helix_desktop.ui.kit.intents import (
     AnswerApproval,
     AskSideQuestion,
+    ChooseForm,
     NextMode,
+    Pin,
     SetMode,
+    ShowInTimeline,
     ShowPage,
     ShowWaiting,
     Steer,
     StopAgent,
     StopAndSend,
+    Unpin,
     handles,
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -80,23 +115,26 @@ _MODES: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no-sandbox"
 _ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
 _RULE_CHARS = 160
+_Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesContent)
 
 
 class TurnController(QObject):
-    def __init__(self, page: ChatPage, session: Session, composer: ComposerController) -> None:
+    def __init__(
+        self, page: ChatPage, session: Session, composer: ComposerController, rows: ChatPresenter
+    ) -> None:
         super().__init__(page)
-        self._chat, self._session, self._composer = page, session, composer
+        self._page, self._session, self._composer, self._rows = page, session, composer, rows
         self._commands = session.commands
         self._sample_messages: Mapping[str, SamplePlace] = {}
         """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
         self._shows_demo_runs = False
-        self._mode_button = self._chat.composer.mode_button
+        self._mode_button = self._page.composer.mode_button
         self._mode_button.setMenu(mode_menu(self._mode_button, self._commands))
         self._commands.next_mode.changed.connect(self._show_mode)
         for command in (self._commands.allow_call, self._commands.deny_call):
             command.changed.connect(self._show_answer_keys)
         session.handle(self)
-        self._chat.next_messages.suggestion_accepted.connect(composer.send_proposal)
+        self._page.next_messages.suggestion_accepted.connect(composer.send_proposal)
         for changed in (session.changed, session.model_changed):
             changed.connect(self._show_mode)
         session.changed.connect(self._enable)
@@ -119,8 +157,8 @@ class TurnController(QObject):
         can_send = bool(conversation and conversation.running_calls.running and conversation.queue.pending)
         self._commands.set_met(RUNNING_AGENT, is_running)
         self._commands.set_met(SENDABLE_MESSAGE, is_running and can_send)
-        self._chat.composer.set_running(is_running)
-        self._chat.todo_panel.set_running(is_running)
+        self._page.composer.set_running(is_running)
+        self._page.todo_panel.set_running(is_running)
 
     @handles(ControlTurn)
     def control(self, how: str) -> None:
@@ -136,8 +174,7 @@ class TurnController(QObject):
 
     @handles(Steer)
     def steer(self) -> None:
-        """Send what is typed into the running turn."""
-        self._chat.composer.steer()
+        self._page.composer.steer()
 
     @handles(AskSideQuestion)
     def ask(self, question: str) -> None:
@@ -146,13 +183,13 @@ class TurnController(QObject):
 
     async def _ask(self, question: str) -> None:
         text = question or await dialogs.get_text(
-            self._chat,
+            self._page,
             tr("Ask a side question"),
             accept_label=tr("Ask"),
             why=tr("The model answers from the current context. Question and answer stay out of it."),
         )
         if text:
-            self._chat.view.follow_end()
+            self._page.view.chat_viewport.go_to_end()
             await self._session.conversation.side_questions.ask(text)
 
     def _show_mode(self) -> None:
@@ -203,7 +240,7 @@ class TurnController(QObject):
             await conversation.set_mode(mode)
         finally:
             self._show_mode()
-        self._chat.view.announce(self._mode_button.accessibleName())
+        self._page.view.announce(self._mode_button.accessibleName())
         self._session.notices.end(_NO_SANDBOX)
         if mode == "auto" and not await self._session.app.tools.is_sandboxed(workspace.id):
             self._session.notify(
@@ -221,24 +258,24 @@ class TurnController(QObject):
 
     def _show_answer_keys(self) -> None:
         allow, deny = map(action_shortcut, (self._commands.allow_call, self._commands.deny_call))
-        self._chat.view.show_answer_tips(frozenset({("once", allow), ("deny", deny)}))
+        self._page.view.show_answer_tips(frozenset({("once", allow), ("deny", deny)}))
 
     @handles(AnswerApproval)
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the card in sight; a first use of the keys elsewhere leads to it."""
         if self._session.page() == "chat":
-            self._chat.view.answer_first_approval(answer)
+            self._page.view.interactions.answer_first(answer)
         else:
             self._session.perform(ShowPage("chat"))
 
     @handles(ShowWaiting)
     def show_waiting(self) -> None:
         self._session.perform(ShowPage("chat"))
-        self._chat.show_first_ask()
+        self._page.show_first_ask()
 
     @handles(AnswerQuestion)
     async def answer_question(self, call_id: str, reply: QuestionReply) -> None:
-        self._chat.composer.editor.setFocus()
+        self._page.composer.editor.setFocus()
         is_answered = await self._session.conversation.answer_question(call_id, reply)
         if is_answered and isinstance(reply, ServerReply) and reply.url and reply.action == "accept":
             self._session.perform(OpenLink(reply.url))
@@ -294,14 +331,14 @@ class TurnController(QObject):
             return
         conversation = self._session.conversation
         if self._session.transcript.queued_messages:
-            self._chat.next_messages.show_waiting(
+            self._page.next_messages.show_waiting(
                 conversation.queue.pending,
                 is_paused=not conversation.is_running,
                 is_call_running=bool(conversation.running_calls.running),
             )
         else:
             message = _suggested_message(conversation, self._sample_messages)
-            self._chat.next_messages.show_suggestion(message, self._sample_messages.get(message, ""))
+            self._page.next_messages.show_suggestion(message, self._sample_messages.get(message, ""))
 
     @handles(EditQueued)
     async def edit_queued(self, seq: int, text: str) -> None:
@@ -310,15 +347,19 @@ class TurnController(QObject):
             self._composer.prepend(text)
         self._session.schedule_refresh()
 
-    @handles(MoveQueued, RemoveQueued, SteerQueued)
-    async def change_queued(self, intent: MoveQueued | RemoveQueued | SteerQueued) -> None:
-        match intent:
-            case MoveQueued(seq=seq, by=by):
-                await self._session.conversation.queue.move(seq, by)
-            case RemoveQueued(seq=seq):
-                await self._session.conversation.queue.remove(seq)
-            case SteerQueued(seq=seq, is_on=is_on):
-                await self._session.conversation.queue.steer(seq, is_on)
+    @handles(MoveQueued)
+    async def move_queued(self, seq: int, by: int) -> None:
+        await self._session.conversation.queue.move(seq, by)
+        self._session.schedule_refresh()
+
+    @handles(RemoveQueued)
+    async def remove_queued(self, seq: int) -> None:
+        await self._session.conversation.queue.remove(seq)
+        self._session.schedule_refresh()
+
+    @handles(SteerQueued)
+    async def steer_queued(self, seq: int, is_on: bool) -> None:
+        await self._session.conversation.queue.steer(seq, is_on)
         self._session.schedule_refresh()
 
     @handles(StopAndSend)
@@ -332,13 +373,90 @@ class TurnController(QObject):
 
     @handles(SendQueued)
     def send_queued(self) -> None:
-        """Send the first message of a paused queue."""
         self._session.conversation.send_next_queued()
 
     @handles(PutIntoMessage)
     def put_into_message(self, text: str) -> None:
         """Put an edit that came too late into the message field."""
         self._composer.prepend(text)
+
+    @handles(Pin)
+    async def pin(self, seq: int) -> None:
+        await self._session.conversation.window.pin(seq)
+
+    @handles(Unpin)
+    async def unpin(self, seq: int) -> None:
+        await self._session.conversation.window.unpin(seq)
+
+    @handles(StopCall)
+    def stop_call(self, call_id: str) -> None:
+        self._session.conversation.running_calls.stop(call_id)
+
+    @handles(ShowRewriteOf)
+    def show_rewrite(self, seq: int) -> None:
+        self._session.perform(ShowInTimeline(_covering_rewrite(self._session.transcript, seq)))
+
+    @handles(ChooseForm)
+    async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
+        """Show the agent an output in another form; an extract takes the user's instructions."""
+        conversation = self._session.conversation
+        chosen: str | None = ""
+        if form == "compact":
+            chosen = await get_text(
+                self._page,
+                tr("What should the extract contain?"),
+                instructions,
+                tr("Send extract"),
+                tr(
+                    "A model reads the full output and extracts what you describe. "
+                    "The original stays in the cache."
+                ),
+            )
+        if chosen is not None:
+            await conversation.window.choose_form(seq, form, chosen)
+
+    @handles(ReadOriginal)
+    async def read_original(self, key: RowKey, digest: str, in_full: bool) -> None:
+        store = self._session.workspace.store
+
+        async def read() -> OriginalOutput:
+            data, tokens = await store.get(digest), (await store.entry(digest)).tokens
+            return OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
+
+        await self._show_content(key, read(), OriginalOutput)
+
+    @handles(ReadExcerpt)
+    async def read_excerpt(self, key: RowKey, excerpt: Excerpt, in_full: bool) -> None:
+        store = self._session.workspace.store
+
+        async def read() -> ExcerptContent:
+            data = await store.get(excerpt.digest)
+            return await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
+
+        await self._show_content(key, read(), ExcerptContent)
+
+    @handles(ReadChanges)
+    async def read_changes(self, key: RowKey, capture_id: str) -> None:
+        changes = _read_changes(self._session.workspace.changes, self._session.id, capture_id)
+        await self._show_content(key, changes, ChangedFilesContent)
+
+    async def _show_content(self, key: RowKey, read: Awaitable[_Content], kind: type[_Content]) -> None:
+        """Show in its card what is read, or why it can't be: the user may have gone on meanwhile."""
+        conversation = self._session.conversation
+        try:
+            content = await read
+        except HelixError as error:
+            content = kind(problem=translate(error.what))
+        if self._session.shows(conversation):
+            self._rows.show_content(key, content)
+
+    @handles(ReadThumbnail)
+    async def read_thumbnail(self, key: RowKey, digest: str) -> None:
+        """Show what an attached image looks like; one that cannot be read keeps its icon."""
+        conversation = self._session.conversation
+        image = await stored_thumbnail(self._session.workspace, digest)
+        if image is not None and self._session.shows(conversation):
+            self._rows.show_thumbnail(key, digest, image)
 
 
 def _is_other_approval(event: Event) -> bool:
@@ -373,3 +491,38 @@ def _suggested_message(conversation: Conversation, sample_messages: Iterable[str
     items = conversation.session.transcript.messages.items
     sent_texts = {item.event.text for item in items if isinstance(item.event, UserSpoke)}
     return next((text for text in sample_messages if text not in sent_texts), "")
+
+
+async def _read_changes(changes: WorkspaceChanges, session_id: str, capture_id: str) -> ChangedFilesContent:
+    """Return the first files of a capture with their lines. Raises HelixError."""
+    captures = (await changes.of_session(session_id)).captures
+    found = next((capture for capture in captures if capture.capture_id == capture_id), None)
+    if found is None or found.is_removed:
+        return ChangedFilesContent(problem=tr("These changes aren't in the file history."))
+    diffs: list[tuple[FileChange, FileDiff]] = []
+    lines = 0
+    for change in found.changes[:MAX_FILES]:
+        if lines >= MAX_LINES:
+            break
+        diff = await changes.diff(change.before, change.after)
+        lines += sum(len(hunk.lines) for hunk in diff.hunks)
+        diffs.append((change, diff))
+    return await asyncio.to_thread(changed_files_content, diffs, len(found.changes))
+
+
+def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
+    text = data.decode("utf-8", "replace")
+    ends = head_and_tail(text)
+    return HeadAndTail(text.removesuffix("\n"), "", ends.lines) if in_full else ends
+
+
+def _covering_rewrite(transcript: Transcript, seq: int) -> int:
+    """Return the rewrite that took a message out of the window, or made markers of it; 0 for none."""
+    cover = MessageStates(transcript).cover_of(seq)
+    if cover is not None:
+        return cover.seq
+    rewrites = transcript.rewrites
+    return max(
+        (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked and rewrites.is_active(at)),
+        default=0,
+    )

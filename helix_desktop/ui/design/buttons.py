@@ -1,32 +1,38 @@
-"""Buttons, and the switches that behave as buttons do."""
+"""Buttons, what they say once they have copied something, and switches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAccessibleWidget,
+    QButtonGroup,
     QFrame,
     QPushButton,
     QSizePolicy,
     QToolButton,
 )
 
-from helix_desktop.ui.design.accessibility import TabInterface
+from helix_desktop.ui.design.accessibility import TabInterface, announce
+from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Controls")
 
 ICON_GAP_PX = 4
 """Stays free between an icon and the words behind it: Qt's own gap is too tight for Inter."""
 SWITCH_TEXT_X = 44  # pixels, where a switch's text begins
 _SWITCH_MIN_PX = 160  # the least width at which it wraps
 _OFF_OPACITY = 0.45  # of a switch that cannot be used now
+_COPIED_MS = 1_500  # how long a button says that it has copied
 
 if TYPE_CHECKING:
     _Button = QAbstractButton
@@ -205,3 +211,47 @@ class Switch(Themed, QAbstractButton):
             Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,
             self.text(),
         )
+
+
+def show_copied(button: PushButton) -> None:
+    """Let a button say for a moment, in place of its words, that these are on the clipboard."""
+    words, copied = button.text(), tr("Copied")
+    if words != copied:  # else it was clicked twice
+        button.setText(copied)
+        announce(button, copied)
+        QTimer.singleShot(_COPIED_MS, button, lambda: button.setText(words))
+
+
+class ViewSwitch(TabList):
+    view_selected = Signal(str)
+    """The user wants this view."""
+
+    def __init__(self, title: str, views: Mapping[Any, str], prefix: str = "view-") -> None:
+        """`views` are their names, and what stands on their buttons, which `prefix` and a name find."""
+        super().__init__()
+        self.setProperty("role", "segments")
+        self.setAccessibleName(title)
+        self._buttons: dict[str, TabButton] = {}
+        group = QButtonGroup(self)
+        self._row = row(margins=(2, 2, 2, 2), gap=0)
+        self.setLayout(self._row)
+        for name, text in views.items():
+            button = self._buttons[name] = TabButton(text, "segment", name=f"{prefix}{name}")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(lambda _=False, name=name: self.view_selected.emit(name))
+            group.addButton(button)
+            self._row.addWidget(button)
+        self.mark(next(iter(views)))
+
+    def mark(self, name: str) -> None:
+        """Show which view is on screen."""
+        self._buttons[name].setChecked(True)
+
+    def show_views(self, views: Collection[str], current: str, obstacles: Mapping[str, str]) -> None:
+        """Show the buttons of these views; those with an obstacle are disabled, and say it on hover."""
+        for name, button in self._buttons.items():
+            button.setVisible(name in views or name in obstacles)
+            button.setEnabled(name in views)
+            button.setToolTip(obstacles.get(name, ""))
+        self.mark(current)
+        self._row.activate()  # else the row around it counts with the width before

@@ -6,10 +6,11 @@ from math import ceil
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, show_text
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
 
@@ -17,13 +18,26 @@ _SENTENCE_PX, _MIN_SENTENCE_PX, _MAX_SENTENCE_PX = 14, 200, 400  # at 100 %: the
 _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
 
 
+class Ground(Themed, QWidget):
+    """What stands on a ground of one color, perhaps below a line."""
+
+    ground = "canvas"
+    """The token of its color."""
+    has_line = False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(getattr(self._theme, self.ground)))
+        if self.has_line:
+            painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
+
+
 class Card(Themed, QFrame):
     def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
         super().__init__()
         self.is_code = self._is_marked = False
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(*margins)
-        self.body.setSpacing(gap)
+        self.body = column(margins=margins, gap=gap)
+        self.setLayout(self.body)
 
     def set_marked(self, is_marked: bool) -> None:
         """Draw its border in the accent color, for one that something led to."""
@@ -72,25 +86,18 @@ class EmptyState(QWidget):
     def __init__(self, icon_name: str, sentence: str, button: str = "") -> None:
         super().__init__()
         self._sentence = BalancedText(sentence)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 24, 12, 24)
-        column.setSpacing(14)
-        column.addStretch(2)
-        column.addWidget(IconLabel(icon_name, px=32), 0, Qt.AlignmentFlag.AlignHCenter)
-        line = QHBoxLayout()
-        line.addStretch(1)
-        line.addWidget(self._sentence, 10)
-        line.addStretch(1)
-        column.addLayout(line)
-        self.button = PushButton(button, name="empty_action")
-        self.button.clicked.connect(self.button_clicked)
-        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
-        self.button.setVisible(bool(button))
-        self._link = PushButton("", "link", name="empty_link")
-        self._link.clicked.connect(self.link_clicked)
-        column.addWidget(self._link, 0, Qt.AlignmentFlag.AlignHCenter)
+        self.button = PushButton(button, name="empty_action", on_click=self.button_clicked.emit)
+        self._link = PushButton("", "link", name="empty_link", on_click=self.link_clicked.emit)
         self._link.hide()
-        column.addStretch(3)
+        face, line = IconLabel(icon_name, px=32), row(None, self._sentence, None, gap=0)
+        line.setStretch(1, 10)
+        body = column(None, face, line, self.button, self._link, None, margins=(12, 24, 12, 24), gap=14)
+        body.setStretch(0, 2)
+        body.setStretch(5, 3)
+        for part in (face, self.button, self._link):
+            body.setAlignment(part, Qt.AlignmentFlag.AlignHCenter)
+        self.setLayout(body)
+        self.button.setVisible(bool(button))
 
     @property
     def sentence(self) -> str:

@@ -39,7 +39,26 @@ class DialogChoice(msgspec.Struct, frozen=True):
     kind: Literal["", "primary", "danger"] = ""
 
 
-class QuestionDialog(TabsInReadingOrder, QDialog):
+class _Dialog(TabsInReadingOrder, QDialog):
+    """Modal, of one width, and as high as what stands in it."""
+
+    def __init__(self, parent: QWidget | None, title: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.answer = ""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.setFixedHeight(self.heightForWidth(self.width()))
+
+    def choose(self, answer: str) -> None:
+        self.answer = answer
+        self.accept()
+
+
+class QuestionDialog(_Dialog):
     """A sentence, why it is asked, and its answers; Esc answers nothing.
 
     The primary answer has the keyboard; where none is, the first.
@@ -49,15 +68,11 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
     """The icon before the words, and the token of its color."""
 
     def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[DialogChoice]) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(what)
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH_PX)
-        self.answer = ""
+        super().__init__(parent, what)
         buttons = []
         for choice in choices:
             button = PushButton(choice.text, choice.kind, name=choice.id or "cancel")
-            button.clicked.connect(lambda _=False, choice_id=choice.id: self._choose(choice_id))
+            button.clicked.connect(lambda _=False, choice_id=choice.id: self.choose(choice_id))
             buttons.append(button)
         kinds = [choice.kind for choice in choices]
         self._main = buttons[kinds.index("primary") if "primary" in kinds else 0]
@@ -65,37 +80,26 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
         if why:
             words.addWidget(label(why, "muted", wrap=True))
         icon, color = self.icon_style
-        face = row(IconLabel(icon, px=20, color_token=color), words, gap=12, stretch=1)
-        first = face.itemAt(0)
-        if first is not None:
-            first.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.setLayout(column(face, 10, FlowBox(buttons, right_from=0), margins=DIALOG_MARGINS))
+        face = IconLabel(icon, px=20, color_token=color)
+        head = row(face, words, gap=12, stretch=1, top=[face])
+        self.setLayout(column(head, 10, FlowBox(buttons, right_from=0), margins=DIALOG_MARGINS))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._main.setFocus()
-        self.setFixedHeight(self.heightForWidth(self.width()))
-
-    def _choose(self, answer: str) -> None:
-        self.answer = answer
-        self.accept()
 
 
-class ChoiceDialog(TabsInReadingOrder, QDialog):
+class ChoiceDialog(_Dialog):
     """A title, and below it one choice a line, each with what it means; Esc chooses nothing."""
 
     def __init__(self, parent: QWidget, title: str, choices: Sequence[tuple[str, str, str]]) -> None:
         """`choices` are an id, a name and a sentence each."""
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH_PX)
-        self.answer = ""
+        super().__init__(parent, title)
         body = column(label(title, "title", wrap=True), margins=DIALOG_MARGINS, gap=4)
         for choice_id, name, note in choices:
             button = PushButton(name, name=choice_id)
             button.setAccessibleDescription(note)
-            button.clicked.connect(lambda _=False, choice_id=choice_id: self._choose(choice_id))
+            button.clicked.connect(lambda _=False, choice_id=choice_id: self.choose(choice_id))
             body.addSpacing(6)
             body.addWidget(button)
             body.addWidget(label(note, "faint", wrap=True))
@@ -103,14 +107,6 @@ class ChoiceDialog(TabsInReadingOrder, QDialog):
         body.addSpacing(10)
         body.addWidget(FlowBox([cancel], right_from=0))
         self.setLayout(body)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.setFixedHeight(self.heightForWidth(self.width()))
-
-    def _choose(self, answer: str) -> None:
-        self.answer = answer
-        self.accept()
 
 
 class ErrorDialog(QuestionDialog):
@@ -126,15 +122,12 @@ class ErrorDialog(QuestionDialog):
         self._main.setDefault(True)
 
 
-class TextInputDialog(TabsInReadingOrder, QDialog):
+class TextInputDialog(_Dialog):
     """A sentence and one line of text to fill in; an empty text cannot be accepted."""
 
     def __init__(self, parent: QWidget, what: str, text: str, accept_label: str, why: str = "") -> None:
         """`text` stands in the field at first, selected; `accept` is the word on the button."""
-        super().__init__(parent)
-        self.setWindowTitle(what)
-        self.setModal(True)
-        self.setFixedWidth(_WIDTH_PX)
+        super().__init__(parent, what)
         self.field = QLineEdit(text)
         self.field.setAccessibleName(what)
         self.field.selectAll()
@@ -146,16 +139,8 @@ class TextInputDialog(TabsInReadingOrder, QDialog):
         words = column(label(what, "title", wrap=True), gap=5)
         if why:
             words.addWidget(label(why, "muted", wrap=True))
-        self.setLayout(
-            column(
-                words,
-                self.field,
-                8,
-                FlowBox([cancel, self._ok], right_from=0),
-                margins=DIALOG_MARGINS,
-                gap=10,
-            )
-        )
+        buttons = FlowBox([cancel, self._ok], right_from=0)
+        self.setLayout(column(words, self.field, 8, buttons, margins=DIALOG_MARGINS, gap=10))
 
 
 async def exec_async(dialog: QDialog) -> bool:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRectF,
+    QSignalBlocker,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -19,6 +30,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QComboBox,
+    QHeaderView,
     QLineEdit,
     QPlainTextEdit,
     QSizePolicy,
@@ -26,18 +38,25 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionComboBox,
     QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
     QWidget,
 )
 
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.words.direction import first_direction, isolate
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
 
+AT_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+"""Where numbers stand in a cell."""
+SEARCH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
+"""What the filter of a list looks in, in lower case, where that is not the first cell."""
 _BOX_PX = 16
 _FIELD_GAP_PX = 72  # around a line edit's words, with its icons
 
@@ -80,13 +99,19 @@ class ComboBox(Themed, QComboBox):
     The wheel scrolls the page around it: a setting must not change because it comes below the mouse.
     """
 
-    def __init__(self, min_px: int = 0) -> None:
-        """Be as wide as the longest choice; with `min_px`, at least so wide, and no wider than needed."""
+    def __init__(self, min_px: int = 0, least_chars: int = 0) -> None:
+        """Be as wide as the longest choice; with `min_px`, at least so wide, and no wider than needed.
+
+        With `least_chars` it takes the room there is, at least that of so many characters.
+        """
         super().__init__()
         self._cut_choice = ""  # that is longer than the box: its tooltip
         self.currentTextChanged.connect(lambda _: self._show_cut())
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        if least_chars:
+            self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            self.setMinimumContentsLength(least_chars)
         if min_px:
             self.setMinimumWidth(min_px)
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
@@ -226,7 +251,7 @@ class SearchField(ComposingField, Themed, TextField):
             self.setPlaceholderText(tr("Search"))
 
 
-class CheckBoxDelegate(QStyledItemDelegate):
+class _CheckBoxes(QStyledItemDelegate):
     """Paints check boxes of a list in the theme's colors; the style sheet keeps the space for them free."""
 
     def paint(
@@ -261,3 +286,85 @@ class CheckBoxDelegate(QStyledItemDelegate):
             painter.setBrush(QColor(current_theme().surface))
             painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
         painter.restore()
+
+
+class CheckList(QTreeWidget):
+    """Lines to be checked, those that are enabled and have a box; a filter hides some of them."""
+
+    changed = Signal()
+    """Other lines are checked than before."""
+
+    def __init__(
+        self, name: str, columns: Sequence[tuple[str, int]] = (), numbers: Collection[int] = ()
+    ) -> None:
+        """`columns` are titles and least widths in pixels (0: the rest); `numbers` are the places of some."""
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setProperty("kind", "checklist")
+        self.setRootIsDecorated(False)
+        self.setUniformRowHeights(True)
+        self._boxes = _CheckBoxes(self)
+        self.setItemDelegate(self._boxes)
+        self.itemChanged.connect(lambda *_: self.changed.emit())
+        self.itemActivated.connect(self._toggle)
+        self.setHeaderHidden(not columns)
+        head = self.header()
+        head.setStretchLastSection(not columns)
+        if columns:
+            self.setHeaderLabels([translate(title) for title, _ in columns])
+        for place, (_, width) in enumerate(columns):
+            mode = QHeaderView.ResizeMode.Fixed if width else QHeaderView.ResizeMode.Stretch
+            head.setSectionResizeMode(place, mode)
+            if width:
+                self.setColumnWidth(place, max(scaled(width), head.sectionSizeHint(place)))
+            if place in numbers:
+                self.headerItem().setTextAlignment(place, AT_END)
+
+    def items(self) -> list[QTreeWidgetItem]:
+        """Return all lines, also those that the filter hides."""
+        items = (self.topLevelItem(place) for place in range(self.topLevelItemCount()))
+        return [item for item in items if item is not None]
+
+    def open_items(self) -> list[QTreeWidgetItem]:
+        """Return the lines in sight that can be checked."""
+        return [item for item in self.items() if not item.isHidden() and _can_check(item)]
+
+    def checked(self) -> list[QTreeWidgetItem]:
+        """Return the checked lines that can be unchecked, also those that the filter hides."""
+        return [item for item in self.items() if _can_check(item) and _is_checked(item)]
+
+    @property
+    def is_all_checked(self) -> bool:
+        items = self.open_items()
+        return bool(items) and all(map(_is_checked, items))
+
+    def filter(self, typed: str) -> bool:
+        """Show the lines that have all the typed words; return False if there is none."""
+        words, is_any = typed.casefold().split(), False
+        for item in self.items():
+            text = item.data(0, SEARCH_ROLE) or item.text(0).casefold()
+            item.setHidden(not all(word in text for word in words))
+            is_any = is_any or not item.isHidden()
+        return is_any
+
+    def check_all(self) -> None:
+        """Check every line in sight; where all are, uncheck them."""
+        state = Qt.CheckState.Unchecked if self.is_all_checked else Qt.CheckState.Checked
+        with QSignalBlocker(self):
+            for item in self.open_items():
+                item.setCheckState(0, state)
+        self.viewport().update()
+        self.changed.emit()
+
+    def _toggle(self, item: QTreeWidgetItem) -> None:
+        if _can_check(item):
+            item.setCheckState(0, Qt.CheckState.Unchecked if _is_checked(item) else Qt.CheckState.Checked)
+
+
+def _can_check(item: QTreeWidgetItem) -> bool:
+    is_enabled = bool(item.flags() & Qt.ItemFlag.ItemIsEnabled)
+    return is_enabled and item.data(0, Qt.ItemDataRole.CheckStateRole) is not None
+
+
+def _is_checked(item: QTreeWidgetItem) -> bool:
+    return item.checkState(0) == Qt.CheckState.Checked

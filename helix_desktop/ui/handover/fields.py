@@ -9,8 +9,6 @@ from math import ceil
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFont,
-    QFontMetricsF,
     QPainter,
     QResizeEvent,
     QStandardItem,
@@ -27,14 +25,14 @@ from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.mirror import draw_text
-from helix_desktop.ui.design.pill import Pill, paint_pill, tone_colors
+from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style.fonts import scaled, sized, ui_font
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.ui.handover.draft import HandoverRange
-from helix_desktop.ui.handover.versions import Version
+from helix_desktop.ui.handover.versions import HandoverRange, Version
+from helix_desktop.ui.kit.boxes import Column, Row, Text, paint_box
+from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Handover")
@@ -144,10 +142,8 @@ class RangeBox(ComboBox):
     """Shows the counts of a range whole: where room ends, its name is cut."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(least_chars=_MIN_CHARS)
         self.setAccessibleName(tr("Range"))
-        self.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(_MIN_CHARS)
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
         self.clear()
@@ -221,27 +217,7 @@ class _VersionDelegate(LineDelegate):
         version: Version = index.data(_VERSION_ROLE)
         if self.view.hasFocus() and index == self.view.currentIndex():
             paint_row_focus(painter, box, current_theme().accent, is_keyboard=True)
-        line = box.adjusted(_EDGE_PX, 6, -_EDGE_PX, -6)
-        upper = QRectF(line.x(), line.y(), line.width(), line.height() / 2)
-        room = upper.width()
-        font, pill = ui_font(11, 500), QRectF()
-        if version.state:
-            metrics = QFontMetricsF(font)
-            pill = QRectF(0, 0, metrics.horizontalAdvance(version.state) + 16, metrics.height() + 4)
-            room -= pill.width() + 8
-        title_font = sized(self.view.font(), 13, QFont.Weight.Medium)
-        metrics = QFontMetricsF(title_font)
-        title = metrics.elidedText(version.title, Qt.TextElideMode.ElideRight, room)
-        painter.setFont(title_font)
-        painter.setPen(QColor(current_theme().text))
-        draw_text(painter, upper, Qt.AlignmentFlag.AlignVCenter, title)
-        if version.state:
-            pill.moveCenter(upper.center())
-            pill.moveLeft(upper.x() + metrics.horizontalAdvance(title) + 8)
-            paint_pill(painter, pill, version.state, tone_colors(current_theme(), "accent"), font)
-        painter.setFont(sized(self.view.font(), 12))
-        painter.setPen(QColor(current_theme().muted))
-        note = QFontMetricsF(painter.font()).elidedText(
-            version.note, Qt.TextElideMode.ElideRight, line.width()
-        )
-        draw_text(painter, upper.translated(0, upper.height()), Qt.AlignmentFlag.AlignVCenter, note)
+        pill = [BoxPill(version.state, "accent")] if version.state else []
+        title = Row([Text(version.title, 13, weight=500, shrink=True), *pill], 8)
+        content = Column([title, Text(version.note, 12, "muted", shrink=True)])
+        paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), current_theme(), content)

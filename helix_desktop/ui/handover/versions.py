@@ -1,15 +1,26 @@
-"""The versions in the window: their names and states, which can be edited, what is said of Now. No Qt."""
+"""The versions in the window, and what is said of a draft: range, sizes, what becomes of it. No Qt."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import newest_checkpoint
+from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    HandoverPartKind,
+    covered_counts,
+    newest_checkpoint,
+)
+from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.store import MessageCounts
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.handover_titles import handover_titles
@@ -20,6 +31,172 @@ from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
+
+
+WHOLE_CONVERSATION = -1
+"""Stands for the range of every message, whose handover another session begins with."""
+_LITTLE = 0.10  # of the context that a handover frees: below, the user is warned
+_MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
+
+
+class HandoverRange(msgspec.Struct, frozen=True):
+    """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
+
+    upto: int
+    text: str
+    counts: str = ""
+
+
+class OpenDraft(msgspec.Struct, frozen=True):
+    """A draft that the window holds: what it is for, and what the model would get of it as it was written."""
+
+    draft: HandoverDraft
+    scope: HandoverScope
+    parts: tuple[CountedPart, ...]
+
+    @property
+    def upto(self) -> int:
+        return WHOLE_CONVERSATION if self.scope.is_whole else self.draft.cut.upto
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Return its sections as they were written."""
+        return to_fields(editable_sections(self.draft.event))
+
+    def text(self, fields: dict[str, str]) -> str:
+        """Return its sections with the user's changes, if there are any."""
+        return self.draft.text if fields == self.fields else fields_to_markdown(fields)
+
+
+def whole_range(counts: MessageCounts) -> HandoverRange:
+    """Return the range of every message, for a new session."""
+    return _named_range(WHOLE_CONVERSATION, tr("Whole conversation, for a new session"), counts.text)
+
+
+def handover_ranges(
+    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
+) -> Iterator[HandoverRange]:
+    """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
+
+    A new handover replaces the active one, too, which is counted with the messages it stands for. When that
+    one is written again, its messages are in the context no more, and have no figure.
+    """
+    active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
+    furthest = max((cut.upto for cut in cuts), default=0)
+    if is_same_first:
+        first = tr("The same messages")
+    else:
+        first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
+    for place, cut in enumerate(cuts):
+        name = first if place == 0 else _end_text(cut.upto, transcript)
+        counts = covered_counts(transcript, cut.upto, cut.kept_seq)
+        count = format_tokens(cut.tokens + active_tokens)
+        tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
+        yield _named_range(cut.upto, name, counts.text, tokens)
+
+
+def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
+    counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
+    return HandoverRange(upto, f"{name}{counts}", counts)
+
+
+def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
+    """Return the place of the range that ends at an event: as near before it as can be, else the shortest."""
+    before = [cut.upto for cut in cuts if cut.upto <= upto]
+    end = max(before, default=min((cut.upto for cut in cuts), default=0))
+    return next((place for place, cut in enumerate(cuts) if cut.upto == end), 0)
+
+
+def _end_text(upto: int, transcript: Transcript) -> str:
+    item = transcript.messages.item(upto)
+    match item.event if item is not None else None:
+        case UserSpoke(text=text) | AssistantSpoke(text=text):
+            last = text
+        case ToolAnswered(name=name, target=target):
+            last = f"{display_name(name)} {target}".rstrip()
+        case _:
+            last = ""
+    excerpt = ellipsize(one_line(last), _MAX_TEXT_CHARS)
+    if not excerpt:
+        return tr("Up to e{number}", number=str(upto))
+    return tr("Up to “{excerpt}” (e{number})", excerpt=excerpt, number=str(upto))
+
+
+def sizes_as_sent(parts: Sequence[CountedPart]) -> str:
+    """Return the tokens of what the model gets, and of its parts."""
+    names: dict[HandoverPartKind, str] = {
+        "sections": tr("sections"),
+        "ledger": tr("files, commands and errors"),
+        "missing": tr("what they leave out"),
+        "user": tr("your messages"),
+        "agent": tr("the agent's own words"),
+        "quotes": tr("messages of the earlier session"),
+    }
+    tokens = dict.fromkeys(names.values(), 0) | {tr("note and index"): 0}
+    for part, count in parts:
+        tokens[names.get(part.kind, tr("note and index"))] += count
+    sizes = ", ".join(f"{name} {format_tokens(count)}" for name, count in tokens.items() if count)
+    return tr("{tokens}: {parts}", tokens=format_token_count(sum(tokens.values())), parts=sizes)
+
+
+def sweep_note(tokens: int) -> str:
+    """Return how much of what a handover frees is cached along with it; empty for nothing."""
+    if not tokens:
+        return ""
+    return tr(
+        "Of what this frees, {tokens} are old outputs and arguments, cached along with it.",
+        tokens=format_token_count(tokens),
+    )
+
+
+def draft_warnings(opened: OpenDraft) -> list[str]:
+    """Return why a draft may not be worth it: it frees little, or nothing, or may say too little."""
+    event, warnings = opened.draft.event, list[str]()
+    freed = event.before - event.after
+    if opened.scope.is_whole or freed >= max(1, event.before * _LITTLE):
+        pass
+    elif freed == 0:
+        warnings.append(tr("It frees nothing."))
+    elif freed < 0:
+        warnings.append(tr("It would make the context {tokens} larger.", tokens=format_token_count(-freed)))
+    else:
+        share = format_whole_percent(freed / event.before)
+        warnings.append(
+            tr(
+                "It frees only {tokens}, {share} of the context.",
+                tokens=format_token_count(freed),
+                share=share,
+            )
+        )
+    if opened.draft.doubt:
+        use = tr("Edit it, write it again, or use it as it is: everything it covers can be recalled.")
+        why = translate(opened.draft.doubt)
+        warnings.append(translate(join_sentences(tr("This draft may say too little."), why, use)))
+    return warnings
+
+
+def purpose_text(scope: HandoverScope, former_title: str) -> str:
+    """Return what becomes of a draft: for a new session, in place of `former_title`, or of messages."""
+    if scope.is_whole:
+        return tr("A new session starts with this handover and can recall everything it covers.")
+    if scope.rerun_seq:
+        return tr(
+            "“{title}” is written again from the original messages. The current text stays in the log, "
+            "and undo restores it.",
+            title=former_title,
+        )
+    return tr(
+        "A handover replaces older messages. You can undo this at any "
+        "time, and the agent can recall everything it covers."
+    )
+
+
+def use_text(scope: HandoverScope) -> str:
+    """Return what the button says that uses a draft."""
+    if scope.is_whole:
+        return tr("Start session")
+    return tr("Replace handover") if scope.rerun_seq else tr("Compact")
+
 
 NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
 """Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""

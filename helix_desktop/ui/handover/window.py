@@ -40,46 +40,42 @@ from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.copied import show_copied
+from helix_desktop.ui.design.buttons import PushButton, show_copied
 from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane
-from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.handover.comparison import CompareWith, PutBack
-from helix_desktop.ui.handover.draft import (
-    WHOLE_CONVERSATION,
-    HandoverRange,
-    OpenDraft,
-    draft_warnings,
-    handover_ranges,
-    nearest_range,
-    purpose_text,
-    sizes_as_sent,
-    sweep_note,
-    use_text,
-    whole_range,
-)
 from helix_desktop.ui.handover.fields import SectionField
-from helix_desktop.ui.handover.parts import WindowParts, warning_line
+from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
     NOTHING,
     NOW,
+    WHOLE_CONVERSATION,
     EditRefusal,
+    HandoverRange,
+    OpenDraft,
     Version,
     context_text,
+    draft_warnings,
     edit_refusal,
+    handover_ranges,
+    nearest_range,
+    purpose_text,
     recorded_versions,
     rerun_seq,
+    sizes_as_sent,
+    sweep_note,
+    use_text,
     version_before,
     version_titles,
+    whole_range,
 )
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -153,7 +149,25 @@ class HandoverWindow(WindowParts):
         self._is_valid = True
         self._built: tuple[int, bool, Mapping[str, str]] | None = None  # what the fields show
         self.fields: list[SectionField] = []
-        self._connect()
+        intents: dict[PushButton, Intent] = {
+            self.stop_button: StopWriting(),
+            self.write_button: WriteDraft(),
+            self.save_button: SaveChanges(),
+            self.use_button: UseDraft(),
+        }
+        for button, intent in intents.items():
+            button.clicked.connect(lambda _=False, intent=intent: self.perform(intent))
+        self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
+        self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
+        self.close_button.clicked.connect(self.reject)
+        self.copy_button.clicked.connect(self._copy)
+        self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
+        self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
+        self.range_box.currentIndexChanged.connect(lambda _: self._on_range_changed())
+        self.focus_input.returnPressed.connect(self.write_button.click)
+        self._pause.timeout.connect(lambda: self._start(self._check(), "check-edited-handover"))
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            QShortcut(QKeySequence(keys), self, self._press_primary)
 
     @property
     def _transcript(self) -> Transcript:
@@ -332,7 +346,14 @@ class HandoverWindow(WindowParts):
         is_written = self.seq == DRAFT and self.is_writing
         self._pages.setCurrentIndex(int(is_written))
         self.comparison.setVisible(not is_written)
-        self._show_scope()
+        scope = self._scope
+        if scope is not None and scope != self._range_scope and not self.is_writing:
+            if scope in self._ranges:
+                self.show_ranges(scope, self._ranges[scope])
+            else:
+                self._range_scope = scope
+                self.range_box.show_ranges(())
+                self._start(self._read_ranges(scope), "handover ranges")
         self._show_fields()
         self._show_head()
         self._compare()
@@ -540,17 +561,6 @@ class HandoverWindow(WindowParts):
         ranges = list(handover_ranges(cuts, self._transcript, is_same_first=bool(rerun)))
         return ranges if rerun else [*ranges, whole_range(self._transcript.messages.counts())]
 
-    def _show_scope(self) -> None:
-        """Offer the ranges of what would be written from here."""
-        scope = self._scope
-        if scope is not None and scope != self._range_scope and not self.is_writing:
-            if scope in self._ranges:
-                self.show_ranges(scope, self._ranges[scope])
-            else:
-                self._range_scope = scope
-                self.range_box.show_ranges(())
-                self._start(self._read_ranges(scope), "handover ranges")
-
     def _choose_range(self, upto: int) -> None:
         self.range_box.setCurrentIndex(max(0, self.range_box.findData(upto)))
 
@@ -573,15 +583,8 @@ class HandoverWindow(WindowParts):
         upto = self._upto
         if upto is None:
             return
-        self._show_undone(upto)
-        self.estimate_label.setText(tr("Counting tokens…"))
-        self._start(self._show_estimate(upto), "estimate-handover")
-        self._show_head()
-        self._show_buttons()
-
-    def _show_undone(self, upto: int) -> None:
-        """Offer the newest undone handover of the same messages, which takes no request."""
         session, handovers = self._conversation.session, self._transcript.rewrites.handovers
+        # The newest undone handover of the same messages takes no request.
         undone = (
             seq
             for seq in sorted(handovers, reverse=True)
@@ -590,6 +593,10 @@ class HandoverWindow(WindowParts):
         self._undone_seq = 0 if self._range_scope else next(undone, 0)
         at = format_moment(session.log[self._undone_seq - 1].at) if self._undone_seq else ""
         self.redo_button.setText(tr("Use the text of {time}: no request", time=at) if at else "")
+        self.estimate_label.setText(tr("Counting tokens…"))
+        self._start(self._show_estimate(upto), "estimate-handover")
+        self._show_head()
+        self._show_buttons()
 
     async def _show_estimate(self, upto: int) -> None:
         writer, scope = self._conversation.handovers.writer, self._scope_of(upto)
@@ -876,27 +883,6 @@ class HandoverWindow(WindowParts):
         button = self._primary()
         if button is not None and button.isVisible():
             button.click()
-
-    def _connect(self) -> None:
-        intents: dict[PushButton, Intent] = {
-            self.stop_button: StopWriting(),
-            self.write_button: WriteDraft(),
-            self.save_button: SaveChanges(),
-            self.use_button: UseDraft(),
-        }
-        for button, intent in intents.items():
-            button.clicked.connect(lambda _=False, intent=intent: self.perform(intent))
-        self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
-        self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
-        self.close_button.clicked.connect(self.reject)
-        self.copy_button.clicked.connect(self._copy)
-        self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
-        self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
-        self.range_box.currentIndexChanged.connect(lambda _: self._on_range_changed())
-        self.focus_input.returnPressed.connect(self.write_button.click)
-        self._pause.timeout.connect(lambda: self._start(self._check(), "check-edited-handover"))
-        for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            QShortcut(QKeySequence(keys), self, self._press_primary)
 
     async def _redo_and_close(self) -> None:
         await self._conversation.window.redo(self._undone_seq)

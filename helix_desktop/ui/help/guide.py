@@ -36,7 +36,7 @@ from helix_desktop.ui.design.page_stack import PageName, PageNames, page_side
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.ui.design.viewer.find_bar import FindShortcut
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Guide")
@@ -105,9 +105,7 @@ class GuideDialog(Themed, SizedDialog):
 
     def __init__(self, parent: QWidget, shortcuts: Sequence[tuple[str, str]]) -> None:
         """`shortcuts` are pairs of a command's words and its keys, several parted by ", "."""
-        super().__init__(parent, _SIZE, _MIN_SIZE)
-        self.setWindowTitle(tr("Guide"))
-        self.setModal(False)
+        super().__init__(parent, tr("Guide"), _SIZE, _MIN_SIZE, modal=False)
         self._shortcuts = tuple(shortcuts)
         self._titles = {topic: page.title for topic, page in guide_pages().items()}
         self.topic = next(iter(self._titles))
@@ -329,20 +327,7 @@ class _Page(QTextBrowser):
         self.document().setDefaultFont(ui_font(_TEXT_PX))
         self._fit()
         super().setHtml(text)
-        self._take_ligatures_away()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._fit()
-        super().resizeEvent(event)
-
-    def backward(self) -> None:
-        self._go_back()
-
-    def forward(self) -> None:
-        self._go_forward()
-
-    def _take_ligatures_away(self) -> None:
-        """Give code its font, which a style sheet can't name whole: with ligatures, `--` is one line."""
+        # A style sheet can't name a font whole: with its ligatures, `--` is one line.
         code = QTextCharFormat()
         code.setFont(ui_font(_CODE_PX, is_code=True))
         cursor, block = QTextCursor(self.document()), self.document().begin()
@@ -354,6 +339,16 @@ class _Page(QTextBrowser):
                     cursor.setPosition(start + part.length, QTextCursor.MoveMode.KeepAnchor)
                     cursor.mergeCharFormat(code)
             block = block.next()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit()
+        super().resizeEvent(event)
+
+    def backward(self) -> None:
+        self._go_back()
+
+    def forward(self) -> None:
+        self._go_forward()
 
     def _fit(self) -> None:
         width = min(self.viewport().width(), scaled(_COLUMN_PX) + 2 * _MARGIN_PX)

@@ -42,8 +42,6 @@ SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] 
     "assistant": lambda theme: theme.seg_assistant,
     "output": lambda theme: theme.seg_output,
     "recalled": lambda theme: theme.seg_recalled,
-    "observations": lambda theme: theme.seg_observations,
-    "fold": lambda theme: theme.seg_fold,
     "pinned": lambda theme: theme.seg_pinned,
     "arguments": lambda theme: theme.seg_arguments,
     "excluded": lambda theme: theme.muted,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import floor
 from textwrap import wrap
 
 from msgspec.structs import replace
@@ -12,8 +11,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
-from helix_desktop.context.summaries import observation
+from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.provider_cache import (
     MissCause,
     RequestCacheUse,
@@ -44,7 +42,6 @@ from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
-    format_token_change,
     format_token_count,
     format_tokens,
     format_usd,
@@ -52,7 +49,7 @@ from helix_desktop.words.numbers import (
 )
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
-from helix_desktop.words.rewrite_reasons import compaction_text, failed_observations_text
+from helix_desktop.words.rewrite_reasons import compaction_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -66,9 +63,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "fields": text("Also sent"),
     "environment": text("Environment"),
     "instructions": text("Instructions"),
-    "handover": text("Handover"),
-    "observations": text("Facts"),
-    "fold": text("Notes"),
+    "handover": text("Older messages"),
     "pinned": text("Pinned"),
     "user": text("You"),
     "assistant": text("Agent"),
@@ -107,7 +102,6 @@ def inspector_state(
         rows=rows,
         cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
-        pending_text=_pending_text(transcript, policy, gauge),
         is_managed=policy.enabled,
         is_on_hold=policy.enabled and transcript.on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -143,41 +137,10 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 
 def _kind(item: WindowItem) -> RowKind:
-    """Return a row's kind on screen, where arguments that stand as markers have one of their own."""
+    """Return a row's kind on screen, where cached arguments have one of their own, and all summaries one."""
+    if item.kind in ("fold", "observations"):
+        return "handover"
     return "arguments" if item.kind == "assistant" and item.state == "arguments_cached" else item.kind
-
-
-def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> str:
-    """Return what is prepared and not in place yet, and what it waits for."""
-    seq = observation.pending_observations(transcript)
-    observations = transcript.rewrites.observations.get(seq) if seq is not None else None
-    if seq is None or observations is None:
-        return ""
-    count = len(observations.observations)
-    place_at = min(policy.observe_place_at, policy.handover_at)
-    if transcript.on_hold:
-        ready = tr.plural(
-            count,
-            "%n fact is used once you resume compaction.",
-            "%n facts are used once you resume compaction.",
-        )
-    elif policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
-        ready = tr.plural(
-            count,
-            "%n fact is used with the next request.",
-            "%n facts are used with the next request.",
-        )
-    else:
-        ready = tr.plural(
-            count,
-            "%n fact waits for {share}, another change, or the end of the prompt cache discount.",
-            "%n facts wait for {share}, another change, or the end of the prompt cache discount.",
-            share=format_whole_percent(place_at),
-        )
-    # What they would replace now: since they were noted, notes may have come, or been undone.
-    before = observation.tokens_in_window(transcript, observations.after, observations.upto)
-    change = format_token_change(before, observations.tokens)
-    return f"{ready} ({change})"
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
@@ -204,7 +167,6 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheSt
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
-        stored_size=totals.stored_size,
         markers=_markers(transcript),
         saved=max(0, transcript.messages.full_total_tokens - entries),
     )
@@ -256,13 +218,9 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     return message_body(window.request.messages[opening + place])
 
 
-def with_rewrite_status(
-    state: InspectorState, status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge, cost: RequestCost
-) -> InspectorState:
-    if not state.is_managed:
-        return replace(state, cost_text=_request_cost_text(cost))
-    facts = "" if state.is_on_hold else _facts_text(status, policy, gauge)
-    return replace(state, cost_text=_managed_cost_text(cost, gauge), facts_text=facts)
+def with_request_cost(state: InspectorState, gauge: UsageGauge, cost: RequestCost) -> InspectorState:
+    text = _managed_cost_text(cost, gauge) if state.is_managed else _request_cost_text(cost)
+    return replace(state, cost_text=text)
 
 
 def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
@@ -288,19 +246,6 @@ def _request_cost_text(cost: RequestCost) -> str:
     if cost.cost is None:
         return tokens
     return f"{tokens} · ≈ {format_usd(cost.cost)}" if cost.cost else tr("{text} · free", text=tokens)
-
-
-def _facts_text(status: RewriteStatus, policy: ContextPolicy, gauge: UsageGauge) -> str:
-    """Return from where on facts are written, and how far that is; empty if never."""
-    if not policy.observe_at:
-        return ""
-    share = status.unobserved * gauge.ratio / gauge.window
-    text = tr(
-        "Facts are written once new messages take {share} of the context, {now} now.",
-        share=format_whole_percent(policy.observe_at),
-        now=format_whole_percent(floor(share * 100) / 100),  # 29.6 % is not 30 %
-    )
-    return "\n".join(filter(None, (text, failed_observations_text(status.failed_observations))))
 
 
 _NEWEST, _ALL = 6, 1_000

@@ -25,7 +25,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 RowKind: TypeAlias = WindowItemKind | Literal["arguments"]
-"""`arguments` is an answer of the agent whose arguments stand as markers."""
+"""`arguments` is an answer of the agent whose arguments are cached, `handover` whatever replaced messages."""
 
 RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
@@ -84,9 +84,7 @@ class WindowRow(msgspec.Struct, frozen=True):
         match self.kind:
             case "assistant" | "arguments":
                 return tr("Answer") if self.has_words else tr("Tool calls")
-            case "observations":
-                return tr("Facts")
-            case "handover" | "fold":
+            case "handover":
                 return tr("Older messages")
         return self.name
 
@@ -240,7 +238,6 @@ class CacheStats(msgspec.Struct, frozen=True):
 
     entries: int = 0
     size: int = 0
-    stored_size: int = 0
     markers: int = 0
     saved: int = 0
 
@@ -286,8 +283,8 @@ class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
-    `own_count` says what the rows add up to where the total is another, `pending_text` what is prepared, not
-    yet in place, `facts_text` when facts are written next. `cost_text` says what the request costs.
+    `own_count` says what the rows add up to where the total is another, `cost_text` what the request
+    costs.
     `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
@@ -304,8 +301,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     cache: CacheStats = CacheStats()
     compaction_text: str = ""
     own_count: str = ""
-    pending_text: str = ""
-    facts_text: str = ""
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

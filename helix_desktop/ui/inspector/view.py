@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
-from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import Card, EmptyState
+from helix_desktop.ui.design.disclosure import DisclosureHead
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, pane, row
-from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.stack import LazyPage
@@ -32,9 +32,7 @@ from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, ContextBar
-from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,
@@ -54,6 +52,7 @@ from helix_desktop.ui.kit.intents import (
     ShowRequest,
     perform,
 )
+from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -193,19 +192,18 @@ class Breakdown(QWidget):
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.provider_cache = ProviderCacheCard()
         self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.cost, self.pending = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.policy, self.facts = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
         self._markers = Pill("", "ok")
         self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
-        self._saved, self._entries, self._disk = KeyValue("", ""), KeyValue("", ""), KeyValue("", "")
-        survives = PushButton(tr("See what survives"), "link", name="show_survival")
+        self._saved, self._entries = KeyValue("", ""), KeyValue("", "")
+        survives = PushButton(tr("Compare with sending everything"), "link", name="show_survival")
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
-                *(self.source, self.own_count, self.cost, self.pending, self.policy, self._legend_box),
-                *(self.facts, ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers])),
-                *(self._saved, self._entries, self._disk, self.provider_cache),
+                *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
+                ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers]),
+                *(self._saved, self._entries, self.provider_cache),
                 row(survives, None),
             )
         )
@@ -214,13 +212,10 @@ class Breakdown(QWidget):
         self.source.setText(state.source)
         show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
-        show_text(self.pending, state.pending_text)
         show_text(self.cost, state.cost_text)
-        show_text(self.facts, state.facts_text)
         self._show_legend(state)
         self._show_cache(state.cache)
-        for figure in (self._entries, self._disk):  # of the cache now
-            figure.setVisible(not state.past)
+        self._entries.setVisible(not state.past)  # of the cache now
         self.provider_cache.show_state(state.provider_cache)
 
     def _show_legend(self, state: InspectorState) -> None:
@@ -252,7 +247,6 @@ class Breakdown(QWidget):
         self._saved.set_value(tr("Not sent anymore"), saved)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")
         self._entries.set_value(tr("In this workspace"), f"{entries} · {format_size(cache.size)}")
-        self._disk.set_value(tr("On disk"), format_size(cache.stored_size))
 
 
 class RequestReader(QWidget):
@@ -497,12 +491,8 @@ def _explain(kind: SegmentKind) -> str:
     match kind:
         case "arguments":
             return translate(STATE_WORDS["cached"].tooltip)
-        case "fold":
-            return translate(STATE_WORDS["folded"].tooltip)
-        case "observations":
-            return translate(STATE_WORDS["observed"].tooltip)
         case "handover":
-            return translate(STATE_WORDS["handed_over"].tooltip)
+            return tr("Compacted: something shorter is in their place. The agent can recall them.")
         case "user":
             return tr("Your messages, with the files and cached outputs that you attached.")
         case "recalled":

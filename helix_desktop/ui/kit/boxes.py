@@ -6,10 +6,9 @@ All sizes are pixels at 100 % text size; places are pixels on screen, from where
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -19,28 +18,20 @@ from PySide6.QtGui import (
     QFontMetricsF,
     QPainter,
     QPen,
-    QTextCharFormat,
-    QTextLayout,
-    QTextOption,
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.mirror import (
     draw_pixmap,
     draw_text,
-    is_right_to_left,
     mirror,
     text_direction,
     turn_back,
-    visual_rect,
 )
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.kit.styled_words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
-from helix_desktop.words.direction import first_direction
 
 
 class HitArea(NamedTuple):
@@ -140,6 +131,12 @@ def face(px: int, weight: int = 400, is_code: bool = False) -> tuple[QFont, QFon
     return _face(px, weight, is_code, QApplication.font().pixelSize())
 
 
+@lru_cache(1_000)
+def _advance(words: str, px: int, weight: int, is_code: bool, base_px: int) -> float:
+    """Return how wide words are; Qt measures slowly, and buttons say the same in many rows."""
+    return _face(px, weight, is_code, base_px)[1].horizontalAdvance(words)
+
+
 class RowText(Protocol):
     """A text of a row that wraps, and is selected; positions in it are UTF-16 units."""
 
@@ -236,7 +233,8 @@ class Text(Box):
 
     def width(self) -> float:
         if self._wide < 0:
-            self._wide = self.face()[1].horizontalAdvance(self.words[:_MEASURED]) + 1
+            words, base_px = self.words[:_MEASURED], QApplication.font().pixelSize()
+            self._wide = _advance(words, self.px, self.weight, self.is_code, base_px) + 1
         return self._wide
 
     def height(self, width: float) -> float:
@@ -278,187 +276,6 @@ class Text(Box):
     @property
     def accessible_text(self) -> str:
         return self.words
-
-
-_LINE_HEIGHT = 1.4  # of words that wrap, in font sizes
-_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
-
-
-@dataclass(slots=True, eq=False)
-class Words(Box):
-    """Text that wraps, and is selected across rows; `tail` stands behind its last word, as chips do.
-
-    `is_marked_up`: signs of code and emphasis in it are shown as what they mean.
-    """
-
-    words: str
-    px: int = 13
-    color: str = "text"
-    weight: int = 400
-    is_code: bool = False
-    is_marked_up: bool = False
-    tail: Sequence[Box] = ()
-    number: int = 0  # by which its row, selections and matches know it
-    _layout: QTextLayout | None = None
-    _styles: list[StyledPart] = field(default_factory=list)
-    _size: tuple[float, float] = (-1.0, 0.0)  # width and height
-    _tail_places: list[QPointF] = field(default_factory=list)
-
-    def width(self) -> float:
-        lines = self.words[:_MEASURED].split("\n")
-        metrics = face(self.px, self.weight, self.is_code)[1]
-        tail = sum(box.width() + 4 for box in self.tail)
-        return max(map(metrics.horizontalAdvance, lines)) + 1 + (tail + 8 if tail else 0)
-
-    def height(self, width: float) -> float:
-        if self._size[0] != width:
-            self._size = width, self._wrap(width)
-        return self._size[1]
-
-    def place(self, rect: QRectF) -> None:
-        self.height(rect.width())
-        self.rect = rect
-        for box, place in zip(self.tail, self._tail_places, strict=True):
-            chip = QRectF(place, place)
-            chip.setSize(QRectF(0, 0, box.width(), box.height(box.width())).size())
-            if self.runs_against:  # what follows the words does so in their direction
-                chip.moveLeft(rect.width() - chip.right())
-            box.place(chip.translated(rect.topLeft()))
-
-    @property
-    def runs_against(self) -> bool:
-        """Return True if the words run from left to right in a window that does not, or the other way."""
-        return (first_direction(self.words) == "right_to_left") != is_right_to_left()
-
-    def _prepare(self) -> QTextLayout:
-        words, styles = self.words, list[StyledPart]()
-        if self.is_marked_up:
-            words, styles, _ = strip_markup(" ".join(self.words.split()))
-            self.words = words
-        option = QTextOption()
-        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        if self.is_code:
-            option.setTextDirection(Qt.LayoutDirection.LeftToRight)
-        elif is_right_to_left() and not self.is_marked_up:  # beside what stands before it
-            option.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute)
-        layout = QTextLayout(words.replace("\n", "\u2028"), face(self.px, self.weight, self.is_code)[0])
-        layout.setTextOption(option)
-        layout.setCacheEnabled(True)
-        if styles:
-            layout.setFormats([part for style in styles for part in formats(*style, words)])
-            self._styles = styles
-        return layout
-
-    def line_height(self) -> float:
-        """Return how high one line is."""
-        natural = face(self.px, self.weight, self.is_code)[1].height()
-        return natural if self.is_code else max(natural, scaled(round(self.px * _LINE_HEIGHT)))
-
-    def _wrap(self, width: float) -> float:
-        layout = self._layout = self._layout or self._prepare()
-        tall = max(self.line_height(), *(box.height(0) for box in self.tail), 0.0)
-        layout.beginLayout()
-        y = end = 0.0
-        while (line := layout.createLine()).isValid():
-            line.setLineWidth(max(width, 1))
-            line.setPosition(QPointF(0, y + (tall - line.height()) / 2))
-            y, end = y + tall, line.naturalTextWidth()
-        layout.endLayout()
-        self._tail_places, x, y = [], end + 8, y - tall
-        for box in self.tail:
-            wide = box.width()
-            if x + wide > width and x > 0:
-                x, y = 0.0, y + tall + 2
-            self._tail_places.append(QPointF(x, y + (tall - box.height(wide)) / 2))
-            x += wide + 4
-        return y + tall
-
-    def paint(self, pen: Pen) -> None:
-        layout = self._layout
-        if layout is None:
-            return
-        pen.qt.save()
-        turn_back(pen.qt, self.rect)
-        self._paint_code_grounds(pen, layout)
-        marks = []
-        for mark in pen.state.marks.get(self.number, ()):
-            form = QTextCharFormat()
-            form.setBackground(mark.color)
-            marks.append(format_range(mark.start, mark.end - mark.start, form))
-        pen.qt.setPen(pen.color(self.color))
-        clip = pen.state.clip
-        seen = (
-            QRectF(self.rect.x(), clip.y(), self.rect.width(), clip.height()) if clip.isValid() else QRectF()
-        )
-        layout.draw(pen.qt, self.rect.topLeft(), marks, seen)
-        pen.qt.restore()
-        for box in self.tail:
-            box.paint(pen)
-
-    def _paint_code_grounds(self, pen: Pen, layout: QTextLayout) -> None:
-        pen.qt.setPen(Qt.PenStyle.NoPen)
-        pen.qt.setBrush(pen.color("inline_code"))
-        for start, length, style in self._styles:
-            for number in range(layout.lineCount() if style == "code" else 0):
-                line = layout.lineAt(number)
-                first = max(start, line.textStart())
-                last = min(start + length, line.textStart() + line.textLength())
-                if first < last:
-                    left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
-                    behind = 0 if last == start + length else CODE_PAD_PX  # else there is room already
-                    place = QRectF(left - CODE_PAD_PX, line.y() + 1, right - left + CODE_PAD_PX + behind, 0)
-                    place.setHeight(line.height() - 2)
-                    pen.qt.drawRoundedRect(place.translated(self.rect.topLeft()), 4, 4)
-
-    def parts(self) -> Iterator[Box]:
-        yield self
-        for box in self.tail:
-            yield from box.parts()
-
-    @property
-    def accessible_text(self) -> str:
-        return self.words
-
-    @property
-    def row_text(self) -> RowText:
-        return self
-
-    @property
-    def y(self) -> float:
-        return self.rect.y()
-
-    @property
-    def length(self) -> int:
-        """Return how many positions a selection can cover."""
-        return count_units(self.words)
-
-    def text(self, start: int = 0, end: int | None = None) -> str:
-        return slice_units(self.words, start, self.length if end is None else end)
-
-    def position_at(self, x: float, y: float) -> int:
-        """Return the position nearest to a point of the row."""
-        layout = self._layout
-        if layout is None:
-            return 0
-        here = visual_rect(QRectF(x - self.rect.x(), y - self.rect.y(), 0, 0), self.rect.width())
-        lines = [layout.lineAt(number) for number in range(layout.lineCount())]
-        line = next((line for line in lines if line.y() + line.height() > here.y()), lines[-1])
-        return int(line.xToCursor(here.x()))
-
-    def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
-        """Return where the word, or the paragraph, at a position begins and ends."""
-        if whole_block:
-            begin = self.words.rfind("\n", 0, position) + 1
-            end = self.words.find("\n", position)
-            return begin, len(self.words) if end < 0 else end
-        spans = (hit.span() for hit in _WORD.finditer(self.words))
-        return next((span for span in spans if span[0] <= position < span[1]), (position, position))
-
-
-def _x(position: object) -> float:
-    # The binding gives the position alone, or with the cursor's place behind it.
-    first = position[0] if isinstance(position, tuple) else position
-    return first if isinstance(first, float) else 0.0
 
 
 @dataclass(slots=True, eq=False)

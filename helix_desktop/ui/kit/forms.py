@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QEvent, QMargins, QObject, QRect, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QMargins,
+    QObject,
+    QRect,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
@@ -18,6 +29,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
+from helix_desktop.ui.design.disclosure import Disclosure
 from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import WrappedLabel, label
@@ -292,7 +304,7 @@ class SavedLines(Field, frozen=True, kw_only=True):
         return (*Field.texts(self), self.link, self.hint)
 
 
-class Own(Field, frozen=True, kw_only=True):
+class CustomField(Field, frozen=True, kw_only=True):
     """A value with a control of its own kind."""
 
     control: Callable[[Form], QWidget]
@@ -425,8 +437,7 @@ class FieldRow(QWidget):
             set_margins(self._below, SWITCH_TEXT_X, 0, 0, 0)
         if own is None:
             self._body.addWidget(self._below)
-        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6)
-        across.setAlignment(self._words, Qt.AlignmentFlag.AlignTop)
+        across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6, top=[self._words])
         across.setStretch(1, 1)
         self.setLayout(across)
 
@@ -504,12 +515,23 @@ def align_labels(*rows: FieldRow) -> tuple[FieldRow, ...]:
     return rows
 
 
+def _open_around(place: QWidget) -> None:
+    """Open what a control is folded in, with its layout done."""
+    parent = place.parentWidget()
+    while parent is not None:
+        if isinstance(parent, Disclosure) and not parent.head.isChecked():
+            parent.head.setChecked(True)
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        parent = parent.parentWidget()
+
+
 def show_control(control: QWidget, line: QWidget | None = None, *, is_marked: bool = False) -> None:
     """Bring a control into sight, with all of `line` around it, and give it the keyboard.
 
     `is_marked`: it stands in a ring for a moment, for an eye that searches it.
     """
     place = line or control
+    _open_around(place)
     target = next(
         (
             part

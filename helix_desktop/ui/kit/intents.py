@@ -7,8 +7,9 @@ An intent is a value (`Undo((12,))`). `perform(widget, intent)` hands it up to t
 from __future__ import annotations
 
 import inspect
+import logging
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 from PySide6.QtCore import QObject
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-_HANDLED = "handled_intents"
+_HANDLED = "handled_intent"
+_log = logging.getLogger(__name__)
 
 
 @dataclass_transform(frozen_default=True)
@@ -70,18 +72,18 @@ class Intent:
         )
 
 
-def handles(*kinds: type[Intent]) -> Callable[[_Method], _Method]:
-    """Let a method do what intents of a kind want; it takes their fields, or of several kinds the intent."""
+def handles(kind: type[Intent]) -> Callable[[_Method], _Method]:
+    """Let a method do what intents of a kind want; it takes their fields, by name."""
 
     def mark(method: _Method) -> _Method:
-        setattr(method, _HANDLED, kinds)
+        setattr(method, _HANDLED, kind)
         return method
 
     return mark
 
 
-def handled_intents(method: object) -> tuple[type[Intent], ...]:
-    return getattr(method, _HANDLED, ())
+def handled_intent(method: object) -> type[Intent] | None:
+    return getattr(method, _HANDLED, None)
 
 
 class IntentHandlers:
@@ -99,17 +101,23 @@ class IntentHandlers:
     def add_lazy(self, kind_of_handler: type, get: Callable[[], object]) -> None:
         """The same for what may not be there yet: `get` is called for each intent that it handles."""
         for name, method in vars(kind_of_handler).items():
-            for kind in handled_intents(method):
+            if (kind := handled_intent(method)) is not None:
                 self._handlers.setdefault(kind, []).append((get, name))
 
     def knows(self, intent: Intent) -> bool:
         return type(intent) in self._handlers
 
+    def _handlers_of(self, intent: Intent) -> Sequence[tuple[Callable[[], object], str]]:
+        """Return who handles an intent; one that nobody does is an error of the app, which goes on."""
+        if type(intent) not in self._handlers:
+            _log.error("Nobody does what %s wants", type(intent).__name__)
+        return self._handlers.get(type(intent), ())
+
     def perform(self, intent: Intent) -> None:
         """Do what an intent wants; what awaits is begun, and errors are shown where the user looks."""
-        for get, name in self._handlers.get(type(intent), ()):
+        for get, name in self._handlers_of(intent):
             try:
-                outcome = _call(getattr(get(), name), intent)
+                outcome = getattr(get(), name)(**intent.values)
             except HelixError as error:
                 if self.async_actions is None:
                     raise
@@ -120,20 +128,14 @@ class IntentHandlers:
 
     async def run(self, intent: Intent) -> None:
         """Do what an intent wants, to its end. Raises HelixError."""
-        for get, name in self._handlers.get(type(intent), ()):
-            outcome = _call(getattr(get(), name), intent)
+        for get, name in self._handlers_of(intent):
+            outcome = getattr(get(), name)(**intent.values)
             if inspect.iscoroutine(outcome):
                 await outcome
 
     def _start(self, coroutine: Coroutine[Any, Any, None], intent: Intent) -> None:
         assert self.async_actions is not None, "a window without controllers starts nothing"
         self.async_actions.start(coroutine, _task_name(intent))
-
-
-def _call(handler: Callable[..., Any], intent: Intent) -> Any:
-    if len(handled_intents(handler)) > 1:
-        return handler(intent)
-    return handler(**intent.values)
 
 
 def _task_name(intent: Intent) -> str:

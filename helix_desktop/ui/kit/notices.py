@@ -1,7 +1,8 @@
 """Notices: what happened, why, and what can be done about it, over the page that is on screen.
 
 `notify(Notice(...))` shows one. A notice carries what its buttons do, and what ends it. It lies over the top
-of the page and never moves it; after a while it folds into a button of the top bar, or goes if it is brief.
+of the chat, or the end of another page, and never moves it; after a while it folds into a button of the top
+bar, or goes if it is brief.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from PySide6.QtGui import (
     QRegion,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QSizePolicy, QWidget
 
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.errors import (
@@ -167,19 +168,15 @@ class _Card(QFrame):
         text = pane(words)
         message = ResponsiveRow(text, self._buttons(), _TEXT_PX) if notice.answers else text
         if notice.can_dismiss:
-            close = IconButton("x", tr("Dismiss"), px=15, edge=26)
-            close.setObjectName(f"{notice.name}:dismiss")
+            close = IconButton("x", tr("Dismiss"), px=15, edge=26, name=f"{notice.name}:dismiss")
             close.clicked.connect(lambda: area.dismiss(notice))
         else:
-            close = IconButton("chevron-up", tr("Hide"), px=15, edge=26)
-            close.setObjectName(f"{notice.name}:fold")
+            close = IconButton("chevron-up", tr("Hide"), px=15, edge=26, name=f"{notice.name}:fold")
             close.clicked.connect(lambda: area.fold(notice))
         face, color = _ICONS[notice.level]
         sign = IconLabel(face, px=17, color_token=color)
-        line = row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1)
-        sides = (line.itemAt(0), line.itemAt(2)) if rest else ()  # beside a single line they are centered
-        for item in filter(None, sides):
-            item.setAlignment(Qt.AlignmentFlag.AlignTop)
+        top = (sign, close) if rest else ()  # beside a single line they are centered
+        line = row(sign, message, close, margins=(14, 10, 8, 10), gap=11, stretch=1, top=top)
         self.setLayout(line)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -265,9 +262,8 @@ class NoticeArea(QWidget):
         self._context_ids = ("", "")
         self._focus_return = FocusReturn(self)
         self._shadow: NoticeShadow | None = None
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(_GAP_PX, 8, _GAP_PX, 0)
-        self._column.setSpacing(8)
+        self._column = column(margins=(_GAP_PX, 8, _GAP_PX, _GAP_PX))
+        self.setLayout(self._column)
         self._all = PushButton("", name="all-notices", on_click=self._show_all)
         self._shows_all = False
         self._column.addWidget(self._all, alignment=Qt.AlignmentFlag.AlignLeft)

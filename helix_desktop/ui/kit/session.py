@@ -70,6 +70,8 @@ class SessionWindow(Protocol):
 class Session(QObject):
     """What one window shows; what is not on screen runs on by itself.
 
+    The log with its transcript is another one, the agent's session: `conversation.session`.
+
     Whoever works on a session reads `conversation` and `workspace`. Both raise where there is none: an intent
     without a session says why, here and nowhere else. Handlers of `on`, `shown` and `loaded` are called with
     a session on screen only.

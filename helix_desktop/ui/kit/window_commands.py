@@ -1,4 +1,4 @@
-"""The commands of the window in the order of its menus, and of the list of sessions; menus come from them."""
+"""The commands of the window in the order of its menus, and what keys do on pages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ text = TextContext("Window")
 _also = TextContext("Search words")
 _in_session = TextContext("Session")
 _slash_text = TextContext("Slash commands")
+_changes_text = TextContext("Changes")
+_cache_text = TextContext("Cache")
+_context_text = TextContext("Inspector")
 
 _JUMP = "Ctrl+Alt+" if sys.platform == "darwin" else "Alt+"
 """Between messages; with Alt alone, text fields of macOS go to the edges of a paragraph."""
@@ -255,7 +258,7 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Write down facts about older messages"), intents.Observe(), menu=SESSION, group=5,
+        text("Prepare next compaction"), intents.Observe(), menu=SESSION, group=5,
         needs=_SESSION, slash="observe", also=_also("facts summarize"), is_in_menu=False,
     )
     undo_compaction = Command(
@@ -273,6 +276,7 @@ class WindowCommands(WindowCommandTable):
     show_survival = Command(
         text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
         slash="survives", also=_also("replay compaction lost facts compare unmanaged picture"),
+        is_in_menu=False,
     )
     branch_session = Command(
         text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", menu=SESSION, group=6,
@@ -385,3 +389,37 @@ class SessionCommands(CommandTable):
     session_pin = Command(text("Pin or unpin"), None, "P")
     session_archive = Command(text("Archive or unarchive"), None, "A")
     session_trash = Command(text("Move to trash"), None, "Del")
+
+
+class ChangesCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = _changes_text("Changes")
+    changes_filter = Command(_changes_text("Go to filter"), None, "/")
+    changes_accept = Command(_changes_text("Mark as reviewed"), None, "A")
+    changes_revert = Command(_changes_text("Revert or redo"), None, "R")
+    changes_open = Command(_changes_text("Open in editor"), None, "O")
+
+
+class CacheCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = _cache_text("Cache")
+    cache_filter = Command(_cache_text("Go to filter"), None, "/")
+    cache_recall = Command(_cache_text("Recall into message"), None, "Ctrl+Return")
+    cache_verify = Command(_cache_text("Verify"), None, "V")
+    cache_pin = Command(_cache_text("Pin or unpin"), None, "P")
+    cache_trash = Command(_cache_text("Move to trash"), None, "Del")
+    cache_save = Command(_cache_text("Save to file"), None, "Ctrl+S")
+    cache_copy = Command(_cache_text("Copy content"), None, "Ctrl+Shift+C")
+
+
+class ContextCommands(CommandTable):
+    """They work while the keyboard is there."""
+
+    title = _context_text("Context")
+    context_text = Command(_context_text("Show sent text"), None, "Space")
+    context_pin = Command(_context_text("Pin in context or unpin"), None, "P")
+    context_cache = Command(_context_text("Cache now"), None, "C")
+    context_recall = Command(_context_text("Recall or undo"), None, "R")
+    context_exclude = Command(_context_text("Leave out or undo"), None, "X")

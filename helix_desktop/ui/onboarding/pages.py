@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -65,22 +64,18 @@ class FoundServerList(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._message = label("", "muted", wrap=True)
-        self._cards = QVBoxLayout()
-        self._cards.setSpacing(6)
+        self._cards = column(gap=6)
         self.is_next_step = False
         self.setLayout(column(self._message, self._cards, gap=6))
         self.hide()
 
     def show_scanning(self) -> None:
-        self._show_text(tr("Searching the ports of Ollama, LM Studio, llama.cpp and vLLM…"))
-
-    def show_message(self, text: str) -> None:
-        self._show_text(text)
+        self.show_message(tr("Searching the ports of Ollama, LM Studio, llama.cpp and vLLM…"))
 
     def show_servers(self, servers: Sequence[LocalServer], added_urls: Collection[str]) -> None:
         """Show what was found; `added_urls` are the base URLs of providers that are there already."""
         nothing = tr("No model server found on ports 11434, 1234, 8080 and 8000. Start one and search again.")
-        self._show_text("" if servers else nothing)
+        self.show_message("" if servers else nothing)
         for server in servers:
             self._cards.addWidget(self._card(server, server.base_url in added_urls))
         self._set_next_step(any(server.models and server.base_url not in added_urls for server in servers))
@@ -89,7 +84,7 @@ class FoundServerList(QWidget):
         """Return the line that stands there instead of servers."""
         return self._message.text()
 
-    def _show_text(self, text: str) -> None:
+    def show_message(self, text: str) -> None:
         clear_layout(self._cards)
         show_text(self._message, text)
         self.show()
@@ -208,10 +203,9 @@ def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
     column_widget.setMaximumWidth(width)
     column_widget.setLayout(body)
     page.setObjectName("page")
-    line = row(margins=(32, 24, 32, 40))
-    line.addStretch(1)
-    line.addWidget(column_widget, 100, Qt.AlignmentFlag.AlignVCenter)
-    line.addStretch(1)
+    line = row(None, column_widget, None, margins=(32, 24, 32, 40))
+    line.setStretch(1, 100)
+    line.setAlignment(column_widget, Qt.AlignmentFlag.AlignVCenter)
     page.setLayout(line)
     scroll.setWidget(page)
     scroll.setWidgetResizable(True)

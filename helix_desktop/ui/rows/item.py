@@ -13,7 +13,8 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.kit.boxes import Box, Button, HitArea, PaintState, Pen, RowText, Words
+from helix_desktop.ui.kit.boxes import Box, Button, HitArea, PaintState, Pen, RowText
+from helix_desktop.ui.kit.words import Words
 
 
 class BlockText(NamedTuple):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, Qt
+from collections.abc import Hashable
+from typing import TypeAlias
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QContextMenuEvent,
+    QCursor,
     QFocusEvent,
     QGuiApplication,
     QKeyEvent,
@@ -14,20 +18,307 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
 
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
-from helix_desktop.ui.design.style.theme import Theme, Themed
+from helix_desktop.ui.design.style.theme import Theme, Themed, current_theme
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
-from helix_desktop.ui.rows.interactions import ListInteractions
-from helix_desktop.ui.rows.mouse import ListMouse
-from helix_desktop.ui.rows.row_widget import RowArea
-from helix_desktop.ui.rows.selection import Selection
-from helix_desktop.ui.rows.viewport import ListViewport, Spinner
+from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark, color_of
+from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.rows.item import ListItem
+from helix_desktop.ui.rows.row_widget import RowArea, RowWidget
+from helix_desktop.ui.rows.scroll_layout import PlacedRow
+from helix_desktop.ui.rows.selection import Selection, TextPosition
+from helix_desktop.ui.rows.viewport import HitResult, ListViewport, Spinner
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
+
+
+_MAX_SEARCH_ROWS = 200  # rows; Tab does not search further for a button
+
+
+class FocusOrder(QObject):
+    def __init__(self, rows: ListViewport) -> None:
+        super().__init__(rows)
+        self._rows = rows
+
+    def step(self, forward: bool) -> bool:
+        """Go to the next place, or the one before; False when there is none within reach."""
+        widget = self._rows.widget_pool.focused_widget()
+        if widget is None or widget.item is None:
+            return forward and self.enter(forward=True)
+        stop = widget.stop_name
+        self._build_next(widget.item, stop, forward)
+        names = [area.name for area in widget.item.hit_areas]
+        at = names.index(stop) if stop in names else -1
+        at += 1 if forward else -1
+        if 0 <= at < len(names):
+            return self._focus(widget.index, widget.item.hit_areas[at])
+        return self._search(widget.index + (1 if forward else -1), forward)
+
+    def enter(self, *, forward: bool) -> bool:
+        """Come in from outside: to the first visible place; backward to the last, or where a row wants it."""
+        placed = self._rows.scroll_layout.placed
+        if not placed:
+            return False
+        visible = [(row.row_index, area) for row in placed for area in self.visible_areas(row)]
+        if not forward:
+            entries = {row.row_index: self._rows.item(row.row_index).backward_entry for row in placed}
+            visible = [(row, area) for row, area in visible if area.name == entries[row]] or visible[-1:]
+        if visible:
+            return self._focus(*visible[0])
+        return self._search(placed[-1 if forward else 0].row_index, forward)
+
+    def focus_area(self, key: Hashable, *names: str) -> bool:
+        """Go to the first of these places that a row has; False if it has none of them."""
+        index = self._rows.source.index_of(key)
+        if index is None:
+            return False
+        item = self._rows.item(index)
+        found = (area for name in names if (area := item.hit_area(name)) is not None)
+        area = next(found, None)
+        return area is not None and self._focus(index, area)
+
+    def visible_areas(self, placed: PlacedRow) -> list[HitArea]:
+        """Return the places of a row that are wholly in sight."""
+        top = placed.y + self._rows.source.gap(placed.row_index)
+        height = self._rows.column.height
+        areas = self._rows.item(placed.row_index).hit_areas
+        return [area for area in areas if top + area.rect.top() >= 0 and top + area.rect.bottom() <= height]
+
+    def _build_next(self, item: ListItem, name: str, forward: bool) -> None:
+        """Have the place after, or before, a place built; without a name the first, or last, of the item."""
+        here = item.hit_area(name)
+        edge = 0.0 if forward else item.height
+        edge = here.rect.y() if here is not None else edge
+        heights = [area.rect.y() for area in item.hit_areas if area.name != name]
+        if forward:
+            item.build_hit_area(
+                edge, min((y for y in heights if y > edge), default=item.height), forward=True
+            )
+        else:
+            item.build_hit_area(max((y for y in heights if y < edge), default=0.0), edge, forward=False)
+
+    def _search(self, index: int, forward: bool) -> bool:
+        step = 1 if forward else -1
+        for _ in range(_MAX_SEARCH_ROWS):
+            if not 0 <= index < self._rows.source.count():
+                return False
+            item = self._rows.item(index)
+            self._build_next(item, "", forward)
+            if item.hit_areas:
+                return self._focus(index, item.hit_areas[0 if forward else -1])
+            index += step
+        return False
+
+    def _focus(self, index: int, area: HitArea) -> bool:
+        self._rows.ensure_visible(index, area)
+        widget = self._widget(index)
+        if widget is not None:
+            widget.focus_area(area.name)
+        return widget is not None
+
+    def _widget(self, index: int) -> RowWidget | None:
+        return self._rows.widget_pool.visible.get(self._rows.source.key(index))
+
+
+class ListInteractions(QObject):
+    focus_leave_requested = Signal(bool)
+
+    def __init__(self, rows: ListViewport, mouse: ListMouse, selection: Selection) -> None:
+        super().__init__(rows)
+        self._rows, self._mouse, self._selection = rows, mouse, selection
+        self.focus = FocusOrder(rows)
+        pool = rows.widget_pool
+        pool.paint_state = self._paint_state
+        pool.focus_stepped.connect(self._step_focus)
+        for clicked in (mouse.clicked, pool.activated):
+            clicked.connect(self._activate)
+
+    def _paint_state(self, index: int, item: ListItem) -> PaintState:
+        return PaintState(
+            QRectF(),
+            hovered=name_in(item.key, self._mouse.hovered),
+            pressed=name_in(item.key, self._mouse.pressed),
+            tick=self._rows.animation_tick,
+            marks=self._marks(index, item),
+        )
+
+    def _activate(self, index: int, area: HitArea) -> None:
+        if isinstance(area.action, Intent):
+            perform(self, area.action)
+
+    def _step_focus(self, forward: bool) -> None:
+        """Move the keyboard to the next place; leaves the list after the last one."""
+        if not self.focus.step(forward):
+            self.focus_leave_requested.emit(forward)
+
+    def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
+        color = color_of(current_theme().text_selection)
+        ranges = self._selection.ranges(index, item).items()
+        return {number: [TextMark(*span, color)] for number, span in ranges}
+
+
+def name_in(key: Hashable, area: AreaId | None) -> str:
+    """Return the name of a place if it is in the row of a key."""
+    return area[1] if area is not None and area[0] == key else ""
+
+
+AreaId: TypeAlias = tuple[Hashable, str]
+"""A place to click: the key of its row, and its name there."""
+_EDGE_MS = 30
+_DOUBLE, _TRIPLE = 2, 3
+
+
+class ListMouse(QObject):
+    clicked = Signal(int, object)
+    """Index of a row, and the place in it that was clicked."""
+    changed = Signal()
+
+    def __init__(self, rows: ListViewport, selection: Selection, viewport: QWidget) -> None:
+        super().__init__(viewport)
+        self._rows, self._selection, self.viewport = rows, selection, viewport
+        self.hovered: AreaId | None = None
+        self.pressed: AreaId | None = None
+        self.last_index = -1
+        self._link = ""
+        self._is_selecting = False
+        self._clicks = 0
+        self._position = QPointF()
+        self._click_timer = QTimer(self, singleShot=True)
+        self._edge_timer = QTimer(self, interval=_EDGE_MS)
+        self._edge_timer.timeout.connect(self._scroll_at_edge)
+
+    def press(self, event: QMouseEvent) -> None:
+        located = self._rows.hit_test(event.position())
+        if located is None or event.button() != Qt.MouseButton.LeftButton:
+            return
+        self.last_index = located.row_index
+        area = located.item.hit_area_at(located.x, located.y)
+        if area is not None:
+            self._press_area(located, area)
+            return
+        self._link = self.link_of(located)
+        self._clicks = self._clicks + 1 if self._click_timer.isActive() else 1
+        self._click_timer.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
+        self._begin_selection(located, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+
+    def _press_area(self, located: HitResult, area: HitArea) -> None:
+        self.pressed = (located.item.key, area.name)
+        self.changed.emit()
+
+    def double_click(self, event: QMouseEvent) -> bool:
+        """Do what a double click does here beside that of a press; False if nothing."""
+        return False
+
+    def wheel(self, event: QWheelEvent) -> bool:
+        """Scroll what is below the mouse by itself; False where nothing does."""
+        return False
+
+    def move(self, event: QMouseEvent) -> None:
+        self._position = event.position()
+        if self._is_selecting:
+            self._extend_selection()
+        else:
+            self._update_hover()
+
+    def release(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        pressed, self.pressed = self.pressed, None
+        link, self._link = self._link, ""
+        self._is_selecting = False
+        self._edge_timer.stop()
+        located = self._rows.hit_test(event.position())
+        if located is not None:
+            area = located.item.hit_area_at(located.x, located.y)
+            if area is not None and pressed == (located.item.key, area.name):
+                self._click_area(located, area, event)
+            elif link and not self._selection and self.link_of(located) == link:
+                self._open_link(link)
+        self.changed.emit()
+
+    def _click_area(self, located: HitResult, area: HitArea, event: QMouseEvent) -> None:
+        self.clicked.emit(located.row_index, area)
+
+    def _open_link(self, link: str) -> None: ...
+
+    def link_of(self, located: HitResult) -> str:
+        """Return the target of the link at a place, or an empty string."""
+        return ""
+
+    def clear_hover(self) -> None:
+        self._set_hover(None, "")
+        self.viewport.unsetCursor()
+
+    def refresh(self) -> None:
+        """Rows have moved below a resting mouse."""
+        if not self._is_selecting and self.viewport.underMouse():
+            self._position = QPointF(self.viewport.mapFromGlobal(QCursor.pos()))
+            self._update_hover()
+
+    def link_at(self, point: QPointF) -> str:
+        located = self._rows.hit_test(point)
+        return self.link_of(located) if located is not None else ""
+
+    def _begin_selection(self, hit: HitResult, extend: bool) -> None:
+        spot = _text_position(hit)
+        if self._clicks >= _DOUBLE and hit.item.built_texts:
+            text = hit.item.text(spot.text)
+            start, end = text.word_range(spot.position, whole_block=self._clicks >= _TRIPLE)
+            self._selection.select(spot._replace(position=start), spot._replace(position=end))
+        elif extend and self._selection.anchor is not None:
+            self._selection.extend(spot)
+        else:
+            self._selection.start(spot)
+            self._is_selecting = True
+        self._is_selecting = self._is_selecting or extend
+        self.changed.emit()
+
+    def _extend_selection(self) -> None:
+        located = self._rows.hit_test(self._position)
+        if located is not None:
+            self._selection.extend(_text_position(located))
+            self.changed.emit()
+        outside = self._position.y() < 0 or self._position.y() > self.viewport.height()
+        if outside != self._edge_timer.isActive():
+            self._edge_timer.start() if outside else self._edge_timer.stop()
+
+    def _scroll_at_edge(self) -> None:
+        height = self.viewport.height()
+        beyond = self._position.y() if self._position.y() < 0 else self._position.y() - height
+        self._rows.scroll_by(max(-height / 2, min(height / 2, beyond)))
+        self._extend_selection()
+
+    def _update_hover(self) -> None:
+        located = self._rows.hit_test(self._position)
+        area = located.item.hit_area_at(located.x, located.y) if located is not None else None
+        link = self.link_of(located) if located is not None and area is None else ""
+        hovered = (located.item.key, area.name) if located is not None and area is not None else None
+        tip = located.item.tip_at(located.x, located.y) if located is not None else ""
+        self._set_hover(hovered, link or tip)
+        if area is not None or link:
+            self.viewport.setCursor(Qt.CursorShape.PointingHandCursor)
+        elif located is not None and located.item.text_at(located.x, located.y) is not None:
+            self.viewport.setCursor(Qt.CursorShape.IBeamCursor)
+        else:
+            self.viewport.unsetCursor()
+
+    def _set_hover(self, hovered: AreaId | None, tip: str) -> None:
+        if self.viewport.toolTip() != tip:
+            self.viewport.setToolTip(tip)
+            if not tip:
+                QToolTip.hideText()
+        if hovered != self.hovered:
+            self.hovered = hovered
+            self.changed.emit()
+
+
+def _text_position(hit: HitResult) -> TextPosition:
+    return TextPosition(hit.row_index, *hit.item.nearest_position(hit.x, hit.y))
+
 
 _LINE = 44.0  # pixels an arrow key scrolls
 _PAGE_OVERLAP = 48.0  # pixels

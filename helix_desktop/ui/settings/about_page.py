@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl, Signal, qVersion
+from PySide6.QtCore import QSignalBlocker, Qt, QUrl, Signal, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QLabel, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
@@ -18,9 +18,7 @@ from helix_desktop.services.build_info import update_status
 from helix_desktop.services.diagnostics import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.copied import show_copied
-from helix_desktop.ui.design.fields import CheckBoxDelegate
+from helix_desktop.ui.design.buttons import PushButton, Switch, show_copied
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -35,8 +33,6 @@ from helix_desktop.words.translation import Translator, current_language, transl
 
 tr = Translator("About")
 text = TextContext("About")
-
-_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 class DiagnosticsDialog(TextsDialog):
@@ -81,12 +77,9 @@ class DiagnosticsDialog(TextsDialog):
         self.error.hide()
         self.list.setObjectName("diagnostics_files")
         self.list.setAccessibleName(tr("Files in the bundle"))
-        self._boxes = CheckBoxDelegate(self.list)
-        self.list.setItemDelegate(self._boxes)
-        for item in self.items():
-            item.setCheckState(0, _CHECKED)
-        self.list.itemChanged.connect(lambda *_: self._update())
-        self.list.itemActivated.connect(_toggle)
+        for item in self.list.items():
+            item.setCheckState(0, Qt.CheckState.Checked)
+        self.list.changed.connect(self._update)
         self.with_names.toggled.connect(lambda _: self._toggle_names())
         self.save.clicked.connect(lambda: self._start(self._save()))
         self._update()
@@ -112,7 +105,7 @@ class DiagnosticsDialog(TextsDialog):
 
     def files(self) -> list[tuple[str, str]]:
         """Return name and text of each file that goes into the zip, as it is on screen."""
-        checked = [item.data(0, TEXT_NAME) for item in self.items() if item.checkState(0) == _CHECKED]
+        checked = [item.data(0, TEXT_NAME) for item in self.list.checked()]
         return [(name, text) for name in checked if (text := self.texts[name]) is not None]
 
     def _toggle_names(self) -> None:
@@ -124,15 +117,14 @@ class DiagnosticsDialog(TextsDialog):
 
     def _update(self) -> None:
         checked = pending = size = 0
-        self.list.blockSignals(True)
-        for item in self.items():
-            text = self.texts[item.data(0, TEXT_NAME)]
-            length = len(text.encode("utf-8", "replace")) if text is not None else 0
-            state = format_size(length) if text is not None else tr("Collecting…")
-            item.setText(0, tr("{file} · {state}", file=item.data(0, TEXT_NAME), state=state))
-            if item.checkState(0) == _CHECKED:
-                checked, pending, size = checked + 1, pending + (text is None), size + length
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for item in self.list.items():
+                text = self.texts[item.data(0, TEXT_NAME)]
+                length = len(text.encode("utf-8", "replace")) if text is not None else 0
+                state = format_size(length) if text is not None else tr("Collecting…")
+                item.setText(0, tr("{file} · {state}", file=item.data(0, TEXT_NAME), state=state))
+                if item.checkState(0) == Qt.CheckState.Checked:
+                    checked, pending, size = checked + 1, pending + (text is None), size + length
         self.list.viewport().update()
         room = self.list.sizeHintForColumn(0) + 2 * self.list.frameWidth()
         self.list.setMinimumWidth(max(room, self.list.minimumWidth()))
@@ -184,10 +176,6 @@ class DiagnosticsDialog(TextsDialog):
         await asyncio.to_thread(write_bundle, path, files)
         self._saved = path
         self.accept()
-
-
-def _toggle(item: QTreeWidgetItem) -> None:
-    item.setCheckState(0, _UNCHECKED if item.checkState(0) == _CHECKED else _CHECKED)
 
 
 class AboutPage(QWidget):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from helix_desktop.domain.file_history.changes import FileHistoryTotals
 from helix_desktop.domain.retention import TRASH_DAYS, CleanupPlan, RetentionRule
@@ -14,9 +14,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.diagnostics import folder_sizes
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine, label, show_text
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.kit.forms import Choice, Form, Group, Own, Values
+from helix_desktop.ui.kit.forms import Choice, CustomField, Form, Group, Values
 from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, ShowTrash, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
@@ -57,8 +57,7 @@ class _Places(QWidget):
             remove.setAccessibleName(tr("Remove {place}", place=place))
             others = tuple(other for other in places if other != place)
             remove.clicked.connect(lambda _=False, others=others: self._form.write(_PLACES, others))
-            line = QWidget()
-            line.setLayout(row(TextLine(place, 13), remove, gap=6, stretch=0))
+            line = pane(row(TextLine(place, 13), remove, gap=6, stretch=0))
             self._rows.addWidget(line)
 
     def _add(self) -> None:
@@ -83,7 +82,7 @@ FILE_HISTORY = (
         Choice("history_quota", text("Maximum size"),
                text("When it is reached, the oldest versions are removed first."),
                choices=_SIZES, format=format_size),
-        Own(_PLACES, text("Also include"),
+        CustomField(_PLACES, text("Also include"),
             text("A file or folder in the workspace that git ignores, or that contains secrets."), room=2,
             control=_Places, display=lambda control, places: control.show_places(places)),
     )),
@@ -99,8 +98,7 @@ class DataPage(QWidget):
         )
         self.shortfall, self.history = label("", "warn", wrap=True), label("", "strong", wrap=True)
         self.all_data = label("", "strong", wrap=True)
-        body = QVBoxLayout()
-        body.setSpacing(12)
+        body = column(gap=12)
         page, self._lead = scrolling_page(tr("Data"), " ", body)
         entries = (self.stored, self.removable, self.trashed, self.shortfall)
         totals = card(column(*entries, 5, self.history, 5, self.all_data, margins=(16, 12, 16, 13), gap=5))

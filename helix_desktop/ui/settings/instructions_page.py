@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -187,11 +186,8 @@ def _used_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
 
 def _skill_row(icon: str, color: str, title: str, details: str) -> QWidget:
     words = column(label(title, wrap=True), label(details, "faint", wrap=True), gap=2)
-    parts = row(IconLabel(icon, px=16, color_token=color), words, gap=10, stretch=1)
-    first = parts.itemAt(0)
-    if first is not None:
-        first.setAlignment(Qt.AlignmentFlag.AlignTop)
-    return pane(parts)
+    face = IconLabel(icon, px=16, color_token=color)
+    return pane(row(face, words, gap=10, stretch=1, top=[face]))
 
 
 class InstructionsPage(QWidget):

@@ -142,8 +142,7 @@ class PermissionsPage(QWidget):
         self._start = session.start
         self._revoked: PermissionRule | None = None
         self._heading = label(tr("Rules"), "strong")
-        self._rules = QVBoxLayout()
-        self._rules.setSpacing(8)
+        self._rules = column(gap=8)
         self.new_rule = Form(NEW_RULE, Draft({"effect": "deny", "kind": "pattern", "pattern": ""}), gap=8)
         self._undo = UndoLine(self._restore)
         self._trust = QVBoxLayout()
@@ -158,10 +157,9 @@ class PermissionsPage(QWidget):
             card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
             label(tr("Reading commands"), "strong"), card(column(self.reading, margins=(14, 10, 14, 10))),
         )  # fmt: skip
-        self._demo = QWidget()
-        self._demo.setObjectName("demo_rules")
         demo_card = card(column(self.demo_calls, margins=(14, 10, 10, 10)))
-        self._demo.setLayout(column(label(tr("Demo model only"), "strong"), demo_card, gap=8))
+        self._demo = pane(column(label(tr("Demo model only"), "strong"), demo_card, gap=8))
+        self._demo.setObjectName("demo_rules")
         settings.follow("demo_calls", self._show_demo_calls)
         precedence = tr(
             "The strictest rule wins: Never, then Always ask, then Allow. A rule that allows commands like a "
@@ -352,10 +350,9 @@ class PermissionsPage(QWidget):
             if is_of_session
             else tr("Saved {time}", time=format_date_and_time(rule.saved))
         )
-        words = QWidget()
         outdated = [label(translate(_OUTDATED[change]), "warn", wrap=True)] if change else []
         about = label(" · ".join(filter(None, (saved, _usage_text(usage)))), "faint", wrap=True)
-        words.setLayout(column(_rule_label(translate(rule.text)), *outdated, about, gap=3))
+        words = pane(column(_rule_label(translate(rule.text)), *outdated, about, gap=3))
         end = [Pill(tr("This session"), "accent"), revoke] if is_of_session else [revoke]
         parts = row(
             IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),

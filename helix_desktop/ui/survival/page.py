@@ -1,51 +1,517 @@
-"""The page "What survives": the session on screen, replayed in a job, and its picture to be saved."""
+"""The page "What survives": the session on screen, replayed in a job, its figures, and its picture."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QBuffer, QIODevice, Qt
-from PySide6.QtGui import QColor, QImage, QImageWriter, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QStackedLayout, QWidget
+import msgspec
+from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFontMetricsF,
+    QImage,
+    QImageWriter,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QRegion,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QHeaderView,
+    QSizePolicy,
+    QStackedLayout,
+    QToolTip,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QTreeWidgetItemIterator,
+    QWidget,
+)
 
+from helix_desktop import APP_NAME
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.foreign import SessionImported
-from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
+from helix_desktop.domain.events.summary import FactKind
+from helix_desktop.domain.text_format import plain_line
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason, verbatim
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.replay.measure import ComparedFact, ComparedFacts, FactPlace, RecordingFigures
 from helix_desktop.replay.measure_process import measure_session
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.cards import EmptyState, Ground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout.boxes import column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.mirror import keep_left_to_right
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.survival.report import Survival, SurvivalReport, picture_of
+from helix_desktop.ui.timeline.chart.plot import Plot, axis_width, paint_axis, paint_curve
+from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.policies import policy_name
+from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("What survives")
 text = TextContext("What survives")
+
+
+_HEIGHT = 220  # pixels at the usual text size
+_TOP, _BOTTOM, _GAP = 24.0, 20.0, 10.0  # pixels around the plot, and beside its labels
+_MAX_POINTS = 900  # of one curve: more than the pixels that it has
+_NEAR = 8.0  # pixels around a compaction in which the mouse is on it
+
+
+class SurvivalChart(Themed, QWidget):
+    accessible_role = QAccessible.Role.Chart
+    compaction_clicked = Signal(int)
+    """One of the compactions, by its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._managed: Sequence[int] = ()
+        self._unmanaged: Sequence[int] = ()
+        self._requests: Sequence[int] = ()  # behind each compaction
+        self._window = self._current = 0
+        self.setObjectName("survival_chart")
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_figures(self, figures: RecordingFigures, agent: str, request: int) -> None:
+        """Show other figures; `agent` has compacted, and `request` is the one that is looked at."""
+        self._managed, self._unmanaged = figures.managed_sizes, figures.unmanaged_sizes
+        self._requests = [compaction.request for compaction in figures.compactions]
+        self._window, self._current = figures.window, request
+        curves = tr(
+            "Context of {count} requests. Unmanaged: up to {unmanaged} tokens, {unmanaged_end} at the end. "
+            "With Helix: up to {managed}, {managed_end} at the end.",
+            count=format_integer(len(self._managed)),
+            unmanaged=format_tokens(max(self._unmanaged)),
+            unmanaged_end=format_tokens(self._unmanaged[-1]),
+            managed=format_tokens(max(self._managed)),
+            managed_end=format_tokens(self._managed[-1]),
+        )
+        requests = ", ".join(map(format_integer, self._requests))
+        compacted = tr("{agent} compacted before request {requests}.", agent=agent, requests=requests)
+        self.setAccessibleName(f"{curves} {compacted}" if requests else curves)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(400, scaled(_HEIGHT))
+
+    def text_at(self, place: QPointF) -> str:
+        """Return what both contexts have at the request that the mouse is on."""
+        if not self._managed:
+            return ""
+        at = self._plot().index_at(place.x())
+        return tr(
+            "Request {request}\nUnmanaged: {unmanaged}\nWith Helix: {managed}",
+            request=format_integer(at + 1),
+            unmanaged=format_tokens(self._unmanaged[at]),
+            managed=format_tokens(self._managed[at]),
+        )
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if text := self.text_at(event.position()):
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        plot, x = self._plot(), event.position().x()
+        ways = [(abs(plot.x_of(request - 1) - x), place) for place, request in enumerate(self._requests)]
+        if ways and min(ways)[0] <= _NEAR:
+            self.compaction_clicked.emit(min(ways)[1])
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if not self._managed:
+            return
+        painter, plot, theme = QPainter(self), self._plot(), self._theme
+        keep_left_to_right(painter)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_axis(painter, plot, theme)
+        painter.setFont(ui_font(11, 500))
+        self._paint_window(painter, plot)
+        step = -(-len(self._managed) // _MAX_POINTS)
+        places = [*range(0, len(self._managed) - 1, step), len(self._managed) - 1]
+        thin = Plot(plot.rect, len(places), plot.top)
+        unmanaged, managed = (
+            thin.line_of([sizes[at] for at in places]) for sizes in (self._unmanaged, self._managed)
+        )
+        faint = QColor(theme.accent)
+        faint.setAlphaF(0.16 if theme.dark else 0.09)
+        painter.fillPath(thin.area_below(managed), faint)
+        metrics, free_x = QFontMetricsF(painter.font()), 0.0
+        for number, request in enumerate(self._requests, 1):
+            is_current = request == self._current
+            x, color = plot.x_of(request - 1), QColor(self._theme.warn)
+            painter.setPen(QPen(color, 2.0 if is_current else 1.0))
+            painter.drawLine(QPointF(x, _TOP - 4), QPointF(x, plot.rect.bottom()))
+            text = tr("Compaction {number}", number=format_integer(number))
+            width = metrics.horizontalAdvance(text)
+            left = max(plot.rect.left(), min(x - width / 2, plot.rect.right() - width))
+            if left > free_x:
+                painter.setFont(ui_font(11, 600 if is_current else 500))
+                painter.drawText(QPointF(left, _TOP - 9), text)
+                free_x = left + width + _GAP
+        paint_curve(painter, unmanaged, theme.muted, dashed=True)
+        paint_curve(painter, managed, theme.accent)
+        self._paint_ends(painter, plot)
+
+    def _paint_window(self, painter: QPainter, plot: Plot) -> None:
+        """Draw the edge of the context window, if a curve comes near, with its name at the left."""
+        if self._window > plot.top:
+            return
+        y, name = plot.y_of(self._window), tr("Context window")
+        pen = QPen(QColor(self._theme.error), 1)
+        pen.setDashPattern([4, 4])
+        painter.setPen(pen)
+        painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
+        painter.drawText(QPointF(plot.rect.left() + 4, y - 4), name)
+
+    def _paint_ends(self, painter: QPainter, plot: Plot) -> None:
+        """Name both curves where they end, and the first and the last request."""
+        painter.setFont(ui_font(11, 500))
+        height, x = QFontMetricsF(painter.font()).height(), plot.rect.right() + _GAP
+        low = min(plot.y_of(self._managed[-1]), plot.rect.bottom() - height)
+        high = min(plot.y_of(self._unmanaged[-1]), low - 2.2 * height)
+        for y, (name, sizes), color in (
+            (max(high, _TOP), self._names()[0], self._theme.muted),
+            (low, self._names()[1], self._theme.accent_text),
+        ):
+            painter.setPen(QColor(color))
+            painter.drawText(QPointF(x, y), name)
+            painter.drawText(QPointF(x, y + height), format_tokens(sizes[-1]))
+        painter.setPen(QColor(self._theme.faint))
+        below = QRectF(plot.rect.left(), plot.rect.bottom() + 4, plot.rect.width(), height)
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, tr("Request 1"))
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, format_integer(len(self._managed)))
+
+    def _names(self) -> tuple[tuple[str, Sequence[int]], tuple[str, Sequence[int]]]:
+        return (tr("Unmanaged"), self._unmanaged), (tr("With Helix"), self._managed)
+
+    def _plot(self) -> Plot:
+        top = max(1_000, round(max(*self._unmanaged, *self._managed) * 1.05))
+        left, metrics = axis_width(top), QFontMetricsF(ui_font(11, 500))
+        right = _GAP + 4 + max(metrics.horizontalAdvance(name) for name, _ in self._names())
+        top_px, bottom_px = scaled(round(_TOP)), scaled(round(_BOTTOM))
+        size = max(1.0, self.width() - left - right), max(1.0, self.height() - top_px - bottom_px)
+        return Plot(QRectF(left, top_px, *size), len(self._managed), top)
+
+
+_PICTURE_PX, _PICTURE_RATIO = 1_080, 2  # of a saved picture: its width, and pixels per pixel of that
+_COLUMN_PX, _FACT_CHARS, _MAX_FACTS = 64, 300, 500
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+_KINDS: dict[FactKind, TranslatableText] = {
+    "instructions": text("Instructions"),
+    "tasks": text("Tasks"),
+    "conclusions": text("Conclusions"),
+    "files": text("Files"),
+    "hashes": text("Digests"),
+    "numbers": text("Numbers"),
+    "commands": text("Commands"),
+}
+_PLACES: dict[FactPlace, TranslatableText] = {
+    "context": STATE_WORDS["in_window"].label,
+    "one_call": text("One call away"),
+    "nowhere": text("Gone"),
+}
+_SUMMARY, _FIRST_PLACE = 2, 3  # columns
+
+
+class Survival(msgspec.Struct, frozen=True):
+    """The figures of a session: its title, the other agent's name (empty: its own), and who answered last.
+
+    `price` is in US dollars per million input tokens of that model; 0: not known.
+    """
+
+    figures: RecordingFigures
+    title: str
+    agent: str
+    model: str
+    price: float
+    policy: ContextPolicy
+
+    @property
+    def moments(self) -> list[tuple[str, int, tuple[ComparedFacts, ...]]]:
+        """Return where facts are compared, with the request: behind readable summaries, and at the end."""
+        compactions = [
+            (tr("Compaction {number}", number=format_integer(number)), one.request, one.facts)
+            for number, one in enumerate(self.figures.compactions, 1)
+            if one.facts
+        ]
+        return [*compactions, (tr("End of session"), len(self.figures.managed_sizes), self.figures.at_end)]
+
+    def sentence(self, moment: int) -> str:
+        """Return what survived, in a sentence or two."""
+        name, _, facts = self.moments[moment]
+        total, in_summary, in_context, one_call = (
+            sum(getattr(kind, field) for kind in facts)
+            for field in ("total", "in_summary", "in_context", "one_call")
+        )
+        if not total:
+            return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
+        count, nowhere = format_integer(total), total - in_context - one_call
+        if moment == len(self.moments) - 1:
+            first = tr("At the end, {total} facts count.", total=count)
+        else:
+            first = tr(
+                "{name}: {agent}’s summary names {in_summary} of {total} facts.",
+                name=name,
+                agent=self.agent,
+                in_summary=format_integer(in_summary),
+                total=count,
+            )
+        if not nowhere and not one_call:
+            return f"{first} " + tr("Helix keeps all of them in context.")
+        parts = [tr("Helix keeps {in_context} in context", in_context=format_integer(in_context))]
+        if one_call:
+            parts.append(tr.plural(one_call, "%n is one call away", "%n are one call away"))
+        if nowhere:
+            parts.append(tr.plural(nowhere, "%n can't be recalled", "%n can't be recalled"))
+        return f"{first} {dotted(parts)}."
+
+    @property
+    def about(self) -> str:
+        """Return what was replayed, and how."""
+        count, window = len(self.figures.managed_sizes), format_tokens(self.figures.window)
+        requests = tr.plural(count, "%n request", "%n requests")
+        policy = tr("Policy: {policy}", policy=policy_name(self.policy))
+        return dotted((self.agent, self.model, requests, policy, tr("{size} context window", size=window)))
+
+    @property
+    def stats(self) -> Iterator[tuple[str, str, str]]:
+        """Yield figures: a name, the managed one, and the unmanaged one with what it is compared with it."""
+        own, other = self.figures.managed, self.figures.unmanaged
+
+        def compared(managed: float, unmanaged: float, shown: str) -> str:
+            share = format_whole_percent(managed / unmanaged if unmanaged else 1.0)
+            return tr("{share} of {unmanaged} unmanaged", share=share, unmanaged=shown)
+
+        sent = format_tokens(other.input_tokens)
+        yield (
+            tr("Tokens sent"), format_tokens(own.input_tokens),
+            compared(own.input_tokens, other.input_tokens, sent),
+        )  # fmt: skip
+        per_token, billed = self.price / 1_000_000, (own.billed, other.billed)
+        mine, unmanaged = (
+            format_usd(tokens * per_token) if per_token else format_tokens(round(tokens)) for tokens in billed
+        )
+        name = tr("Input billed") if per_token else tr("Input tokens billed")
+        yield name, f"≈ {mine}", compared(*billed, f"≈ {unmanaged}")
+        peak = format_tokens(other.peak_window)
+        yield (
+            tr("Largest request"), format_tokens(own.peak_window),
+            compared(own.peak_window, other.peak_window, peak),
+        )  # fmt: skip
+        reachable = format_whole_percent(self.figures.reach.reachable_share)
+        in_context = format_whole_percent(
+            self.figures.reach.window_bytes / self.figures.reach.output_bytes
+            if self.figures.reach.output_bytes
+            else 1.0
+        )
+        yield tr("Outputs that can be recalled"), reachable, tr("{share} in context", share=in_context)
+
+    @property
+    def notes(self) -> str:
+        """Return what is estimated."""
+        notes = [
+            tr(
+                "Estimated: tokens are Helix's own count, without system prompt and tools. Billed is the "
+                "input with a prompt cache that never expires. Helix's summaries here need no model."
+            ),
+            tr("A fact survives where its name, number or words are in the text. One call is a recall."),
+        ]
+        if self.figures.faults.not_made:
+            count = self.figures.faults.not_made
+            notes.append(tr.plural(count, "%n request doesn't fit.", "%n requests don't fit."))
+        if self.figures.compactions:
+            notes.append(tr("What {agent} kept beside its summaries isn't counted.", agent=self.agent))
+        if any(not one.facts for one in self.figures.compactions):
+            notes.append(tr("Some summaries of {agent} aren't readable.", agent=self.agent))
+        return " ".join(notes)
+
+
+class FactTable(Themed, QTreeWidget):
+    """Facts by kind, with how many are where; each kind opens to its facts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("survival_facts")
+        self.setAccessibleName(tr("Facts"))
+        self.setProperty("kind", "checklist")
+        self.setUniformRowHeights(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._agent = ""
+        self._kinds: Sequence[ComparedFacts] = ()
+        self.itemExpanded.connect(self._add_facts)
+
+    def show_facts(self, facts: Sequence[ComparedFacts], agent: str) -> None:
+        """Show other facts; `agent` has a summary that is compared (empty: none)."""
+        self.clear()
+        self._agent, self._kinds = agent, facts
+        in_summary = tr("{agent}’s summary", agent=agent)
+        in_helix = [tr("Helix: {place}", place=translate(place).lower()) for place in _PLACES.values()]
+        titles = (tr("Fact"), tr("Total"), in_summary, *in_helix)
+        self.setHeaderLabels(titles)
+        self.setColumnHidden(_SUMMARY, not agent)
+        for kind in facts:
+            counts = kind.total, kind.in_summary, kind.in_context, kind.one_call
+            cells = [*counts, kind.total - kind.in_context - kind.one_call]
+            item = QTreeWidgetItem([translate(_KINDS[kind.kind]), *map(format_integer, cells)])
+            named = [f"{title}: {count}" for title, count in zip(titles[1:], cells, strict=True)]
+            item.setData(0, Qt.ItemDataRole.AccessibleTextRole, dotted((item.text(0), *named)))
+            item.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.ShowIndicator)
+            self.addTopLevelItem(item)
+        head = self.header()
+        head.setStretchLastSection(False)
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for place in range(1, self.columnCount()):
+            self.headerItem().setTextAlignment(place, _RIGHT)
+            self.setColumnWidth(place, max(scaled(_COLUMN_PX), head.sectionSizeHint(place)))
+        self.apply_theme()
+
+    def _add_facts(self, item: QTreeWidgetItem) -> None:
+        """Fill a kind that is opened for the first time."""
+        if item.childCount():
+            return
+        facts = self._kinds[self.indexOfTopLevelItem(item)].items
+        item.addChildren([_fact_item(fact, self._agent) for fact in facts[:_MAX_FACTS]])
+        if (rest := len(facts) - _MAX_FACTS) > 0:
+            words = tr.plural(rest, "%n older one isn't listed", "%n older ones aren't listed")
+            item.addChild(QTreeWidgetItem([words]))
+        self.apply_theme()
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        theme = self._theme
+        colors = {_SUMMARY: theme.muted, 3: theme.ok, 4: theme.accent_text, 5: theme.error}
+        every = QTreeWidgetItemIterator(self)
+        while item := every.value():
+            every += 1
+            for place in range(1, self.columnCount()):
+                is_zero = item.text(place) == "0"
+                read = f"{self.headerItem().text(place)}: {item.text(place) or '–'}"
+                item.setData(place, Qt.ItemDataRole.AccessibleTextRole, read)
+                item.setTextAlignment(place, _RIGHT)
+                item.setForeground(place, QColor(theme.faint if is_zero else colors.get(place, theme.text)))
+
+    def fit(self) -> None:
+        """Take the height of all rows, which can't be opened."""
+        self.setRootIsDecorated(False)
+        rows = self.topLevelItemCount() * self.sizeHintForRow(0)
+        self.setFixedHeight(self.header().sizeHint().height() + rows + scaled(16))
+
+
+def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
+    words = escape_hidden_name(plain_line(" ".join((fact.sentence or fact.text).split())[:_FACT_CHARS]))
+    item = QTreeWidgetItem([isolate(words)])
+    item.setToolTip(0, plain_tooltip(words))
+    item.setText(_SUMMARY, "✓" if fact.in_summary else "–")
+    item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")
+    in_summary = (
+        tr("In {agent}’s summary", agent=agent)
+        if fact.in_summary
+        else tr("Not in {agent}’s summary", agent=agent)
+    )
+    read = dotted((words, in_summary if agent else "", translate(_PLACES[fact.place])))
+    item.setData(0, Qt.ItemDataRole.AccessibleTextRole, read)
+    return item
+
+
+class SurvivalReport(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.title, self.sentence = SelectableText("", 13, "muted"), SelectableText("", 18, weight=600)
+        self.about, self.notes = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.chart, self.facts = SurvivalChart(), FactTable()
+        self.stats = [(label("", "note"), label("", "heading"), label("", "note")) for _ in range(4)]
+        figures = FlowBox([pane(column(*stat, gap=1, margins=(0, 0, 26, 0))) for stat in self.stats])
+        head = column(self.title, self.sentence, self.about, gap=4)
+        self.body = column(head, self.chart, figures, self.facts, self.notes, margins=(24, 8, 24, 18), gap=16)
+        self.body.setStretch(3, 1)
+        self.facts.setMinimumHeight(scaled(240))
+        self.setLayout(self.body)
+        self.title.hide()
+
+    def show_survival(self, survival: Survival, moment: int) -> None:
+        """Show a session as it is at one of its moments."""
+        _, request, facts = survival.moments[moment]
+        is_end = moment == len(survival.moments) - 1
+        self.sentence.setText(survival.sentence(moment))
+        self.about.setText(survival.about)
+        self.notes.setText(survival.notes)
+        self.chart.show_figures(survival.figures, survival.agent, request)
+        for labels, words in zip(self.stats, survival.stats, strict=True):
+            for part, word in zip(labels, words, strict=True):
+                part.setText(word)
+        self.facts.show_facts(facts, "" if is_end else survival.agent)
+
+    def places(self) -> list[QRect]:
+        """Return where its parts are, from the top."""
+        parts = map(self.body.itemAt, range(self.body.count()))
+        return [part.geometry() for part in parts if part is not None]
+
+
+async def picture_of(parent: QWidget, survival: Survival, moment: int) -> QImage:
+    """Return a session's report as an image with what is estimated.
+
+    It is made in short slices, so that the window is usable meanwhile.
+    """
+    report = SurvivalReport()
+    report.setParent(parent)
+    await asyncio.sleep(0)
+    report.show_survival(survival, moment)
+    report.title.setText(dotted((APP_NAME, tr("What survives"), escape_hidden_name(survival.title))))
+    report.title.show()
+    await asyncio.sleep(0)
+    report.ensurePolished()
+    report.facts.fit()
+    await asyncio.sleep(0)
+    report.body.setContentsMargins(28, 28, 28, 28)
+    width = scaled(_PICTURE_PX)
+    report.setFixedWidth(width)
+    report.resize(width, report.heightForWidth(width))
+    report.body.setGeometry(report.rect())
+    image = QImage(report.size() * _PICTURE_RATIO, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(_PICTURE_RATIO)
+    image.fill(QColor(current_theme().canvas))
+    with QPainter(image) as painter:
+        for place in report.places():  # whole: the dashes of a curve that is cut begin anew
+            await asyncio.sleep(0)
+            report.render(painter, place.topLeft(), QRegion(place), QWidget.RenderFlag.DrawChildren)
+    report.deleteLater()
+    return image
+
 
 _MAX_RESULTS = 8  # sessions whose figures are kept
 _Key = tuple[str, int, ContextPolicy, int]
 """What figures depend on: a session and its newest message, the policy, and the context window in tokens."""
 
 
-class SurvivalPage(Themed, QWidget):
+class SurvivalPage(Ground):
     _session: Session
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -248,9 +714,6 @@ class SurvivalPage(Themed, QWidget):
             perform(self, ClosePage())
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
 
 def _imported(conversation: Conversation) -> SessionImported | None:

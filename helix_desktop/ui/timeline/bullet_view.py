@@ -24,7 +24,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import ShowEvent, perform
-from helix_desktop.ui.kit.styled_words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
+from helix_desktop.ui.kit.words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

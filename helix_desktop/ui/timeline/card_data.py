@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Container, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -10,6 +12,7 @@ from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.usage_gauge import CompactionTrigger
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     FoldMade,
     Form,
     HandoverTrigger,
@@ -17,6 +20,7 @@ from helix_desktop.domain.events.rewrite import (
     SweepReason,
 )
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
@@ -58,6 +62,8 @@ class HandoverCard(msgspec.Struct, frozen=True):
     read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
     carries: str = ""  # what its undo restores too
+    parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
+    also: tuple[int, ...] = ()  # of these, what is undone or redone with it
 
 
 class SweepCard(msgspec.Struct, frozen=True):
@@ -139,6 +145,32 @@ class PlacedCard(msgspec.Struct, frozen=True):
     inside: str = ""
     averted_handover_at: float = 0.0
     carries: str = ""  # what its undo restores too
+
+
+ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard | ObservationsCard
+
+
+class ChangeCard(msgspec.Struct, frozen=True):
+    """All rewrites before one request: one row with one Undo; opened, it has its `parts` below, newest first.
+
+    `seq` is the oldest of them; `undo` and `redo` are those that can be undone, and redone.
+    """
+
+    seq: int
+    at_ms: int
+    parts: tuple[ChangePart, ...]
+    before: int
+    after: int
+    undo: tuple[int, ...] = ()
+    redo: tuple[int, ...] = ()
+
+    @property
+    def is_undone(self) -> bool:
+        return bool(self.redo) and not self.undo
+
+    @property
+    def inside(self) -> str:
+        return self.parts[0].inside if all(part.inside for part in self.parts) else ""
 
 
 class ManualActionCard(msgspec.Struct, frozen=True):
@@ -232,6 +264,7 @@ TimelineCard: TypeAlias = (
     | FormCard
     | FailureCard
     | UndoCard
+    | ChangeCard
 )
 
 
@@ -301,6 +334,8 @@ def card_groups(card: TimelineCard) -> tuple[Group, ...]:
             return ("handovers", "compacted")
         case ObservationsCard() | PlacedCard() | FoldCard():
             return ("compacted",)
+        case ChangeCard(parts=parts):
+            return tuple(dict.fromkeys(group for part in parts for group in card_groups(part)))
         case SweepCard() | FormCard():
             return ("cached",)
         case ManualActionCard() | UndoCard():
@@ -324,6 +359,8 @@ def card_title(card: TimelineCard) -> str:
             title = tr("{messages} compacted", messages=card.messages or tr("Older messages"))
         case SweepCard():
             title = masked_contents_text(card.outputs, card.calls, card.image_messages)
+        case ChangeCard():
+            title = _change_title(card.parts)
         case UndoCard():
             title = _undo_title(card)
         case ManualActionCard():
@@ -335,6 +372,94 @@ def card_title(card: TimelineCard) -> str:
     return title
 
 
+def _change_title(parts: Sequence[ChangePart]) -> str:
+    """Return what became of older messages, and of outputs, in a few words each."""
+    compacted = [part for part in parts if isinstance(part, FoldCard | PlacedCard)]
+    lost = (part for part in compacted if isinstance(part, FoldCard) and part.event.how == "truncate")
+    sweeps = [part for part in parts if isinstance(part, SweepCard)]
+    counts = zip(*((sweep.outputs, sweep.calls, sweep.image_messages) for sweep in sweeps), strict=True)
+    return dotted(
+        (
+            next(map(fold_card_text, lost), "") or (tr("Older messages compacted") if compacted else ""),
+            masked_contents_text(*map(sum, counts)) if sweeps else "",
+        )
+    )
+
+
+def undo_seqs(card: TimelineCard) -> tuple[int, ...]:
+    """Return all rewrites that a row's one Undo, or Redo, is about."""
+    match card:
+        case ChangeCard():
+            return card.undo or card.redo
+        case HandoverCard():
+            return card.seq, *card.also
+    return (card.seq,)
+
+
+def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[TimelineCard]:
+    """Return cards, newest first, with all rewrites before one request as one, and its undo as one.
+
+    Those beside a handover are parts of its card. Facts stand where they came into the context.
+    """
+    holders = _holders(cards, [step.seq for step in steps])
+    merged: list[TimelineCard] = []
+    newest_undo = None
+    for card in cards:
+        holder = holders.get(card.target if isinstance(card, UndoCard) else card.seq)
+        if isinstance(card, UndoCard):
+            if holder is None or (card.kind, holder) != newest_undo:
+                name = card.name if holder is None else card_title(holder)
+                merged.append(msgspec.structs.replace(card, name=name))
+            newest_undo = (card.kind, holder)
+        elif holder is None:
+            merged.append(card)
+        elif card.seq == (holder.parts[0].seq if isinstance(holder, ChangeCard) else holder.seq):
+            merged.append(holder)
+    return merged
+
+
+def _holders(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
+    """Return the cards that stand for several, by the events of their parts, and their own."""
+    facts = {card.placed_seq: card for card in cards if isinstance(card, ObservationsCard)}
+    requests: dict[int, list[ChangePart]] = {}
+    handovers: dict[int, HandoverCard] = {}  # the oldest of a request
+    for card in cards:
+        request = bisect_left(answers, card.seq)
+        match card:
+            case SweepCard() | FoldCard() | PlacedCard() if request:
+                fact = facts.get(card.seq)
+                requests.setdefault(request, []).extend([card] if fact is None else [card, fact])
+            case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
+                handovers[request] = card
+    holders: dict[int, ChangeCard | HandoverCard] = {}
+    for request, parts in requests.items():
+        holder = _holder(handovers.get(request), parts)
+        if holder is not None:
+            holders |= dict.fromkeys((holder.seq, *(part.seq for part in parts)), holder)
+    return holders
+
+
+def _holder(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
+    own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
+    rewrites = [part for part in parts if not (isinstance(part, ObservationsCard) or _is_attached(part, own))]
+    active = tuple(part.seq for part in rewrites if not (part.is_undone or part.inside))
+    undone = tuple(part.seq for part in rewrites if part.is_undone)
+    if handover is not None:
+        also = undone if handover.is_undone else active
+        return msgspec.structs.replace(handover, parts=tuple(parts), also=also)
+    if len(parts) == 1:
+        return None
+    sized = [part for part in parts if not isinstance(part, ObservationsCard) and part.before]
+    before, after = (sized[-1].before, sized[0].after) if sized else (0, 0)
+    oldest = min(rewrites, key=lambda part: part.seq)
+    return ChangeCard(oldest.seq, parts[0].at_ms, tuple(parts), before, after, active, undone)
+
+
+def _is_attached(part: ChangePart, seqs: Container[int]) -> bool:
+    """Return True of a sweep that holds and falls with the rewrite before it."""
+    return isinstance(part, SweepCard) and part.reason in ATTACHED_SWEEP_REASONS and part.seq - 1 in seqs
+
+
 def _undo_title(card: UndoCard) -> str:
     if card.kind == "undo":
         return tr("Undone: {title}", title=card.name)
@@ -344,9 +469,9 @@ def _undo_title(card: UndoCard) -> str:
 def _form_title(card: FormCard) -> str:
     match card.form:
         case "full":
-            return tr("Full output sent: {output}", output=card.output)
+            return tr("Large output sent whole: {output}", output=card.output)
         case "preview" | "compact":
-            return tr("Part of the output sent: {output}", output=card.output)
+            return tr("Large output sent in part: {output}", output=card.output)
 
 
 def send_form_text(form: Form) -> str:
@@ -378,26 +503,23 @@ def chooser_text(card: FormCard) -> str:
 
 def _observations_title(card: ObservationsCard) -> str:
     count = len(card.event.observations)
-    if card.event.reflection:
-        return tr.plural(
-            count, "%n fact about older messages, merged", "%n facts about older messages, merged"
-        )
-    return tr.plural(count, "%n fact about older messages", "%n facts about older messages")
+    if card.placed_seq:
+        return tr.plural(count, "Sent in their place: %n fact", "Sent in their place: %n facts")
+    return tr.plural(
+        count, "Prepared for the next compaction: %n fact", "Prepared for the next compaction: %n facts"
+    )
 
 
 def fold_card_text(card: FoldCard) -> str:
-    match card.event.how:
-        case "condense":
-            return tr("Older notes shortened")
-        case "truncate":
-            return tr("Context full: {messages} compacted", messages=card.messages)
-    return tr("Older steps compacted")
+    if card.event.how == "truncate":
+        return tr("Context full: {messages} compacted", messages=card.messages)
+    return tr("Older messages compacted")
 
 
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Compacting older messages")
-    return tr("Writing facts about older messages, so that they can be compacted later")
+    return tr("Preparing the next compaction")
 
 
 def phase_text(phase: Phase) -> str:
@@ -419,7 +541,7 @@ def card_group_text(group: Group | None) -> str:
         "handovers": tr("Handovers"),
         "compacted": translate(STATE_WORDS["handed_over"].label),
         "cached": translate(STATE_WORDS["cached"].label),
-        "yours": tr("Yours"),
+        "yours": tr("By you"),
     }
     return texts[group]
 
@@ -428,8 +550,8 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "handovers": tr("Handovers, and those prepared for the next compaction."),
-        "compacted": tr("Notes, facts and handovers that replaced older messages."),
-        "cached": tr("Outputs and arguments that became markers, and large outputs sent in part."),
+        "compacted": tr("Older messages that something shorter replaced."),
+        "cached": tr("Outputs and arguments that left the context, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
     return texts.get(group, "")
@@ -439,9 +561,7 @@ def point_kind_text(kind: PointKind) -> str:
     """Return what a point of the chart follows; empty for a step of the conversation."""
     texts: dict[PointKind, str] = {
         "sweep": tr("after outputs were cached"),
-        "fold": tr("after steps were compacted"),
-        "observations": tr("after messages were compacted as facts"),
-        "handover": tr("after messages were compacted as a handover"),
+        **dict.fromkeys(("fold", "observations", "handover"), tr("after older messages were compacted")),
         "form": tr("after you sent an output in another form"),
         "exclude": tr("after you left something out"),
         "undo": tr("after an undo"),

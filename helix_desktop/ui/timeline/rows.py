@@ -15,7 +15,7 @@ from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, current_theme
-from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, Words, fold_head
+from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, fold_head
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     ChooseForm,
@@ -26,13 +26,13 @@ from helix_desktop.ui.kit.intents import (
     RunHandoverAgain,
     ShowEvent,
 )
-from helix_desktop.ui.rows.interactions import ListInteractions
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.rows.item import BoxItem, ListItem
-from helix_desktop.ui.rows.list_view import RowListView
-from helix_desktop.ui.rows.mouse import ListMouse
+from helix_desktop.ui.rows.list_view import ListInteractions, ListMouse, RowListView
 from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (
+    ChangeCard,
     Continuation,
     FailureCard,
     FoldCard,
@@ -45,6 +45,7 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineCard,
     UndoCard,
+    card_groups,
     card_title,
     send_form_text,
 )
@@ -52,6 +53,8 @@ from helix_desktop.ui.timeline.small_cards import (
     CardLook,
     OpenCardMenu,
     ToggleFold,
+    change_box,
+    change_title,
     failure_box,
     failure_texts,
     form_box,
@@ -62,6 +65,7 @@ from helix_desktop.ui.timeline.small_cards import (
     placed_title,
     running_box,
     running_name,
+    state_pills,
     sweep_box,
     sweep_title,
     undo_box,
@@ -92,7 +96,7 @@ _MARK_MS = 2_500  # in which a card that something led to stands out
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
 _CARD_ESTIMATE, _SUMMARY_ESTIMATE, _HANDOVER_ESTIMATE = 48.0, 84.0, 160.0  # pixels at 100 %
 
-Node: TypeAlias = Literal["", "live", "handover", "observations", "fold", "sweep", "failure", "limit", "mark"]
+Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]
 
 
 class ContinuedRow(msgspec.Struct, frozen=True):
@@ -121,7 +125,7 @@ class FoldedRow(msgspec.Struct, frozen=True):
         return format_token_change(sized[-1].before, sized[0].after) if sized else ""
 
 
-_SIZED = (SweepCard, FoldCard, PlacedCard)
+_SIZED = (SweepCard, FoldCard, PlacedCard, ChangeCard)
 _REWRITES = (*_SIZED, ObservationsCard)
 Row: TypeAlias = QWidget | ContinuedRow | RunningCard | FoldedRow | TimelineCard
 
@@ -134,9 +138,21 @@ def key_of(row: Row) -> Hashable:
             return "running"
         case FoldedRow(cards=cards):
             return "folded", cards[-1].seq
+        case ChangeCard(seq=seq):
+            return "change", seq
         case QWidget():
             return row.objectName()
     return row.seq
+
+
+def rows_below(row: Row) -> Sequence[TimelineCard]:
+    """Return what stands below a row while it is open."""
+    match row:
+        case FoldedRow(cards=cards):
+            return cards
+        case ChangeCard(parts=parts) | HandoverCard(parts=parts):
+            return parts
+    return ()
 
 
 def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCard]:
@@ -170,6 +186,9 @@ def _box_and_name(row: Row, look: CardLook) -> tuple[Box, str]:
             return sweep_box(row, look), sweep_title(row)
         case PlacedCard():
             return placed_box(row, look), placed_title(row)
+        case ChangeCard():
+            states = (pill.words for pill in state_pills(row.is_undone, row.inside))
+            return change_box(row, look), dotted((change_title(row), *states))
         case FormCard():
             return form_box(row, look), dotted((form_title(row), *form_details(row)))
         case FailureCard():
@@ -255,7 +274,7 @@ class CardItem(BoxItem):
         return first.rect.y() + line / 2
 
     def _paint_timeline_line(self, painter: QPainter) -> None:
-        small = self.node in ("sweep", "fold", "mark")
+        small = self.node in ("sweep", "compacted", "mark")
         y, room = self.node_y, 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self.ends[0]:
@@ -277,8 +296,7 @@ class CardItem(BoxItem):
         colors: dict[Node, str] = {
             "live": theme.accent,
             "handover": theme.seg_handover,
-            "observations": theme.seg_observations,
-            "fold": theme.seg_fold,
+            "compacted": theme.seg_handover,
             "sweep": theme.seg_output,
             "failure": theme.error,
             "limit": theme.warn,
@@ -295,12 +313,10 @@ def _node(row: Row, live: int) -> Node:
             node = ""
         case HandoverCard():
             node = "live" if row.seq == live else "mark" if row.is_undone else "handover"
-        case ObservationsCard() if not row.is_undone:
-            node = "observations"
-        case FoldCard() if not row.is_undone:
-            node = "fold"
-        case SweepCard() if not row.is_undone:
+        case SweepCard(is_undone=False):
             node = "sweep"
+        case ObservationsCard() | FoldCard() | PlacedCard() | ChangeCard() if not row.is_undone:
+            node = "compacted" if "compacted" in card_groups(row) else "sweep"
         case FailureCard(is_limit=True):
             node = "limit"
         case FailureCard() | FormCard(has_failed=True):
@@ -322,6 +338,7 @@ class CardRows:
         self.past_seq = self.marked_seq = 0  # the event that is looked at (0: now); the one led to
         self.rows: list[Row] = []
         self._live = 0
+        self._parts: frozenset[int] = frozenset()  # rows of a change that is undone as a whole
         self._toggled: dict[Hashable, frozenset[str]] = {}
         self._places: dict[Hashable, int] = {}
         self._items: dict[Hashable, ListItem] = {}
@@ -329,6 +346,8 @@ class CardRows:
     def set_rows(self, rows: Sequence[Row]) -> None:
         self.rows = list(rows)
         self._places = {key_of(row): at for at, row in enumerate(rows)}
+        holders = (row for row in rows if isinstance(row, ChangeCard | HandoverCard))
+        self._parts = frozenset(part.seq for holder in holders for part in holder.parts)
         handovers = (row for row in rows if isinstance(row, HandoverCard))
         self._live = next((card.seq for card in handovers if _is_live(card)), 0)
         for key in self._items.keys() - self._places.keys():
@@ -357,7 +376,8 @@ class CardRows:
                 item = self._items[key] = HostItem(row)
             return item
         seq = row.seq if isinstance(row, _CARDS) else 0
-        look = CardLook(self.now_ms, self._toggled.get(key, frozenset()), is_later=0 < self.past_seq < seq)
+        toggled, is_later = self._toggled.get(key, frozenset()), 0 < self.past_seq < seq
+        look = CardLook(self.now_ms, toggled, is_later, key in self._parts)
         node = _node(row, self._live)
         if not (isinstance(item, CardItem) and (item.row, item.look, item.node) == (row, look, node)):
             item = self._items[key] = CardItem(row, look, node, current_theme())
@@ -435,7 +455,7 @@ class CardList(RowListView):
     """The rows on screen; what is read stays where it is when they change."""
 
     toggled = Signal()
-    """What stands between two handovers was opened or closed: there are other rows."""
+    """What stands below a row was opened or closed: there are other rows."""
 
     def __init__(self, clock: ClockMs) -> None:
         super().__init__(tr("Timeline"), tr("Cards"))
@@ -485,7 +505,7 @@ class CardList(RowListView):
         """Open or close a part of a card, which stays where it is."""
         self.cards.toggle(key, part)
         index = self.cards.index_of(key)
-        if index is not None and isinstance(self.cards.rows[index], FoldedRow):
+        if part == "rewrites":
             self.toggled.emit()
         elif index is not None:
             self.rows.relayout_in_place(index)

@@ -28,7 +28,6 @@ from helix_desktop.ui.kit.boxes import (
     Row,
     RowWithEnd,
     Text,
-    Words,
     chip,
     face,
     fold_head,
@@ -45,8 +44,10 @@ from helix_desktop.ui.kit.intents import (
     Undo,
     Unpin,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.card_data import (
     PHASES,
+    ChangeCard,
     FailureCard,
     FormCard,
     ManualActionCard,
@@ -59,6 +60,7 @@ from helix_desktop.ui.timeline.card_data import (
     chooser_text,
     phase_text,
     running_text,
+    undo_seqs,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
@@ -96,6 +98,7 @@ class CardLook(NamedTuple):
     now_ms: int
     toggled: frozenset[str] = frozenset()
     is_later: bool = False
+    is_part: bool = False  # of a change that is undone as a whole
 
     def is_open(self, part: str, *, at_first: bool = False) -> bool:
         return at_first != (part in self.toggled)
@@ -108,18 +111,20 @@ def framed(
     return Frame(Column(content, gap), pad, fill, "border", tip=tip)
 
 
-def undo_links(seq: int, look: CardLook, undone: bool, inside: str = "", carries: str = "") -> list[Button]:
+def undo_links(
+    seqs: tuple[int, ...], look: CardLook, undone: bool, inside: str = "", carries: str = ""
+) -> list[Button]:
     """Return Undo, or Redo when it is undone already; none `inside` a later rewrite, which is undone first.
 
     `carries` is what falls and returns with it.
     """
-    if look.is_later or (inside and not undone):
+    if not seqs or look.is_later or look.is_part or (inside and not undone):
         return []
     if undone:
         tip = tr("Redo also repeats: {changes}", changes=carries) if carries else ""
-        return [link("redo", Redo((seq,)), tr("Redo"), "redo-2", tip=tip)]
+        return [link("redo", Redo(seqs), tr("Redo"), "redo-2", tip=tip)]
     tip = tr("Undo also takes back: {changes}", changes=carries) if carries else ""
-    return [link("undo", Undo((seq,)), tr("Undo"), "undo-2", tip=tip)]
+    return [link("undo", Undo(seqs), tr("Undo"), "undo-2", tip=tip)]
 
 
 def _show_links(seq: int, title: str, look: CardLook) -> list[Button]:
@@ -162,6 +167,12 @@ def headline(
 ) -> RowWithEnd:
     words = Words(title, 13, "faint" if is_undone else "text", 500)
     return icon_line(Icon(icon, "faint" if is_undone else "muted"), words, end, corner)
+
+
+def _unfold_button(part: str, *, is_open: bool) -> Button:
+    tip = tr("Hide details") if is_open else tr("Show details")
+    icon = Icon("chevron-down" if is_open else "chevron-right")
+    return Button("unfold", ToggleFold(part), icon, tip, "icon", tip=tip)
 
 
 def index_chips(digest: str, entries: int) -> list[Button]:
@@ -285,13 +296,11 @@ def sweep_title(card: SweepCard) -> str:
 
 def sweep_box(card: SweepCard, look: CardLook) -> Box:
     is_open = look.is_open("outputs")
-    tip = tr("Hide outputs") if is_open else tr("Show outputs")
-    icon = Icon("chevron-down" if is_open else "chevron-right")
-    corner = [Button("unfold", ToggleFold("outputs"), icon, tip, "icon", tip=tip)] if card.contents else []
+    corner = [_unfold_button("outputs", is_open=is_open)] if card.contents else []
     end = [
         *state_pills(card.is_undone, card.inside, card.undone_with),
         time_text(card.at_ms, look),
-        *undo_links(card.seq, look, card.is_undone, card.inside),
+        *undo_links((card.seq,), look, card.is_undone, card.inside),
     ]
     content: list[Box] = [headline("layers", sweep_title(card), card.is_undone, end, corner)]
     if is_open:
@@ -311,11 +320,26 @@ def sweep_box(card: SweepCard, look: CardLook) -> Box:
     return framed(content, (14, 5, 8, 10 if is_open else 5), 8, tip)
 
 
+def change_title(card: ChangeCard) -> str:
+    return dotted((card_title(card), context_change_text(card.before, card.after) if card.before else ""))
+
+
+def change_box(card: ChangeCard, look: CardLook) -> Box:
+    """Return all that became of the context before a request, in one line."""
+    end = [
+        *state_pills(card.is_undone, card.inside),
+        time_text(card.at_ms, look),
+        *undo_links(undo_seqs(card), look, card.is_undone),
+    ]
+    corner = [_unfold_button("rewrites", is_open=look.is_open("rewrites"))]
+    return framed([headline("layers", change_title(card), card.is_undone, end, corner)], (14, 5, 8, 5), 8)
+
+
 def placed_title(card: PlacedCard) -> str:
     size = context_change_text(card.before, card.after)
     why = placement_text(card.reason, card.threshold, card.averted_handover_at)
-    if card.reason is PlacementReason.REWRITE and not card.averted_handover_at:
-        why = ""  # the other change has a card of its own
+    if card.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD) and not card.averted_handover_at:
+        why = ""  # the other change stands beside it; the usual reason is on the policy page
     return dotted((card_title(card), size, why))
 
 
@@ -323,7 +347,7 @@ def placed_box(card: PlacedCard, look: CardLook) -> Box:
     end = [
         *state_pills(card.is_undone, card.inside),
         time_text(card.at_ms, look),
-        *undo_links(card.seq, look, card.is_undone, card.inside, card.carries),
+        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
     ]
     line = headline("eye", placed_title(card), card.is_undone, end)
     return framed([line], (14, 5, 12, 5), 8, translate(STATE_WORDS["observed"].tooltip))
@@ -357,13 +381,16 @@ def form_box(card: FormCard, look: CardLook) -> Box:
     end: list[Box] = [Pill(tr("Changed by you"))] if card.is_changed else []
     end += [inside_pill(card.inside)] if card.inside else []
     end += [time_text(card.at_ms, look), *_show_links(card.seq, card_title(card), look)]
-    if not (card.inside or look.is_later):
-        label = tr("Send more or less of {output}", output=card.output)
-        end.append(link("change-form", OpenCardMenu(), tr("Send more or less…"), label=label))
+    is_open = look.is_open("details", at_first=card.has_failed)
+    if is_open and not (card.inside or look.is_later):
+        label = tr("Send another part of {output}", output=card.output)
+        end.append(link("change-form", OpenCardMenu(), tr("Send another part…"), label=label))
     words = Words(form_title(card), 13, "faint" if card.is_changed else "text", 500)
-    below = Column([Words(text, 12, "muted") for text in form_details(card)])
-    content = [icon_line(icon, words, end), Frame(below, (24, 0, 0, 0))]
-    return framed(content, (14, 5, 12, 10), 0)
+    content: list[Box] = [icon_line(icon, words, end, [_unfold_button("details", is_open=is_open)])]
+    if is_open:
+        below = Column([Words(text, 12, "muted") for text in form_details(card)])
+        content.append(Frame(below, (24, 0, 0, 0)))
+    return framed(content, (14, 5, 8, 10 if is_open else 5), 0)
 
 
 def failure_texts(card: FailureCard) -> list[str]:
@@ -404,7 +431,7 @@ def manual_action_box(card: ManualActionCard, look: CardLook) -> Box:
     end: list[Box] = [*state_pills(card.is_undone, card.inside), time_text(card.at_ms, look)]
     end += _show_links(card.target or card.seq, card.text, look)
     if card.kind in ("form", "exclude"):
-        end += undo_links(card.seq, look, card.is_undone, card.inside)
+        end += undo_links((card.seq,), look, card.is_undone, card.inside)
     elif card.reversal and not look.is_later:
         intent = Pin(card.target) if card.reversal == "pin" else Unpin(card.target)
         end.append(link(card.reversal, intent, tr("Undo"), "undo-2"))

@@ -23,8 +23,8 @@ from helix_desktop.ui.kit.boxes import (
     RowWithEnd,
     Text,
     TwoColumns,
-    Words,
     chip,
+    fold_head,
     link,
     rule,
 )
@@ -34,16 +34,19 @@ from helix_desktop.ui.kit.intents import (
     OpenSession,
     ShowEvent,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.card_data import (
     Continuation,
     FoldCard,
     HandoverCard,
     ObservationsCard,
     card_title,
+    undo_seqs,
 )
 from helix_desktop.ui.timeline.small_cards import (
     CardLook,
     OpenCardMenu,
+    ToggleFold,
     bullet_row,
     code_frame,
     coverage_folds,
@@ -63,6 +66,7 @@ from helix_desktop.ui.timeline.small_cards import (
     undone_pill,
 )
 from helix_desktop.words.costs import cost_text
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.rewrite_explanations import (
@@ -134,8 +138,8 @@ def handover_size(card: HandoverCard) -> str:
 
 def handover_messages(card: HandoverCard) -> str:
     if card.is_checkpoint:
-        return tr("{messages} covered", messages=card.messages)
-    return tr("{messages} compacted", messages=card.messages)
+        return tr("Prepared to replace {messages}", messages=card.messages)
+    return tr("Replaces {messages}", messages=card.messages)
 
 
 def handover_name(card: HandoverCard) -> str:
@@ -172,8 +176,15 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
         return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
 
-    content = [_handover_heading(card, look, color), TwoColumns(sections)]
+    replaced = Words(handover_messages(card), 12, "muted")
+    content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
     content.append(fold(look, "details", tr("Full handover"), note, "muted", details))
+    if card.parts:
+        also = dotted(card_title(part) for part in card.parts if not isinstance(part, ObservationsCard))
+        is_open = look.is_open("rewrites")
+        content.append(
+            fold_head("fold:rewrites", ToggleFold("rewrites"), tr("With it"), also, "muted", is_open=is_open)
+        )
     return framed(content, (14, 9, 12, 12), 7)
 
 
@@ -189,7 +200,9 @@ def _handover_heading(card: HandoverCard, look: CardLook, color: str) -> Box:
             label = tr("Edit {title}", title=title)
             end.append(link("edit", EditHandover(card.seq), tr("Edit…"), label=label))
     if not card.is_checkpoint:
-        end += undo_links(card.seq, look, card.is_undone, card.replaced_by or card.inside, card.carries)
+        end += undo_links(
+            undo_seqs(card), look, card.is_undone, card.replaced_by or card.inside, card.carries
+        )
     words: list[Box] = [Text(title, 14, color, 600), _handover_state(card)]
     if card.event.origin:
         name = ellipsize_title(session_title(card.event.origin_title), _MAX_FOCUS_CHARS)
@@ -221,12 +234,10 @@ def _handover_pills(card: HandoverCard) -> list[Box]:
     index = index_chips(event.index, event.index_entries)
     if event.origin:  # that another session left to this one
         size = Pill(format_token_count(card.after), "accent", "gauge")
-        return [size, Pill(handover_messages(card), icon="message-square"), _model_pill(card), *index]
+        return [size, _model_pill(card), *index]
     is_active = not (card.is_undone or card.is_checkpoint)
-    tip = explain_checkpoint() if card.is_checkpoint else translate(STATE_WORDS["handed_over"].tooltip)
     pills: list[Box] = [
         Pill(handover_size(card), "accent" if is_active else "neutral", "gauge"),
-        Pill(handover_messages(card), icon="message-square", tip=tip),
         _model_pill(card),
     ]
     if card.read:
@@ -301,7 +312,7 @@ def observations_box(card: ObservationsCard, look: CardLook) -> Box:
     color = "faint" if card.is_undone else "text"
     end: list[Box] = [time_text(card.at_ms, look)]
     if card.placed_seq:
-        end += undo_links(card.placed_seq, look, card.is_undone, card.inside, card.carries)
+        end += undo_links((card.placed_seq,), look, card.is_undone, card.inside, card.carries)
     title = Flow([Text(card_title(card), 14, color, 600), _observations_state(card)])
     icon = Icon("sparkles" if card.event.reflection else "eye")
     content: list[Box] = [icon_line(icon, title, end)]
@@ -378,7 +389,7 @@ def fold_box(card: FoldCard, look: CardLook) -> Box:
     end = [
         *state_pills(card.is_undone, card.inside),
         time_text(card.at_ms, look),
-        *undo_links(card.seq, look, card.is_undone, card.inside, card.carries),
+        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
     ]
     title = f"{card_title(card)} · {context_change_text(card.before, card.after)}"
     is_lost = card.event.how == "truncate"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -46,13 +46,16 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_data import (
     GROUPS,
     Continuation,
+    FormCard,
     Group,
+    HandoverCard,
     RunningCard,
     TimelineCard,
     TimelineState,
     card_group_text,
     card_groups,
     explain_group,
+    merge_changes,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
@@ -60,11 +63,11 @@ from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import (
     CardList,
     ContinuedRow,
-    FoldedRow,
     HostedRow,
     Row,
     fold_rewrites,
     key_of,
+    rows_below,
 )
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import (
@@ -117,10 +120,19 @@ class TimelineFilterBar(HostedRow):
         if self.group is not None and self.group not in groups:
             self.choose(None)
         self._flow.rearrange()
-        self.is_needed = len(cards) >= MIN_CARDS and len(groups) > 1
+        has_hidden = not all(map(_is_change, cards))
+        self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        return self.group is None or self.group in card_groups(card)
+        return self.group in card_groups(card) if self.group is not None else _is_change(card)
+
+
+def _is_change(card: TimelineCard) -> bool:
+    """Return False of what changed no request: it is shown among others of its kind, not among all."""
+    match card:
+        case HandoverCard(is_checkpoint=True) | FormCard(form="full", has_failed=False, is_changed=False):
+            return False
+    return True
 
 
 class Timeline(Themed, QWidget):
@@ -157,7 +169,8 @@ class Timeline(Themed, QWidget):
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
         self._state, self._is_known = state, True
-        self.filter_bar.set_cards(state.cards)
+        self._changes = merge_changes(state.cards, state.steps)
+        self.filter_bar.set_cards(self._changes)
         self._show_numbers()
         self.set_running(state.running)
 
@@ -190,12 +203,15 @@ class Timeline(Themed, QWidget):
         rows += [ContinuedRow(state.continuations)] if state.continuations else []
         rows += [self.filter_bar] if self.filter_bar.is_needed else []
         rows += [state.running] if state.running is not None else []
-        cards = [card for card in state.cards if self.filter_bar.matches(card)]
-        for row in cards if self.filter_bar.group else fold_rewrites(cards):
-            rows.append(row)
-            if isinstance(row, FoldedRow) and self.cards.cards.is_open(key_of(row), "rewrites"):
-                rows += row.cards
+        cards = [card for card in self._changes if self.filter_bar.matches(card)]
+        rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(cards))
         self.cards.show_rows(rows, keep)
+
+    def _with_open(self, rows: Sequence[Row]) -> Iterator[Row]:
+        for row in rows:
+            yield row
+            if self.cards.cards.is_open(key_of(row), "rewrites"):
+                yield from self._with_open(rows_below(row))
 
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
@@ -216,12 +232,18 @@ class Timeline(Themed, QWidget):
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
-        card = next((card for card in self._state.cards if card.seq == seq), None)
+        card = next((card for card in self._changes if _has(card, seq)), None)
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
-        for row in list(self.cards.cards.rows):
-            if isinstance(row, FoldedRow) and card in row.cards and self.cards.cards.index_of(seq) is None:
-                self.cards.toggle(key_of(row), "rewrites")
+            if not self.filter_bar.matches(card):
+                self.filter_bar.choose(card_groups(card)[0])
+        while self.cards.cards.index_of(seq) is None:
+            rows = (row for row in self.cards.cards.rows if any(_has(card, seq) for card in rows_below(row)))
+            closed = (key for key in map(key_of, rows) if not self.cards.cards.is_open(key, "rewrites"))
+            key = next(closed, None)
+            if key is None:
+                break
+            self.cards.toggle(key, "rewrites")
         self.cards.reveal(seq, at_top=at_top)
 
     def scroll_to_top(self) -> None:
@@ -239,7 +261,7 @@ class Timeline(Themed, QWidget):
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        self.handovers_button = PushButton(tr("Handover…"), "link", name="handovers")
+        self.handovers_button = PushButton(tr("Compact…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self._topic, self.now_button, self.handovers_button]
         card.body.addWidget(ResponsiveRow(numbers, actions))
@@ -416,6 +438,10 @@ class Timeline(Themed, QWidget):
     def first_card(self) -> int | None:
         """Return the event of the first card in sight, 0 at the top; None before the first `refresh`."""
         return self.first_visible_seq if self._is_loaded else None
+
+
+def _has(card: TimelineCard, seq: int) -> bool:
+    return card.seq == seq or any(below.seq == seq for below in rows_below(card))
 
 
 def _handover_as_sent(items: Sequence[WindowItem]) -> dict[int, int]:

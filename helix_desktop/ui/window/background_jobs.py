@@ -25,8 +25,8 @@ from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.changes.texts import copied_share
-from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
+from helix_desktop.ui.changes.rows import copied_share
+from helix_desktop.ui.chat.rows.row_types import RUNNING_PHASE_TEXTS
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.kit.session import Session
@@ -105,7 +105,7 @@ class BackgroundJobs:
         rows = [
             JobRow(
                 _JOB_IDS[what],
-                _job_text(what, progress),
+                " · ".join(filter(None, (running_text(what), _estimate_of(progress)))),
                 action=JobAction("stop", stops[what], tr("Nothing changes.")),
             )
             for what, progress in self._compactions.items()
@@ -229,12 +229,7 @@ class SessionJobs(QObject):
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:
-    """Return what stops a running call, and nothing else."""
     return JobAction("stop", lambda: conversation.running_calls.stop(call_id), effect)
-
-
-def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:
-    return " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
 
 
 def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:

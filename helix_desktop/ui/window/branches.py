@@ -1,33 +1,78 @@
-"""User actions that go back in the session on screen: edit, retry, go on from a point, rewind."""
+"""User actions that go back in the session on screen: edit, retry, go on from a point, rewind; versions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-
-from PySide6.QtCore import QObject
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, delete_session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.changes.reverts.flow import RevertFlow
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
+from helix_desktop.ui.changes.reverts.flow import RevertFlow, RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import LineCounts
-from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer
-from helix_desktop.ui.chat.drafts.session_drafts import SessionDrafts
+from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.rows.versions import find_versions
+from helix_desktop.ui.chat.rows.row_types import Versions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.kit.intents import BranchSession, RefreshLists, RewindTo, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.words.translation import Translator
+
+_Point = tuple[str, int, str]  # the parent, the last event that it shares, and what the branch was made for
+
+
+def find_versions(
+    session_id: str, log: Sequence[RecordedEvent], summaries: Iterable[SessionSummary]
+) -> dict[RowKey, Versions]:
+    """Return the versions of messages and answers of a session, by row of its log, where there are several.
+
+    A parent that is deleted has none any more, and a branch shows no versions of the session that it left.
+    """
+    by_id = {summary.id: summary for summary in summaries}
+    own = SessionVersions(by_id.values()).ids_of(session_id)
+    parts = _log_parts(session_id, len(log), by_id)
+    found: dict[RowKey, Versions] = {}
+    for (parent, seq, how), branches in _groups(by_id.values()).items():
+        ids = [version for version in (parent, *(branch.id for branch in branches)) if version in own]
+        on_screen = next((branch.id for branch in branches if branch.id in parts), parent)
+        begins_before_end = on_screen != parent or parts.get(parent, 0) > seq
+        kind = UserSpoke if how == "edit" else TurnEnded
+        # The row of the first event of that kind behind the one it shares.
+        key = next((RowKey(recorded.seq) for recorded in log[seq:] if isinstance(recorded.event, kind)), None)
+        if begins_before_end and key is not None and on_screen in ids and len(ids) > 1:
+            found[key] = Versions(tuple(ids), ids.index(on_screen))
+    return found
+
+
+def _log_parts(session_id: str, last_seq: int, by_id: dict[str, SessionSummary]) -> dict[str, int]:
+    """Return the sessions that a log is made of, each with the last event that it takes from it."""
+    parts: dict[str, int] = {}
+    while session_id and session_id not in parts:
+        parts[session_id] = last_seq
+        summary = by_id.get(session_id)
+        if summary is None:
+            break
+        session_id, last_seq = summary.branch_of, min(last_seq, summary.branch_seq)
+    return parts
+
+
+def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSummary]]:
+    """Return the branches made by editing or retrying, by their point, oldest first."""
+    groups: dict[_Point, list[SessionSummary]] = {}
+    for summary in sorted(summaries, key=lambda summary: summary.created):
+        if summary.is_version:
+            point = (summary.branch_of, summary.branch_seq, summary.branch_how)
+            groups.setdefault(point, []).append(summary)
+    return groups
+
 
 tr = Translator("Workspaces")
 text = TextContext("Changes")
@@ -37,23 +82,18 @@ _MAX_POINTS = 200  # messages to rewind to, the newest ones
 _MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
 
 
-class BranchController(QObject):
+class BranchController(WindowPart):
     def __init__(
         self,
         window: MainWindow,
-        session: Session,
         windows: WindowGroup,
-        workspace_controller: WorkspaceController,
+        workspaces: WorkspaceController,
         reverts: RevertFlow,
         chat: ChatPresenter,
-        drafts: SessionDrafts,
     ) -> None:
-        super().__init__(window)
-        self._session, self._workspace_controller, self._reverts = session, workspace_controller, reverts
-        self._window, self._chat, self._drafts = window, chat, drafts
-        self._view = window.pages.chat.view
-        start = self._start = session.start
-        window.intents.add(self)
+        super().__init__(window, windows)
+        self._workspaces, self._reverts, self._chat = workspaces, reverts, chat
+        session, start = self._session, self._start
         session.changed.connect(self._show_editing)
         session.loaded.connect(lambda: start(self._show_versions(), "show versions"))
         session.on(UserSpoke | TurnEnded, lambda _: self._show_versions_now())
@@ -74,9 +114,7 @@ class BranchController(QObject):
         """Make a branch of the session on screen, show it and return it."""
         workspace, conversation = self._session.workspace, self._session.conversation
         compacted = conversation.session.transcript.window.handover
-        made = await self._workspace_controller.show_new_session(
-            workspace, make(workspace, conversation.session.id)
-        )
+        made = await self._workspaces.show_new_session(workspace, make(workspace, conversation.session.id))
         if compacted not in (None, made.session.transcript.window.handover):
             self._session.notify(
                 Notice(
@@ -142,7 +180,7 @@ class BranchController(QObject):
         if part != "conversation" and plan.files:
             done = await self._reverts.apply(workspace, session_id, plan, choices)
         if part != "files":
-            branch = await self._workspace_controller.show_new_session(
+            branch = await self._workspaces.show_new_session(
                 workspace, workspace.branches.open_for_rewind(session_id, seq)
             )
             if done is not None:
@@ -154,11 +192,12 @@ class BranchController(QObject):
     @handles(OpenVersion)
     async def open_version(self, session_id: str, is_source: bool, versions: tuple[str, ...]) -> None:
         """Show another version at its message, where this one stood, with the same arrow in focus."""
-        _, top, arrow = self._view.version_place(versions)
-        await self._workspace_controller.open_linked_session(session_id)
+        view = self._window.pages.chat.view
+        _, top, arrow = view.version_place(versions)
+        await self._workspaces.open_linked_session(session_id)
         if versions and self._session.id == session_id:
             await self._show_versions()
-            self._view.show_version(versions, top, arrow)
+            view.show_version(versions, top, arrow)
 
     def _show_versions_now(self) -> None:
         self._show_editing()
@@ -208,15 +247,15 @@ class BranchController(QObject):
             return
         branch = conversation.session.transcript.branch
         assert branch is not None  # of a session in which something is edited
-        await self._workspace_controller.open_linked_session(branch.parent)
+        await self._workspaces.open_linked_session(branch.parent)
         self._reverts.report_again(workspace, conversation.session.id, branch.parent)
         is_shown_elsewhere = self._session.shows(conversation)  # the original is
         if is_shown_elsewhere:
             await self._session.show(workspace, None)
         await delete_session(workspace, conversation.session.id, with_versions=False)
-        self._drafts.unsaved.hide(conversation.session.id)
+        self._windows.drafts.unsaved.hide(conversation.session.id)
         if is_shown_elsewhere:
-            await self._workspace_controller.open_workspace(workspace.id)
+            await self._workspaces.open_workspace(workspace.id)
         await self._session.run(RefreshLists())
         await self._show_versions()
 

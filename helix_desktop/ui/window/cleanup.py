@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject
-
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
@@ -15,9 +13,9 @@ from helix_desktop.ui.cache.entry_actions import TrashEntries, UndoTrash
 from helix_desktop.ui.design.dialogs import confirm, exec_async
 from helix_desktop.ui.kit.intents import CleanUp, RefreshLists, ShowTrash, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.session_list_actions import DELETED_SESSION
+from helix_desktop.ui.window.session_lists import DELETED_SESSION
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.workspace_dialogs.cleanup import CleanupDialog, TrashDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import deletion_lines, retention_reason
@@ -30,17 +28,14 @@ _ASK_ABOVE = 1_000  # entries that go to the trash without a question
 _JOB_DELAY_S = 0.5  # what is over by then has no line
 
 
-class CleanupController(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window = window
-        self._services, self._session = session.app, session
+class CleanupController(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window, windows)
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
         self._plan_task: asyncio.Task[None] | None = None
         self.cleanup_dialog: CleanupDialog | None = None
         self._leads_to_trash = False  # when the dialog is closed
         self.trash_dialog: TrashDialog | None = None
-        window.intents.add(self)
         # It answers what was asked for in the cache, and says nothing of another page.
         window.page_shown.connect(lambda _: window.notices.end(_STAYS))
 
@@ -54,12 +49,10 @@ class CleanupController(QObject):
             self._window, rule, bool(record.quota or record.unused_ms)
         )
         dialog.plan_requested.connect(lambda rule: self._start_plan(workspace, rule))
-        dialog.collect_requested.connect(
-            lambda on: self._session.start(self._collect(workspace, on), "collect")
-        )
+        start = self._start
+        dialog.collect_requested.connect(lambda on: start(self._collect(workspace, on), "collect"))
         self._leads_to_trash = False
         dialog.trash_requested.connect(self._go_to_trash)
-        start = self._session.start
         dialog.history_requested.connect(
             lambda: start(self._clean_up_history(workspace), "clean up the file history")
         )
@@ -75,7 +68,7 @@ class CleanupController(QObject):
     def _start_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         if self._plan_task is not None:
             self._plan_task.cancel()
-        self._plan_task = self._session.start(self._run_plan(workspace, rule), "plan a clean-up")
+        self._plan_task = self._start(self._run_plan(workspace, rule), "plan a clean-up")
 
     async def _run_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         plan = await workspace.store.retention.plan(rule)
@@ -169,12 +162,10 @@ class CleanupController(QObject):
         workspace = self._session.workspace
         dialog = self.trash_dialog = TrashDialog(self._window, self._services.registry.get(workspace.id).name)
         dialog.restore_requested.connect(
-            lambda digests, sessions: self._session.start(
-                self._restore(workspace, digests, sessions), "restore"
-            )
+            lambda digests, sessions: self._start(self._restore(workspace, digests, sessions), "restore")
         )
         dialog.delete_requested.connect(
-            lambda digests, sessions: self._session.start(
+            lambda digests, sessions: self._start(
                 self._delete(workspace, dialog, digests, sessions), "delete permanently"
             )
         )

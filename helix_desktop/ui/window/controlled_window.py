@@ -15,10 +15,9 @@ from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.completion import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import RecallController
-from helix_desktop.ui.chat.drafts.shared_drafts import UnsavedDraft
+from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
 from helix_desktop.ui.chat.notices import follow_session
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.tool_actions import ToolCardController
 from helix_desktop.ui.chat.turn import TurnController
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
@@ -30,21 +29,18 @@ from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundPr
 from helix_desktop.ui.window.branches import BranchController
 from helix_desktop.ui.window.cleanup import CleanupController
 from helix_desktop.ui.window.import_export import ImportExportController
-from helix_desktop.ui.window.inspector import InspectorPresenter
+from helix_desktop.ui.window.inspector import InspectorPresenter, PastController
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
-from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
-from helix_desktop.ui.window.open_external import ExternalOpenController
-from helix_desktop.ui.window.past_step import PastController
-from helix_desktop.ui.window.quit import QuitController
+from helix_desktop.ui.window.navigation import SessionNavigation
+from helix_desktop.ui.window.quit import NotificationController, NotifiedUpdate, QuitController, Tray
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
-from helix_desktop.ui.window.running_search import search_sessions
-from helix_desktop.ui.window.session_list_actions import SessionListController
-from helix_desktop.ui.window.session_lists import SidebarPresenter, unused_sessions
+from helix_desktop.ui.window.search import search_sessions
+from helix_desktop.ui.window.session_lists import SessionLists, unused_sessions
 from helix_desktop.ui.window.session_status import SessionStatus
 from helix_desktop.ui.window.settings_controller import SettingsController
 from helix_desktop.ui.window.trust import TrustController
+from helix_desktop.ui.window.view_state import ViewStateController
 from helix_desktop.ui.window.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 
@@ -74,10 +70,10 @@ class ControlledWindow:
 
     def _add_pages(self) -> None:
         """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
-        window, session, pages = self.window, self.session, self.window.pages
-        SessionStatus(window, session)
+        window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
+        SessionStatus(window, windows)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
-        self.past = PastController(window, session, self.chat)
+        self.past = PastController(window, windows, self.chat)
         for lazy_page, kind in (
             (pages.timeline, Timeline),
             (pages.changes, ChangesPage),
@@ -86,23 +82,26 @@ class ControlledWindow:
         ):
             lazy_page.when_built(lambda page: page.follow(session))
             window.intents.add_lazy(kind, lazy_page.get)
-        others = self.windows.windows  # the first one has heard all that runs
+        others = windows.windows  # the first one has heard all that runs
         self.jobs = SessionJobs(window, session, others[0].background_jobs if others else {})
-        self.composer = ComposerController(pages.chat, session, self.windows.drafts)
+        self.composer = ComposerController(pages.chat, session, windows.drafts)
         self.composer.switched.connect(window.take_typed_text)
         add_completions(self.composer, session, window.commands)
-        self.turn = TurnController(pages.chat, session, self.composer)
+        self.turn = TurnController(pages.chat, session, self.composer, self.chat)
         window.stop_offered.connect(pages.chat.composer.offer_stop)
-        InspectorPresenter(window, session, self.past)
+        InspectorPresenter(window, windows, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
         window.page_shown.connect(window.focus_page)
 
     def _add_workspaces(self) -> None:
         window, session, windows = self.window, self.session, self.windows
-        self.sidebar = SidebarPresenter(window, session, windows, self.composer.attachments)
-        self.trust = TrustController(window, session, windows)
-        self.workspace_controller = WorkspaceController(window, session, windows, self.sidebar)
+        self.sidebar = SessionLists(window, windows)
+        stored = self.composer.attachments.content_stored
+        stored.connect(self.sidebar.schedule_refresh)
+        stored.connect(lambda: windows.lists_changed.emit(window))
+        self.trust = TrustController(window, windows)
+        self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
         search_sessions(window.sidebar, session)
         window.switcher.follow(session, partial(unused_sessions, windows))
         windows.workspace_opened.connect(
@@ -110,14 +109,14 @@ class ControlledWindow:
         )
 
     def _add_session_actions(self) -> None:
-        window, session, workspaces = self.window, self.session, self.workspace_controller
+        window, session, windows = self.window, self.session, self.windows
+        workspaces = self.workspace_controller
         ViewStateController(window, session, self.past)
-        self.rewrites = RewriteController(window, session)
-        self.navigation = SessionNavigation(window, session, self.composer, self.chat, self.past)
-        self.recalls = RecallController(session, self.composer.attachments, window.pages.cache)
+        self.rewrites = RewriteController(window, windows)
+        SessionNavigation(window, windows, self.composer, self.chat, self.past)
+        RecallController(session, self.composer.attachments, window.pages.cache)
         self._reverts = RevertFlow(session, window.pages.changes)
         window.page_shown.connect(lambda _: window.notices.end(REVERTED))
-        ToolCardController(window.pages.chat, session, self.chat)
         follow_session(session)
         workspaces.on(ApprovalGiven, self.turn.follow_approval)
         workspaces.on(ModeChanged, self.turn.follow_mode)
@@ -126,7 +125,7 @@ class ControlledWindow:
 
     def _add_workspace_actions(self, appearance: Appearance) -> None:
         window, session, windows = self.window, self.session, self.windows
-        workspaces, drafts = self.workspace_controller, self.composer.drafts
+        workspaces = self.workspace_controller
         tray = Tray(window, session.start)
         self.notifications = NotificationController(
             window, self.services, tray, is_current=lambda: windows.current.window is window
@@ -135,15 +134,13 @@ class ControlledWindow:
         window.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(windows.open_in_current)
         windows.activated.connect(tray.clear_message)
-        self.quit_controller = QuitController(window, session, windows, tray)
-        SessionListController(window, session, windows, workspaces, drafts)
-        BranchController(window, session, windows, workspaces, self._reverts, self.chat, drafts)
-        self.cleanup = CleanupController(window, session)
-        self.redaction = RedactionController(window, session, windows, self.composer)
-        self.import_export = ImportExportController(window, session, windows, workspaces)
+        self.quit_controller = QuitController(window, windows, tray)
+        BranchController(window, windows, workspaces, self._reverts, self.chat)
+        self.cleanup = CleanupController(window, windows)
+        self.redaction = RedactionController(window, windows, self.composer)
+        self.import_export = ImportExportController(window, windows, workspaces)
         McpNotices(session)
-        self.settings = SettingsController(window, session, windows, appearance)
-        self.external_open = ExternalOpenController(window, session, windows, workspaces, self.import_export)
+        self.settings = SettingsController(window, windows, appearance)
 
     @property
     def shown_session(self) -> ShownSession:
@@ -193,7 +190,6 @@ class ControlledWindow:
         return await self.composer.drafts.save_all()
 
     def unsaved_settings(self) -> list[str]:
-        """Return the titles of the settings where something was typed and not saved."""
         return self.settings.unsaved_pages()
 
     def show_error(self, error: HelixError) -> None:

@@ -1,4 +1,8 @@
-"""Carries workspaces into files, and a file into a workspace: dialogs, progress, and what became of it."""
+"""Carries workspaces into files, and files into workspaces; opens our links, and files from outside.
+
+Neither does anything by itself. A file is taken in after a question; a link shows what is there, and what is
+not open yet is opened after a question, because opening starts what the user has agreed to there.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +12,36 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject
+from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.agent.open_workspace import delete_session
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import handover_counts, render_handover
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store_reports import ExportResult, ImportResult
-from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
+from helix_desktop.domain.text_format import ellipsize_title, first_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.backup import BackupService
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
+from helix_desktop.services.links import Link, parse_link
 from helix_desktop.services.sharing import SharedText
-from helix_desktop.ui.cache.entry_actions import ExportEntries, is_readable
+from helix_desktop.ui.cache.entry_actions import CopyEntryLinks, ExportEntries, is_readable
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.kit.intents import (
+    CopyLink,
     Export,
     ExportHandover,
     GoToSession,
     ImportArchive,
     ImportFile,
     ImportSessions,
+    OpenCacheEntry,
     ShareSession,
     ShowPage,
     handles,
@@ -39,16 +49,17 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.navigation import handover_markdown
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.ui.workspace_dialogs.import_sessions import choose_foreign_sessions
 from helix_desktop.ui.workspace_dialogs.share_session import share_documents
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import format_size
+from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
@@ -60,21 +71,16 @@ _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 _DOCUMENT, _ARCHIVE = "document", "archive"
 _ZIP = ".zip"
+_NAME_CAP = 60  # characters of a name that a file or a folder brings along
+_OPEN, _HERE, _FOLDER = "open", "here", "folder"
 
 
-class ImportExportController(QObject):
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        windows: WindowGroup,
-        workspace_controller: WorkspaceController,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._windows, self._services = window, windows, session.app
-        self._session, self._workspace_controller = session, workspace_controller
-        self._start = session.start
-        window.intents.add(self)
+class ImportExportController(WindowPart):
+    """What comes from outside is taken in, or opened, after a question; one question at a time."""
+
+    def __init__(self, window: MainWindow, windows: WindowGroup, workspaces: WorkspaceController) -> None:
+        super().__init__(window, windows)
+        self._workspaces, self._is_asking = workspaces, False
 
     @handles(Export)
     async def _export_any(self, workspace_id: str, session_id: str) -> None:
@@ -154,7 +160,7 @@ class ImportExportController(QObject):
         handover = transcript.written_handovers.get(seq)
         if handover is None:
             return
-        markdown = handover_markdown(handover, transcript)
+        markdown = _handover_markdown(handover, transcript)
         recorded = session.log[seq - 1]
         documents = {
             suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
@@ -297,7 +303,7 @@ class ImportExportController(QObject):
         backup = self._services.backup
         if not await self._may_close(workspace_id):
             return
-        async with self._workspace_controller.closed(workspace_id):
+        async with self._workspaces.closed(workspace_id):
             done = await self._session.job(
                 tr("Importing {file}", file=path.name),
                 lambda tell: backup.import_file(workspace_id, path, tell),
@@ -325,7 +331,7 @@ class ImportExportController(QObject):
         )
         if is_open and not await self._may_close(workspace.id):
             return
-        async with self._workspace_controller.closed(workspace.id) if is_open else nullcontext():
+        async with self._workspaces.closed(workspace.id) if is_open else nullcontext():
             done = await self._session.job(
                 tr.plural(len(chosen), "Importing %n session", "Importing %n sessions"),
                 lambda tell: self._services.foreign_sessions.import_into(workspace.id, chosen, tell),
@@ -378,7 +384,7 @@ class ImportExportController(QObject):
         )
 
     async def _show_survival(self, workspace_id: str, session_id: str) -> None:
-        await self._workspace_controller.open_in_front(workspace_id, session_id)
+        await self._workspaces.open_in_front(workspace_id, session_id)
         if self._session.id == session_id:
             self._session.perform(ShowPage("survives"))
 
@@ -390,7 +396,7 @@ class ImportExportController(QObject):
         if workspace is not None and is_on_screen:
             newest = [session.id for session in await workspace.sessions() if session.id in added]
             if newest:
-                await self._workspace_controller.open_session(newest[0])
+                await self._workspaces.open_session(newest[0])
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
 
@@ -417,7 +423,7 @@ class ImportExportController(QObject):
             await self._session.show(workspace, None)
             for session_id in sessions:
                 await delete_session(workspace, session_id, with_versions=False)
-        await self._workspace_controller.open_workspace(workspace_id)
+        await self._workspaces.open_workspace(workspace_id)
         count = len(sessions)
         what = tr.plural(count, "%n session moved to the trash.", "%n sessions moved to the trash.")
         self._session.notify(Notice(_DONE, what, workspace_id=workspace_id, is_brief=True))
@@ -455,6 +461,180 @@ class ImportExportController(QObject):
     def _notice_workspace(self, workspace_id: str) -> str:
         """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
         return workspace_id if workspace_id == self._session.workspace_id else ""
+
+    @handles(CopyLink)
+    def copy_link(self, workspace_id: str, session_id: str) -> None:
+        if place := workspace_id or self._session.workspace_id:
+            QGuiApplication.clipboard().setText(Link(place, session_id=session_id).text)
+
+    @handles(CopyEntryLinks)
+    def copy_entry_links(self, digests: Sequence[str]) -> None:
+        """Put links to contents on the clipboard, one per line."""
+        if self._session.workspace_id:
+            links = (Link(self._session.workspace_id, digest).text for digest in digests)
+            QGuiApplication.clipboard().setText("\n".join(links))
+
+    async def open_link(self, text: str) -> None:
+        """Show what a link leads to. Raises HelixError when it leads nowhere."""
+        link = parse_link(text)
+        record = self._find_workspace(link)
+        if record.id not in self._services.open_workspaces and not await self._may_open(record):
+            return
+        if link.session_id and self._windows.other_with(self._window, record.id, link.session_id) is not None:
+            await self._workspaces.open_in_front(record.id, link.session_id)
+            return
+        if self._session.workspace_id != record.id or record.id not in self._services.open_workspaces:
+            await self._workspaces.open_workspace(record.id)
+        if self._session.workspace_id != record.id or record.id not in self._services.open_workspaces:
+            return  # the window says why it could not be opened, or the user has gone elsewhere
+        if link.session_id:
+            await self._show_linked_session(link)
+        elif link.digest:
+            await self._show_content(link)
+
+    def _find_workspace(self, link: Link) -> WorkspaceRecord:
+        for record in self._services.registry.list_workspaces(include_removed=True):
+            if record.id == link.workspace_id and record.listed:
+                return record
+            if record.id == link.workspace_id:
+                raise WorkspaceMissing(
+                    text(
+                        "This link points to {workspace}, which was removed from the list.",
+                        workspace=_short_name(record.name),
+                    ),
+                    text("Its sessions and cache are kept."),
+                    text("Open its folder again: {folder}", folder=record.path),
+                )
+        raise WorkspaceMissing(
+            text("This link points to a workspace that isn't on this computer."),
+            text(
+                "No workspace with ID {id} is in {folder}.",
+                id=link.workspace_id,
+                folder=str(self._services.data_folder),
+            ),
+            text("Open the link where it was copied, or import an export of that workspace."),
+        )
+
+    async def _may_open(self, record: WorkspaceRecord) -> bool:
+        answer = await self._ask(
+            tr("Open {workspace}?", workspace=_short_name(record.name)),
+            tr("A link points to this workspace: {folder}", folder=record.path),
+            (DialogChoice("", tr("Cancel")), DialogChoice(_OPEN, tr("Open", "verb"))),
+        )
+        return answer == _OPEN
+
+    async def _show_linked_session(self, link: Link) -> None:
+        workspace = self._services.open_workspaces[link.workspace_id]
+        if link.session_id not in {session.id for session in await workspace.store.sessions()}:
+            raise InvalidInput(
+                text(
+                    "This link points to a session that isn't in {workspace}.",
+                    workspace=_short_name(self._services.registry.get(workspace.id).name),
+                ),
+                text("It may have been deleted."),
+                text("Check the trash (File menu)."),
+            )
+        await self._workspaces.open_session(link.session_id)
+        self._window.show_page("chat")
+
+    async def _show_content(self, link: Link) -> None:
+        workspace = self._services.open_workspaces[link.workspace_id]
+        await workspace.store.entry(link.digest)  # says so itself when there is none, or none any more
+        if not self._session.has_conversation:
+            raise InvalidInput(
+                text("The linked cache entry can't be shown yet."),
+                text("The cache opens with a session, and this workspace has none."),
+                text("Start a session, then open the link again."),
+            )
+        self._session.perform(OpenCacheEntry(link.digest))
+
+    @handles(ImportArchive)
+    async def import_archive(self, path: Path) -> None:
+        """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
+        inside = await self._services.backup.inspect(path)
+        into = self._import_target(inside)
+        choices = [
+            DialogChoice("", tr("Cancel")),
+            DialogChoice(_FOLDER, tr("Choose folder…"), "" if into else "primary"),
+        ]
+        if into is not None:
+            choices.append(DialogChoice(_HERE, tr("Import"), "primary"))
+        name = _short_name(path.name)
+        answer = await self._ask(
+            tr("Import {file} into {workspace}?", file=name, workspace=_short_name(into.name))
+            if into
+            else tr("Import {file}?", file=name),
+            _archive_description(inside, is_own=into is not None and into.id == inside.workspace_id),
+            tuple(choices),
+        )
+        if answer == _HERE and into is not None:
+            await self._merge_and_show(into.id, path)
+        elif answer == _FOLDER:
+            folder = await dialogs.pick_folder(self._window, tr("Choose a workspace folder to import into"))
+            if folder is not None:
+                await self._merge_and_show(self._services.registry.add(folder).id, path)
+
+    async def _merge_and_show(self, workspace_id: str, path: Path) -> None:
+        await self.merge_file(workspace_id, path)
+        if self._session.workspace_id != workspace_id:
+            await self._workspaces.open_folder(Path(self._services.registry.get(workspace_id).path))
+
+    def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
+        """Return the workspace that the file was made of, if it is here; else the one on screen, if any."""
+        listed = {record.id: record for record in self._services.registry.list_workspaces()}
+        return listed.get(archive_info.workspace_id) or listed.get(self._session.workspace_id)
+
+    async def _ask(self, what: str, why: str, choices: tuple[DialogChoice, ...]) -> str:
+        if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions
+            return ""
+        self._is_asking = True
+        try:
+            return await dialogs.ask(self._window, what, why, choices)
+        finally:
+            self._is_asking = False
+
+
+def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
+    contents = tr(
+        "It contains {sessions} and {entries}.",
+        sessions=tr.plural(archive_info.sessions, "%n session", "%n sessions"),
+        entries=tr.plural(archive_info.entries, "%n cache entry", "%n cache entries"),
+    )
+    adds = tr("Importing only adds; nothing is replaced.")
+    return translate(join_sentences(_archive_origin(archive_info, is_own), contents, adds))
+
+
+def _archive_origin(archive_info: ArchiveInfo, is_own: bool) -> str:
+    workspace = _short_name(archive_info.name)
+    # A file may say any time; dates of people have four digits.
+    if archive_info.created >= _MAX_CREATED_MS:
+        if is_own:
+            return tr("The file says it was exported from this workspace.")
+        return tr("The file says it was exported from {workspace}.", workspace=workspace)
+    day = format_date(archive_info.created)
+    if is_own:
+        return tr("The file says it was exported from this workspace on {day}.", day=day)
+    return tr("The file says it was exported from {workspace} on {day}.", workspace=workspace, day=day)
+
+
+_MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999
+
+
+def _short_name(name: str) -> str:
+    """Return a name on one line, nothing hidden in it."""
+    return escape_hidden_name(first_line(name, _NAME_CAP) or name[:_NAME_CAP])
+
+
+def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
+    change = tr("{before} → {after} tokens", before=handover.before, after=handover.after)
+    parts = (
+        translate(handover_counts(transcript, handover).text),
+        "" if handover.origin else change,  # there was nothing before it
+        handover.model,
+        trigger_text(handover.trigger, handover.threshold),
+    )
+    summary = " · ".join(filter(None, parts))
+    return f"# {tr('Handover')}\n\n{summary}\n\n{render_handover(handover, ())}\n"
 
 
 def _name_filter() -> str:

@@ -12,14 +12,17 @@ from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.cache.commands import CacheCommands
-from helix_desktop.ui.changes.commands import ChangesCommands
 from helix_desktop.ui.design.focus import is_pane_stop
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.design.tab_order import tab_stops
-from helix_desktop.ui.inspector.commands import ContextCommands
 from helix_desktop.ui.kit.commands import PageKeys
-from helix_desktop.ui.kit.window_commands import SessionCommands, WindowCommands
+from helix_desktop.ui.kit.window_commands import (
+    CacheCommands,
+    ChangesCommands,
+    ContextCommands,
+    SessionCommands,
+    WindowCommands,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
@@ -94,11 +97,9 @@ class KeyBindings(QObject):
         self.changed.emit()
 
     def keys(self, command: str) -> tuple[str, ...]:
-        """Return a command's keys as portable text."""
         return self._keys[command]
 
     def is_changed(self, command: str) -> bool:
-        """Return True if a command's keys are not its defaults."""
         return self._keys[command] != DEFAULT_KEYS[command]
 
     def owners(self, command: str, keys: Iterable[str]) -> tuple[str, ...]:

@@ -71,13 +71,12 @@ from helix_desktop.ui.kit.window_commands import (
     WindowCommands,
     fill_menu_bar,
 )
-from helix_desktop.ui.window.help_windows import HelpWindows
+from helix_desktop.ui.window.command_list import HelpWindows
 from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes
-from helix_desktop.ui.window.sidebar.rail import Rail
+from helix_desktop.ui.window.sidebar.rail import Rail, WorkspaceRow
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
 from helix_desktop.ui.window.top_bar import TopBar
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
@@ -96,7 +95,7 @@ if TYPE_CHECKING:
     )
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.view import Timeline
-    from helix_desktop.ui.window.search_panel import SearchPanel
+    from helix_desktop.ui.window.search import SearchPanel
     from helix_desktop.ui.window.switcher import Switcher
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
@@ -304,7 +303,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             NoSessionPage,
             WelcomePage,
         )
-        from helix_desktop.ui.window.search_panel import SearchPanel
+        from helix_desktop.ui.window.search import SearchPanel
         from helix_desktop.ui.window.switcher import Switcher
 
         self.welcome = LazyPage(lambda: WelcomePage(self._center))
@@ -362,7 +361,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._main.addWidget(session)
         # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
         # something to click, it leaves the height of a line free above it.
-        body = QGridLayout()
+        body = self._body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
         body.addLayout(news, 0, 0)
@@ -556,10 +555,17 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._enable_close_page()
         if name != "survives":
             self.layout_store.save("page", name.encode())
+        self._place_notices()
         self._layout_timer.start()
         self.page_shown.emit(name)
         if leaves_settings:
             self.settings_left.emit()
+
+    def _place_notices(self) -> None:
+        """Keep notices off what a page begins with where that is a toolbar or a chart, and no text."""
+        is_text = self.page() in ("chat", "settings")
+        edge = Qt.AlignmentFlag.AlignTop if is_text else Qt.AlignmentFlag.AlignBottom
+        self._body.setAlignment(self.notices, Qt.AlignmentFlag.AlignHCenter | edge)
 
     def focus_page(self, name: str) -> None:
         """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
@@ -634,9 +640,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._main.setCurrentIndex(int(is_shown))
         self.top_bar.setVisible(not is_shown)
         self._panes.show_sidebar_alone(is_shown)
-        self.rail.mark_settings(is_shown)
+        self.rail.settings_button.setChecked(is_shown)
         self.commands.set_met(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
+        self._place_notices()
         self._show_waiting()
 
     @handles(ClosePage)

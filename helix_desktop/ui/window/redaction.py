@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.errors import HelixError
@@ -24,12 +24,11 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
+from helix_desktop.ui.design.sized_dialog import fitted_rect, free_rect
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
 from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import summary_lines, workspace_files_note
@@ -278,24 +277,16 @@ class RedactDialog(TabsInReadingOrder, QDialog):
 _MAX_NAMED = 3  # sessions that are named as places of a secret
 
 
-class RedactionController(QObject):
+class RedactionController(WindowPart):
     """One redaction at a time, in one workspace, while its dialog is open."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        windows: WindowGroup,
-        composer: ComposerController,
-    ) -> None:
-        super().__init__(window)
-        self._window, self._session, self._windows = window, session, windows
-        self._composer = composer
+    def __init__(self, window: MainWindow, windows: WindowGroup, composer: ComposerController) -> None:
+        super().__init__(window, windows)
+        self._composer, session = composer, self._session
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
         self._search_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
-        window.intents.add(self)
 
     @handles(RemoveSecret)
     async def redact(self, digest: str = "") -> None:
@@ -311,9 +302,16 @@ class RedactionController(QObject):
             name = f"{display_name(entry.tool)} {entry.target}".strip() or digest[:12]
             target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
-        dialog.search_requested.connect(self._search)
+        start = self._async_actions.start
+
+        def search(text: str) -> None:
+            self._search_task = start(self._run_search(self._request(text)), "look for a secret")
+
+        dialog.search_requested.connect(search)
         dialog.cancel_requested.connect(self._stop)
-        dialog.redact_requested.connect(self._redact)
+        dialog.redact_requested.connect(
+            lambda text: start(self._run_redaction(self._request(text)), "forget")
+        )
         try:
             await exec_async(dialog)
         finally:
@@ -322,11 +320,6 @@ class RedactionController(QObject):
 
     def _request(self, text: str) -> RedactionRequest:
         return RedactionRequest(text, (self._digest,) if self._digest else ())
-
-    def _search(self, text: str) -> None:
-        self._search_task = self._async_actions.start(
-            self._run_search(self._request(text)), "look for a secret"
-        )
 
     async def _run_search(self, request: RedactionRequest) -> None:
         try:
@@ -368,9 +361,6 @@ class RedactionController(QObject):
         if self._search_task is not None:
             self._search_task.cancel()
 
-    def _redact(self, text: str) -> None:
-        self._async_actions.start(self._run_redaction(self._request(text)), "forget")
-
     async def _run_redaction(self, request: RedactionRequest) -> None:
         async with self._windows.away_from(self._window, self._workspace.id):
             await self._redact_stored(request)
@@ -380,7 +370,9 @@ class RedactionController(QObject):
         try:
             unsaved = self._unsaved_with(request)
             matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
-            self._put_unsaved(unsaved)
+            for session_id, draft in unsaved.items():
+                self._composer.drafts.unsaved.set_text(session_id, draft.text)
+                self._composer.attachments.change(session_id, draft.attachments)
             self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
         except HelixError as error:
             self._show_error(error)
@@ -403,11 +395,6 @@ class RedactionController(QObject):
         }
         clean = {session_id: redaction.redact_draft(draft) for session_id, draft in drafts.items()}
         return {session_id: draft for session_id, draft in clean.items() if draft != drafts[session_id]}
-
-    def _put_unsaved(self, drafts: Mapping[str, Draft]) -> None:
-        for session_id, draft in drafts.items():
-            self._composer.drafts.unsaved.set_text(session_id, draft.text)
-            self._composer.attachments.change(session_id, draft.attachments)
 
     async def _settle(self) -> None:
         """Wait for what is on its way: what is recorded later would have the secret again."""

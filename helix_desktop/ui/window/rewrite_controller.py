@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from PySide6.QtCore import QObject
-
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import RewriteEvent, Undoable
 from helix_desktop.context.window.window_breakdown import covers_around
@@ -48,12 +47,21 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.kit.window_commands import REDOABLE_CHANGE, UNDOABLE_CHANGE
-from helix_desktop.ui.timeline.card_data import TimelineCard, UndoCard, card_title
+from helix_desktop.ui.timeline.card_data import (
+    ChangeCard,
+    HandoverCard,
+    TimelineCard,
+    UndoCard,
+    card_title,
+    merge_changes,
+    undo_seqs,
+)
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import pin_text
 from helix_desktop.words.translation import Translator
@@ -67,12 +75,11 @@ _HOLD = "hold"
 _HOLD_ENDS_WITH = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, ObservationsPlaced)
 
 
-class RewriteController(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session = window, session
+class RewriteController(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window, windows)
         self.handover_window: HandoverWindow | None = None
-        window.intents.add(self)
+        session = self._session
         tip = tr("Read, edit, compare and write handovers, or start a session from one")
         window.pages.timeline.when_built(
             lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
@@ -167,7 +174,7 @@ class RewriteController(QObject):
         elif kind == "observations":
             self.observe()
         else:
-            self._session.start(self._session.conversation.retry(), "retry")
+            self._start(self._session.conversation.retry(), "retry")
 
     async def _show_handover(
         self, seq: int, place: Place = "text", *, focus: str = "", upto: int = 0, is_compaction: bool = False
@@ -233,7 +240,10 @@ class RewriteController(QObject):
         elif outlook.is_coming:
             self._say_after_undo(
                 tr("The context will be compacted again."),
-                tr("It is above the threshold after the undo. Pause keeps it as it is."),
+                tr(
+                    "After the undo it is above {share}. Pause keeps it as it is.",
+                    share=format_whole_percent(gauge.trigger.share),
+                ),
                 Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
             )
         else:
@@ -250,46 +260,65 @@ class RewriteController(QObject):
         self._set(not self._session.transcript.on_hold)
 
     def _set(self, on: bool) -> None:
-        self._session.start(self._session.conversation.hold(on), "hold")
+        self._start(self._session.conversation.hold(on), "hold")
 
     def _offer(self) -> None:
         """Let the commands be used while there is something to undo or redo."""
         self._window.commands.set_met(UNDOABLE_CHANGE, has_change(self._session.transcript))
         self._window.commands.set_met(REDOABLE_CHANGE, has_undone(self._session.transcript))
 
-    @handles(UndoLast, RedoLast)
-    def change_last(self, intent: UndoLast | RedoLast) -> None:
-        """Undo the newest change of the context that holds, or let the one that was undone last hold again.
+    @handles(UndoLast)
+    def undo_last(self) -> None:
+        """Undo the newest change of the context that holds: a recall or a pin is one as a handover is."""
+        self._change_last(is_undo=True)
 
-        A recall or a pin is one as well as a handover.
-        """
-        conversation, is_undo = self._session.conversation, isinstance(intent, UndoLast)
+    @handles(RedoLast)
+    def redo_last(self) -> None:
+        self._change_last(is_undo=False)
+
+    def _change_last(self, *, is_undo: bool) -> None:
+        conversation = self._session.conversation
         target, output = (_newest_change if is_undo else _newest_undone)(conversation)
         if output:
-            self._session.start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
+            self._start(self._pin_and_say(conversation, output, is_pinned=not is_undo), "pin")
         elif target:
-            self._session.start(self._change_and_say(conversation, target, is_undo=is_undo), "undo or redo")
+            self._start(self._change_row(conversation, target, is_undo=is_undo), "undo or redo")
         elif is_undo:
             self._say(conversation, tr("Nothing to undo in the context."))
         else:
             self._say(conversation, tr("Nothing to redo in the context."))
 
-    async def _change_and_say(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
-        await (conversation.window.undo if is_undo else conversation.window.redo)(target)
+    async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
+        """Undo or redo a rewrite with all that the timeline's row of it has."""
+        rows = map(undo_seqs, await self._read_changes(conversation))
+        seqs = next((seqs for seqs in rows if target in seqs), (target,))
+        await self._change_and_say(conversation, seqs, is_undo=is_undo)
+
+    async def _change_and_say(
+        self, conversation: Conversation, seqs: tuple[int, ...], *, is_undo: bool
+    ) -> None:
+        await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
 
         def go_back() -> None:
-            self._session.start(
-                self._change_and_say(conversation, target, is_undo=not is_undo), "undo or redo"
-            )
+            self._start(self._change_and_say(conversation, seqs, is_undo=not is_undo), "undo or redo")
 
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
-        await self._say_change(conversation, (target,), Answer(words, go_back, f"{name}:{target}"))
+        await self._say_change(conversation, seqs, Answer(words, go_back, f"{name}:{seqs[0]}"))
+
+    @staticmethod
+    async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
+        """Return what the timeline shows, newest first."""
+        log, transcript = list(conversation.session.log), conversation.session.transcript
+
+        def read() -> list[TimelineCard]:
+            return merge_changes(build_cards(log, transcript), read_steps(log))
+
+        return await asyncio.to_thread(read)
 
     async def _say_change(self, conversation: Conversation, seqs: tuple[int, ...], way_back: Answer) -> None:
         """Name what was undone or redone as the timeline does, with all that went along: it may be unseen."""
-        log, transcript = list(conversation.session.log), conversation.session.transcript
-        cards = await asyncio.to_thread(build_cards, log, transcript)
-        changes = (card for card in cards if isinstance(card, UndoCard) and card.target == seqs[0])
+        cards, transcript = await self._read_changes(conversation), conversation.session.transcript
+        changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
         name = next(map(card_title, changes), "") or tr("Context changed.")
         self._say(conversation, name, also_changed(cards, transcript, seqs), way_back)
 
@@ -320,7 +349,10 @@ def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Se
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
     others = sorted({*seqs, *attached} - {0, seqs[0]} - covers_around(transcript).keys())
-    names = {card.seq: card_title(card) for card in cards}
+    names = {card.seq: card_title(card) for card in cards if not isinstance(card, ChangeCard)}
+    names |= {
+        part.seq: card_title(part) for card in cards if isinstance(card, HandoverCard) for part in card.parts
+    }
     titles = tuple(names[seq] for seq in others if seq in names)
     return tr("Together with it: {changes}.", changes=titles) if titles else ""
 

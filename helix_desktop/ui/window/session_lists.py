@@ -1,4 +1,4 @@
-"""Keeps rail, switcher and session list in step with the workspaces."""
+"""Rail, switcher and session list in step with the workspaces; pin, archive, delete, each with Undo."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
-from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
+from helix_desktop.agent.open_workspace import (
+    OpenWorkspace,
+    delete_session,
+    subagent_sessions,
+    total_spending,
+)
 from helix_desktop.agent.session import (
     ApprovalRequested,
     ErrorRaised,
@@ -27,23 +33,35 @@ from helix_desktop.agent.session import (
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import HelixError, StoreClosed
 from helix_desktop.domain.events.session import NEW_TITLE
-from helix_desktop.domain.store import SessionSummary, SessionVersions
+from helix_desktop.domain.retention import TRASH_DAYS
+from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.ui.chat.drafts.attachments import DraftAttachments
+from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.kit.intents import LocateWorkspace, RefreshLists, handles
+from helix_desktop.ui.kit.commands import set_action_words
+from helix_desktop.ui.kit.intents import (
+    ArchiveSession,
+    LocateWorkspace,
+    OpenSession,
+    PinSession,
+    RefreshLists,
+    RestoreSession,
+    ShowWorkspace,
+    TrashSession,
+    handles,
+)
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import OWN_PLACE
 from helix_desktop.ui.window.jobs import WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.session_rows import SessionItem
-from helix_desktop.ui.window.sidebar.workspace_rows import (
+from helix_desktop.ui.window.sidebar.rail import (
     WorkspaceBadge,
     WorkspaceRow,
     disambiguate,
     distinct_colors,
 )
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.sidebar.session_list import SessionItem
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
@@ -76,23 +94,33 @@ ListedUpdate = (
 """What may change a row of the lists."""
 
 
-class SidebarPresenter(QObject):
-    def __init__(
-        self, window: MainWindow, session: Session, windows: WindowGroup, attachments: DraftAttachments
-    ) -> None:
-        super().__init__(window)
-        self._window, self._services = window, session.app
-        self._session, self._windows = session, windows
+_MOVED = "session-moved"
+DELETED_SESSION = "session-deleted"
+"""Of the notice that a session is in the trash: what takes it out of there ends it."""
+
+
+class _ListMove(NamedTuple):
+    workspace_id: str
+    session_id: str
+    previous: ListPlace
+    place: ListPlace
+
+
+class SessionLists(WindowPart):
+    """Fills rail, switcher and session list; pins, archives and deletes sessions, each with Undo."""
+
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window, windows)
+        self._moved: _ListMove | None = None  # what the notice is about
+        self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._lists_interrupted = False
         self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
-        self._refresh_timer.timeout.connect(lambda: self._session.start(self._refresh(), "refresh sidebar"))
-        attachments.content_stored.connect(self.schedule_refresh)
-        attachments.content_stored.connect(lambda: self._windows.lists_changed.emit(self._window))
-        window.intents.add(self)
+        self._refresh_timer.timeout.connect(lambda: self._start(self._refresh(), "refresh sidebar"))
+        self._session.changed.connect(self._show_actions)
         sessions = window.sidebar.session_list
         # The user may have moved a folder meanwhile.
         window.activated.connect(self.show_workspaces)
@@ -107,6 +135,18 @@ class SidebarPresenter(QObject):
         """Mark the session that is on screen from the next refresh on."""
         if self._opening_id == session_id:
             self._opening_id = ""
+
+    def follow(self, workspace: OpenWorkspace, session_id: str, update: ListedUpdate) -> None:
+        """Show what an update of any session changed; a notice that is not true any more goes."""
+        self.schedule_refresh()
+        if not isinstance(update, EventRecorded):
+            return
+        self._show_actions()
+        conversation, moved = workspace.find_open(session_id), self._moved
+        if moved is None or conversation is None or session_id != moved.session_id:
+            return
+        if conversation.session.transcript.place != moved.place:
+            self._session.notices.end(_MOVED)
 
     def schedule_refresh(self) -> None:
         """Show the lists as they are within a moment, once for many changes."""
@@ -125,7 +165,7 @@ class SidebarPresenter(QObject):
         await self._note_interrupted()
         self.show_workspaces()
         if workspace is not None and not complete and workspace.id not in self._recounting:
-            self._session.start(self._recount(workspace), "recount sessions")
+            self._start(self._recount(workspace), "recount sessions")
 
     async def _note_interrupted(self) -> None:
         """Note in the records of open workspaces in which a turn was interrupted, for when they are closed.
@@ -251,6 +291,179 @@ class SidebarPresenter(QObject):
         """Return which of a session's versions was on screen last, the same for each of them; empty: none."""
         last_shown = (self._last_shown.get(version, "") for version in versions)
         return next((version for version in last_shown if version in versions), "")
+
+    def _show_actions(self) -> None:
+        """Let the menu say what it would do with the session on screen; a subagent's goes with its parent."""
+        place = self._session.transcript.place
+        commands = self._window.commands
+        commands.set_met(OWN_PLACE, not self._session.transcript.parent)
+        pin = tr("Unpin session") if place.pinned else tr("Pin session")
+        set_action_words(commands.pin_session, pin)
+        archive = tr("Unarchive session") if place.archived else tr("Archive session")
+        set_action_words(commands.archive_session, archive)
+
+    @handles(PinSession)
+    async def _pin(self, session_id: str, is_on: bool) -> None:
+        if not session_id:
+            shown = self._session.conversation.session
+            session_id, is_on = shown.id, not shown.transcript.place.pinned
+        await self._move(session_id, pinned=is_on)
+
+    @handles(ArchiveSession)
+    async def _archive(self, session_id: str, is_on: bool) -> None:
+        if not session_id:
+            shown = self._session.conversation.session
+            session_id, is_on = shown.id, not shown.transcript.place.archived
+        await self._move(session_id, archived=is_on)
+
+    async def _move(
+        self, session_id: str, *, pinned: bool | None = None, archived: bool | None = None
+    ) -> None:
+        workspace = self._session.workspace
+        previous = await workspace.move_in_list(session_id, pinned=pinned, archived=archived)
+        transcript = (await workspace.open_session(session_id)).session.transcript
+        title = ellipsize_title(session_title(transcript.title))
+        self._moved = _ListMove(workspace.id, session_id, previous, transcript.place)
+
+        def undo() -> None:
+            self._start(self._undo(session_id), "undo")
+
+        self._session.notices.notify(
+            Notice(
+                _MOVED,
+                _moved_text(title, pinned, archived),
+                tr("A new message unarchives it.") if archived else "",
+                answers=(Answer(tr("Undo"), undo, session_id),),
+                workspace_id=workspace.id,
+                is_brief=True,
+            )
+        )
+        await self.refresh()
+
+    async def _undo(self, session_id: str) -> None:
+        self._session.notices.end(_MOVED)
+        moved, self._moved = self._moved, None
+        workspace = self._services.open_workspaces.get(moved.workspace_id) if moved is not None else None
+        if moved is None or workspace is None:
+            return
+        if session_id in {
+            info.id for info in await workspace.sessions()
+        }:  # else it is in the trash meanwhile
+            place = moved.previous
+            await workspace.move_in_list(session_id, pinned=place.pinned, archived=place.archived)
+            await self.refresh()
+
+    @handles(TrashSession)
+    async def _delete(self, session_id: str) -> None:
+        if self._moved is not None and session_id == self._moved.session_id:
+            self._session.notices.end(_MOVED)
+        workspace = self._session.workspace
+        listed = await workspace.store.sessions()
+        versions = SessionVersions(listed).ids_of(session_id)
+        running = any(
+            conversation.is_running
+            for conversation in workspace.conversations
+            if conversation.session.id in versions
+        )
+        if running and not await dialogs.confirm(
+            self._window,
+            tr("Stop the agent and move this session to the trash?"),
+            tr("You can restore the session."),
+            "delete",
+            tr("Stop and move to trash"),
+        ):
+            return
+        has_keyboard = self._window.sidebar.session_list.hasFocus()
+        titles = {info.id: info.title for info in listed}
+        gone = {*versions, *(info.id for info in listed if info.parent in versions)}
+        async with self._windows.away_from_sessions(self._window, workspace.id, gone):
+            if self._session.id in gone:
+                await self._session.show(workspace, None)
+            await delete_session(workspace, session_id)
+        for version in versions:
+            self._windows.drafts.unsaved.hide(version)
+        self._deleted.pop(session_id, None)
+        self._deleted[session_id] = workspace.id
+        has_branches = any(info.branch_of in versions and info.id not in versions for info in listed)
+        if not self._session.has_conversation:
+            await self._session.run(ShowWorkspace(workspace.id))
+
+        async def undo() -> None:
+            await self._restore(session_id)
+
+        self._session.notify(
+            Notice(
+                DELETED_SESSION,
+                _deleted_text(ellipsize_title(titles.get(session_id) or tr("Session")), len(versions)),
+                _restore_text(has_branches=has_branches),
+                answers=(Answer(tr("Undo"), lambda: self._start(undo(), "undo delete"), session_id),),
+                workspace_id=workspace.id,
+                is_brief=True,
+            )
+        )
+        await self.refresh()
+        self._return_keyboard(has_keyboard)
+
+    def _return_keyboard(self, has_keyboard: bool) -> None:
+        """Let the list keep the keyboard that the opening of a session gives to the message."""
+        if has_keyboard:
+            self._window.sidebar.session_list.setFocus()
+
+    @handles(RestoreSession)
+    async def _undo_last(self) -> None:
+        """Restore the session of the workspace on screen that was deleted last in this run."""
+        here = self._session.workspace_id
+        for session_id in [session for session, place in reversed(self._deleted.items()) if place == here]:
+            if await self._restore(session_id):
+                return
+
+    async def _restore(self, session_id: str) -> bool:
+        """Restore a session, on screen if its workspace is; return False if it was not in the trash."""
+        workspace = self._services.open_workspaces.get(self._deleted.pop(session_id, ""))
+        self._session.notices.end(DELETED_SESSION)
+        if workspace is None:
+            return False
+        retention = workspace.store.retention
+        trashed = SessionVersions((await retention.trash()).sessions)
+        restored = [await retention.restore_session(version) for version in trashed.ids_of(session_id)]
+        if not any(restored):
+            return False
+        if self._session.workspace_id == workspace.id:
+            has_keyboard = self._window.sidebar.session_list.hasFocus()
+            await self._session.run(OpenSession(session_id))
+            self._return_keyboard(has_keyboard)
+        return True
+
+
+def _moved_text(title: str, pinned: bool | None, archived: bool | None) -> str:
+    match pinned, archived:
+        case _, True:
+            return tr("“{title}” archived.", title=title)
+        case _, False:
+            return tr("“{title}” unarchived.", title=title)
+        case True, _:
+            return tr("“{title}” pinned.", title=title)
+    return tr("“{title}” unpinned.", title=title)
+
+
+def _deleted_text(title: str, versions: int) -> str:
+    if versions == 1:
+        return tr("“{title}” moved to the trash.", title=title)
+    return tr.plural(
+        versions,
+        "“{title}” and its %n version moved to the trash.",
+        "“{title}” with its %n versions moved to the trash.",
+        title=title,
+    )
+
+
+def _restore_text(*, has_branches: bool) -> str:
+    if has_branches:
+        return tr(
+            "You can restore it and its outputs from the trash for {days} days. Its branches stay.",
+            days=TRASH_DAYS,
+        )
+    return tr("You can restore it and its outputs from the trash for {days} days.", days=TRASH_DAYS)
 
 
 async def unused_sessions(

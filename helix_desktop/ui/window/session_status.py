@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
-
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -24,8 +22,8 @@ from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
 from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.failed_turns import turn_failure_reason
@@ -67,10 +65,9 @@ def _cost_state(conversation: Conversation) -> CostState:
     )
 
 
-class SessionStatus(QObject):
-    def __init__(self, window: MainWindow, session: Session) -> None:
-        super().__init__(window)
-        self._window, self._session = window, session
+class SessionStatus(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window, windows)
         self._gauge = window.pages.chat.composer.gauge
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
@@ -81,7 +78,7 @@ class SessionStatus(QObject):
                 *(commands.undo_compaction, commands.redo_compaction, commands.change_policy),
             )
         )
-        window.intents.add(self)
+        session = self._session
         session.changed.connect(self._show)
         session.on(_SHOWN, lambda _: session.schedule_refresh())
         session.on_refresh(self._show)

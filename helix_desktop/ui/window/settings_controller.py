@@ -1,21 +1,34 @@
-"""Opens the settings, and does what they change in their window."""
+"""Opens the settings, and does what they change in their window; the page of all keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.chat.model_menu import ModelMenu
 from helix_desktop.ui.chat.notices import MissingKeys, follow_model_change
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.dynamic_style import restyle
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.key_names import native_key, pressed_key
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, pane, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.motion import reduce_motion
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.kit.commands import action_words
+from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.kit.intents import (
     AddProvider,
     ApplyRemedy,
@@ -25,37 +38,326 @@ from helix_desktop.ui.kit.intents import (
     ShowServer,
     handles,
 )
-from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
+from helix_desktop.ui.settings.page_layout import UndoLine, page_column
 from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.window.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.command_list import without_mnemonic
+from helix_desktop.ui.window.key_bindings import (
+    COMMANDS,
+    DEFAULT_KEYS,
+    PAGES,
+    KeyBindings,
+    command_title,
+    why_reserved,
+)
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.window_group import WindowGroup
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
+from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Settings: General")
+tr = Translator("Settings: Keyboard")
+
+_Key = Qt.Key
+_MODIFIER_KEYS = frozenset(
+    {
+        _Key.Key_Control, _Key.Key_Shift, _Key.Key_Alt, _Key.Key_Meta, _Key.Key_AltGr, _Key.Key_CapsLock,
+        _Key.Key_NumLock, _Key.Key_Super_L, _Key.Key_Super_R, _Key.Key_Hyper_L, _Key.Key_Hyper_R,
+        _Key.Key_unknown, _Key(0),
+    }
+)  # fmt: skip
+_MODIFIERS = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.ShiftModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.MetaModifier
+)
+
+_HEIGHT_PX = 30  # at 100 %, with keys and without
 
 
-class SettingsController(QObject):
-    """Opens the settings, and does what they change in their window."""
+class KeyRecorder(PushButton):
+    """Pressed, it waits for keys: Esc cancels, Backspace removes, others are handed on as portable text."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        session: Session,
-        windows: WindowGroup,
-        appearance: Appearance,
-    ) -> None:
-        super().__init__(window)
-        self._session, self._windows = session, windows
+    def __init__(self, command: str, assign: Callable[[tuple[str, ...]], object]) -> None:
+        """`command` are the words of the command that has the keys; `assign` gets other ones, or none."""
+        super().__init__("")
+        self.setCheckable(True)  # down while it waits
+        self.setMinimumHeight(scaled(_HEIGHT_PX))
+        self._command, self._assign = command, assign
+        self.setProperty("search_title", command)
+        self._keys = ""
+        self.toggled.connect(self._show_state)
+
+    def show_keys(self, keys: str) -> None:
+        """Show keys as the system writes them; empty: none."""
+        self._keys = keys
+        self._show_state()
+
+    def _show_state(self) -> None:
+        waits = self.isChecked()
+        self.setText(tr("Press keys…") if waits else self._keys or tr("Add keys"))
+        restyle(self, "kind", "" if waits or self._keys else "link")  # the keys that there are stand out
+        self.setAccessibleName(
+            tr("{command}: press new keys. Esc cancels, Backspace removes.", command=self._command)
+            if waits
+            else tr("Keys for {command}: {keys}", command=self._command, keys=self._keys or tr("none"))
+        )
+        if waits:
+            announce(self, self.accessibleName())
+
+    def event(self, event: QEvent) -> bool:
+        """Take every key while it waits, also Tab and those of the window's commands."""
+        if self.isChecked() and isinstance(event, QKeyEvent):
+            event.accept()
+            if event.type() == QEvent.Type.KeyPress and not event.isAutoRepeat():
+                self._take(event)
+            return True
+        return super().event(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.setChecked(False)
+        super().focusOutEvent(event)
+
+    def _take(self, event: QKeyEvent) -> None:
+        key, modifiers = event.key(), event.modifiers() & _MODIFIERS
+        if key in _MODIFIER_KEYS:
+            return
+        self.setChecked(False)
+        if not modifiers and key == _Key.Key_Backspace:
+            self._assign(())
+        elif modifiers or key != _Key.Key_Escape:
+            self._assign((pressed_key(event),))
+
+
+class _CommandLine(QWidget):
+    def __init__(self, command: str, title: str, menu: str, page: KeyboardPage) -> None:
+        super().__init__()
+        bindings, assign = page.bindings, partial(page.assign, command)
+        self.setObjectName(f"command:{command}")
+        self._command, self._words, self._bindings = command, f"{title} {menu}", bindings
+        self._fixed_keys = native_key(COMMANDS[command].fixed_key)
+        self.recorder = KeyRecorder(title, assign)
+        self.recorder.clicked.connect(page.hide_notice)
+        self.recorder.setObjectName(f"keys:{command}")
+        self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=title), edge=28)
+        self.reset.setObjectName(f"reset:{command}")
+        self.reset.clicked.connect(partial(assign, DEFAULT_KEYS[command]))
+        fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
+        ends = pane(row(self.reset, *fixed, self.recorder, gap=6))
+        self.below = column(ResponsiveRow(label(title, wrap=True), [ends], 120), gap=6)
+        self.setLayout(self.below)
+
+    @property
+    def _keys(self) -> str:
+        return _names(self._bindings.keys(self._command))
+
+    def refresh(self) -> None:
+        self.recorder.show_keys(self._keys)
+        is_changed = self._bindings.is_changed(self._command)
+        if not is_changed and self.reset.hasFocus():
+            self.recorder.setFocus()
+        self.reset.setVisible(is_changed)
+
+    def matches(self, words: Sequence[str]) -> bool:
+        text = f"{self._words} {self._keys} {self._fixed_keys}".casefold()
+        return all(word in text for word in words)
+
+
+def _names(keys: Sequence[str]) -> str:
+    return ", ".join(map(native_key, keys))
+
+
+def _command_groups(commands: WindowCommands) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield the title of each menu of a window, and of each page, with name and title of its commands."""
+    for menu in MENUS:
+        names = [name for name, own in commands.commands.items() if own.menu is menu]
+        yield (
+            without_mnemonic(translate(menu)),
+            [(name, action_words(commands.action(name))) for name in names],
+        )
+    for page in PAGES:
+        title = tr("In {page}", page=translate(page.title))
+        yield title, [(name, translate(own.words)) for name, own in page.commands.items()]
+
+
+class _Notice(QFrame):
+    """What keeps a key from a command: the command that has it, or why it can't be."""
+
+    def __init__(self, page: KeyboardPage) -> None:
+        super().__init__(page)
+        self.setProperty("role", "card")
+        self.text = label("", wrap=True)
+        self.replace = PushButton(tr("Replace"), "primary", name="replace_keys", on_click=page.replace)
+        self.cancel = PushButton(tr("Cancel"), name="cancel_keys", on_click=page.cancel)
+        self.setLayout(column(ResponsiveRow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8)))
+        self.hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc answers the question, and does not close the settings."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancel.click()
+        else:
+            super().keyPressEvent(event)
+
+
+class KeyboardPage(QWidget):
+    """Changes the keys of a window's commands, for all windows; every change can be undone."""
+
+    def __init__(self, bindings: KeyBindings, settings: Values) -> None:
+        super().__init__()
+        self.bindings, self._settings = bindings, settings
+        self._previous = bindings.stored
+        self._waiting: tuple[str, tuple[str, ...]] | None = None
+        """The command and keys that a conflict keeps apart."""
+        self._lines: dict[str, _CommandLine] = {}
+        self._groups: list[tuple[QWidget, list[_CommandLine]]] = []
+        self.filter = SearchField(tr("Find a command or a key"))
+        self.filter.textChanged.connect(self._apply_filter)
+        self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys", on_click=self._reset_all)
+        self._undo_line = UndoLine(self._undo, "undo_keys")
+        self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
+        self._nothing.hide()
+        self.notice = _Notice(self)
+        self._notice_line: _CommandLine | None = None
+        self._body = column(gap=14)
+        lead = tr("Choose a command's keys, then press new ones. Esc cancels, Backspace removes.")
+        tools = row(self.filter, self.reset_all, stretch=0)
+        head = column(
+            label(tr("Keyboard"), "heading"), label(lead, "muted", wrap=True), 4, tools,
+            margins=(28, 24, 40, 10), gap=6,
+        )  # fmt: skip
+        foot = column(self._undo_line, margins=(28, 6, 40, 12))  # below the list: none of its lines moves
+        self.setLayout(page_column(column(head, self._scrolling_list(), foot, gap=0)))
+        for title, commands in _command_groups(bindings.commands):
+            self._add_group(title, commands)
+        self.bindings.changed.connect(self._refresh)
+        self._refresh()
+
+    def _scrolling_list(self) -> QWidget:
+        fixed = tr(
+            "Keys that move, open or edit text, such as the arrows, Enter and Ctrl+C, can't be changed."
+        )
+        inner = QWidget()
+        inner.setObjectName("page")
+        parts: list[LayoutItem] = [self._nothing, self._body, 10, label(fixed, "note", wrap=True), None]
+        inner.setLayout(column(*parts, margins=(28, 6, 28, 24), gap=6))
+        scroll = VerticalScrollArea(inner)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return scroll
+
+    def _refresh(self) -> None:
+        self._waiting = None
+        for line in self._lines.values():
+            line.refresh()
+        self.reset_all.setEnabled(any(map(self.bindings.is_changed, self._lines)))
+        self.hide_notice()
+        self._apply_filter()
+
+    def assign(self, command: str, keys: tuple[str, ...]) -> None:
+        """Give a command keys, unless they can't be, or are those of another command: then say so."""
+        reason = next(filter(None, (why_reserved(key, command) for key in keys)), "")
+        owners = self.bindings.owners(command, keys)
+        if reason:
+            self.show_notice(command, reason, can_replace=False)
+        elif owners:
+            self._waiting = command, keys
+            commands = ", ".join(map(command_title, owners))
+            message = tr("{keys} is used by {command}", keys=_names(keys), command=commands)
+            self.show_notice(command, message, can_replace=True)
+        elif keys != self.bindings.keys(command):
+            self._change(command, keys)
+        else:
+            self._refresh()
+
+    def replace(self) -> None:
+        if self._waiting is not None:
+            self._change(*self._waiting)
+
+    def _change(self, command: str, keys: tuple[str, ...]) -> None:
+        self._previous = self.bindings.stored
+        self.bindings.change(command, keys)
+        title = command_title(command).rstrip("…")
+        self._save(
+            tr("{command}: now {keys}", command=title, keys=_names(keys))
+            if keys
+            else tr("{command}: no keys", command=title)
+        )
+
+    def _reset_all(self) -> None:
+        self._previous = self.bindings.stored
+        self.bindings.reset_all()
+        self._save(tr("All commands have their default keys."))
+
+    def _undo(self) -> None:
+        self.bindings.use(self._previous)
+        self._save("")
+
+    def _save(self, message: str) -> None:
+        """Store what is in force, and offer to undo it."""
+        self._settings.set("shortcuts", self.bindings.stored)
+        self.show_undo(message)
+
+    def show_undo(self, message: str) -> None:
+        """Say what was changed and offer to undo it; empty: no longer."""
+        if not message and self._undo_line.button.hasFocus():
+            self.filter.setFocus()
+        self._undo_line.say(message)
+        if message:
+            announce(self, message)
+
+    def _add_group(self, title: str, commands: Sequence[tuple[str, str]]) -> None:
+        lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
+        frame = QWidget()
+        inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))
+        frame.setLayout(column(label(title, "strong"), inside, gap=6))
+        self._body.addWidget(frame)
+        self._groups.append((frame, list(lines.values())))
+        self._lines |= lines
+
+    def show_notice(self, command: str, message: str, *, can_replace: bool) -> None:
+        """Say what keeps keys from a command; `can_replace`: another one that they can be taken from."""
+        self._notice_line = self._lines[command]
+        self._notice_line.below.addWidget(self.notice)
+        self.notice.text.setText(message)
+        self.notice.replace.setVisible(can_replace)
+        self.notice.cancel.setText(tr("Cancel") if can_replace else tr("OK"))
+        self.notice.show()
+        (self.notice.replace if can_replace else self.notice.cancel).setFocus()
+        announce(self, message)
+
+    def cancel(self) -> None:
+        if self._notice_line is not None:
+            self._notice_line.recorder.setFocus()
+        self.hide_notice()
+
+    def hide_notice(self) -> None:
+        if self._notice_line is not None and self.notice.isAncestorOf(self.focusWidget() or self):
+            self._notice_line.recorder.setFocus()
+        self.notice.hide()
+        self._notice_line = None
+
+    def _apply_filter(self) -> None:
+        words = self.filter.text().casefold().split()
+        found = False
+        for frame, lines in self._groups:
+            for line in lines:
+                line.setVisible(line.matches(words))
+            frame.setVisible(not all(line.isHidden() for line in lines))
+            found = found or not frame.isHidden()
+        self._nothing.setVisible(not found)
+
+
+class SettingsController(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup, appearance: Appearance) -> None:
+        super().__init__(window, windows)
+        session = self._session
         settings = self._settings = AppSettings(session)
         self._workspace_settings = WorkspaceSettings(settings, session)
-        self._window, self._services = window, session.app
         self._appearance = appearance
         self._view: SettingsView | None = None
         self._workspace_id = ""  # that the pages are about
@@ -66,13 +368,17 @@ class SettingsController(QObject):
         follow_model_change(session)
         MissingKeys(window.pages.chat.key_strip, session)
         composer = window.pages.chat.composer
+
+        def use_shortcuts(shortcuts: dict[str, object]) -> None:
+            if window.key_bindings.stored != shortcuts:
+                window.key_bindings.use(shortcuts)
+
         settings.follow("enter_sends", partial(setattr, composer, "enter_sends"))
-        settings.follow("shortcuts", self._use_shortcuts)
+        settings.follow("shortcuts", use_shortcuts)
         settings.follow("reduce_motion", reduce_motion)
         settings.follow("theme", appearance.set_mode)
         settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
-        window.intents.add(self)
         window.welcome.when_built(self._follow_welcome)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
@@ -80,7 +386,7 @@ class SettingsController(QObject):
         self._offer_pages()
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
-        start, found_servers = self._session.start, welcome.found_servers
+        start, found_servers = self._start, welcome.found_servers
         self._settings.follow("model", welcome.show_model)
         welcome.scan_requested.connect(
             lambda: start(self.view.providers.scan(found_servers), "find local servers")
@@ -120,10 +426,6 @@ class SettingsController(QObject):
         """Return the titles of the pages where something was typed and not saved."""
         return self._view.unsaved_pages() if self._view is not None else []
 
-    def _use_shortcuts(self, shortcuts: dict[str, object]) -> None:
-        if self._window.key_bindings.stored != shortcuts:
-            self._window.key_bindings.use(shortcuts)
-
     def _policy_page(self) -> PolicyPage:
         page = PolicyPage(self._session, self._policy_files, self.replays, self.preparation)
         self._window.settings_left.connect(page.remind_of_preview)
@@ -143,7 +445,7 @@ class SettingsController(QObject):
 
     def _follow_workspace(self) -> None:
         if not self._session.has_conversation:  # a secret is about to be removed, perhaps
-            self._session.start(self.end_replays(), "end policy replays")
+            self._start(self.end_replays(), "end policy replays")
         if self._session.workspace_id != self._workspace_id:
             self._workspace_id = self._session.workspace_id
             self.refresh()
@@ -164,11 +466,9 @@ class SettingsController(QObject):
         match remedy:
             case "provider_settings":
                 provider = self._session_provider()
-                self._session.start(
-                    self._run_on_providers_page(lambda page: page.select(provider)), "settings"
-                )
+                self._start(self._run_on_providers_page(lambda page: page.select(provider)), "settings")
             case "enter_key":
-                self._session.start(self.enter_key(self._session_provider()), "enter a key")
+                self._start(self.enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
                 self._open("policy")
             case "open_log":
@@ -190,7 +490,7 @@ class SettingsController(QObject):
             self._open(page or self.view.current_page())
 
     def _open(self, page: SettingsPage) -> None:
-        self._session.start(self.show(page), "settings")
+        self._start(self.show(page), "settings")
 
     async def show(self, page: SettingsPage) -> None:
         """Show one page of the settings, and fill it; others are filled when the user goes there."""

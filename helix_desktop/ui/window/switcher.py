@@ -32,6 +32,7 @@ from helix_desktop.ui.kit.boxes import (
     Drawing,
     Frame,
     Icon,
+    Pen,
     Row,
     Text,
     face,
@@ -40,8 +41,8 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import GoToSession, NewSession, OpenFolder, ShowWorkspace, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.window.command_list import COMMAND_PX, CommandList, command_at, paint_command
-from helix_desktop.ui.window.running_search import RunningSearch, indexing_note
-from helix_desktop.ui.window.sidebar.workspace_rows import (
+from helix_desktop.ui.window.search import RunningSearch, indexing_note
+from helix_desktop.ui.window.sidebar.rail import (
     BADGE_COLOR_TOKENS,
     WorkspaceBadge,
     WorkspaceRow,
@@ -92,10 +93,8 @@ _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
 
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 ROW_PX = 50
-_TOP, _LINE = 0.14, 0.36  # of a row's height: where the upper of its two lines begins, how high one is
 _GIT_SHARE = 0.45  # of a row's width that the git state may take
 _EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
-_VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
 class SwitcherDelegate(LineDelegate):
@@ -106,9 +105,14 @@ class SwitcherDelegate(LineDelegate):
         row = index.data(ROW_ROLE)
         match row:
             case WorkspaceRow():
-                sign: Box = Drawing(
-                    (32, 32), lambda pen, rect: paint_workspace_badge(pen.qt, _square(rect), row, pen.theme)
-                )
+
+                def paint_badge(pen: Pen, rect: QRectF) -> None:
+                    square = QRectF(
+                        rect.x(), rect.center().y() - 16, 32, 32
+                    )  # it does not grow with the text
+                    paint_workspace_badge(pen.qt, square, row, pen.theme)
+
+                sign: Box = Drawing((32, 32), paint_badge)
                 lines = _workspace_lines(row, box.width() * _GIT_SHARE)
             case SessionRow():
                 sign = Icon(row.icon, "muted", _KIND_PX)
@@ -126,11 +130,6 @@ class SwitcherDelegate(LineDelegate):
         lines.grow = lines.shrink = True
         content = Row([Frame(sign, wide=32), lines], 12)
         paint_box(painter, box.adjusted(9, 0, -_EDGE_PX, 0), current_theme(), content)
-
-
-def _square(rect: QRectF) -> QRectF:
-    """Return the place of a workspace's badge, which does not grow with the text."""
-    return QRectF(rect.x(), rect.center().y() - 16, 32, 32)
 
 
 def _name(words: str) -> Text:

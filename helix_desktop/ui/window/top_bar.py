@@ -72,32 +72,22 @@ class EditableTitle(QStackedWidget):
         super().__init__()
         self.editable = False
         self._focused_before: QWidget | None = None
-        self._label = ElidedLabel(role="title")
-        self._label.setObjectName("session_title")
+        self.label = ElidedLabel(role="title")
+        self.label.setObjectName("session_title")
         self._field = QLineEdit()
         self._field.setProperty("kind", "title")
         self._field.setAccessibleName(tr("Session title"))
         self._field.setMaxLength(1_000)
         self._field.editingFinished.connect(self._finish)
-        self.addWidget(self._label)
+        self.addWidget(self.label)
         self.addWidget(self._field)
         self.setMinimumWidth(1)  # else the field behind it asks for room that a narrow bar has not
 
-    def set_title(self, title: str) -> None:
-        """Show a title; an edit that is going on is kept."""
-        self._label.set_full_text(title)
-
     def title(self) -> str:
-        """Return the whole title."""
-        return self._label.full_text()
-
-    def set_facts(self, facts: str) -> None:
-        """Tell screen readers what is known of the session besides its title."""
-        self._label.setAccessibleDescription(facts)
+        return self.label.full_text()
 
     def full_width(self) -> int:
-        """Width in pixels that the whole title takes."""
-        return self._label.full_width()
+        return self.label.full_width()
 
     def edit(self) -> None:
         """Begin to edit, all text selected."""
@@ -128,12 +118,12 @@ class EditableTitle(QStackedWidget):
             return
         had_focus, before = self._field.hasFocus(), self._focused_before
         self._focused_before = None
-        self.setCurrentWidget(self._label)
+        self.setCurrentWidget(self.label)
         if had_focus:
             refocus(before)
         name = self._field.text().strip()
         if name and name != self.title():
-            self._label.set_full_text(name)
+            self.label.set_full_text(name)
             self.renamed.emit(name)
 
 
@@ -311,12 +301,12 @@ class TopBar(Themed, QWidget):
     def show_session(self, header: TopBarState | None) -> None:
         self._session_id = header.session_id if header else ""
         self.title.editable = header is not None
-        self.title.set_title(header.title if header else APP_NAME)
+        self.title.label.set_full_text(header.title if header else APP_NAME)  # an edit that goes on is kept
         self._facts = _facts(header)
         title = ellipsize_title(header.title, _TIP_CAP) if header else ""
         tip = f"{title}\n{self._facts}\n{tr('Double-click to rename')}" if header else ""
         self.title.setToolTip(plain_tooltip(tip))
-        self.title.set_facts(self._facts)
+        self.title.label.setAccessibleDescription(self._facts)
         words, color = _state(header)
         self._dot.set_color_token(color)
         self._state.set_text(words)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QLayout, QScrollArea, QWidget
 
@@ -17,10 +17,9 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.kit.intents import ApplyRemedy, RefreshLists, handles
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.window_group import WindowGroup
+from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.auto_run_files import AutoRunFile, find_auto_run_files
 
@@ -135,16 +134,14 @@ def _auto_run_item(item: AutoRunFile) -> QWidget:
     )
 
 
-class TrustController(QObject):
-    def __init__(self, window: MainWindow, session: Session, windows: WindowGroup) -> None:
-        super().__init__(window)
-        self._window, self._session, self._windows = window, session, windows
+class TrustController(WindowPart):
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window, windows)
         self._pending: set[str] = set()  # workspaces that are asked about, or will be
         self._one_question = asyncio.Lock()
         self._strip = window.pages.chat.trust_strip
         self._strip.button.clicked.connect(self._ask_current)
-        window.intents.add(self)
-        session.changed.connect(self.show)
+        self._session.changed.connect(self.show)
 
     def show(self) -> None:
         """Show the strip where the folder on screen is not trusted."""
@@ -169,7 +166,7 @@ class TrustController(QObject):
             await self.set_trusted(workspace_id, False)
 
     def _ask_current(self) -> None:
-        self._session.start(self.ask(self._session.workspace.id), "trust")
+        self._start(self.ask(self._session.workspace.id), "trust")
 
     async def ask(self, workspace_id: str) -> None:
         """Ask about a workspace's folder, after any question that is open; once for several calls."""
@@ -183,7 +180,7 @@ class TrustController(QObject):
             self._pending.discard(workspace_id)
 
     async def _ask(self, workspace_id: str) -> None:
-        record = self._session.app.registry.get(workspace_id)
+        record = self._services.registry.get(workspace_id)
         auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
         dialog = TrustDialog(self._window, record.name, record.path, auto_run_files)
         if await exec_async(dialog):
@@ -191,7 +188,7 @@ class TrustController(QObject):
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
         """Save the user's decision on a folder; without trust, what runs there is stopped."""
-        await self._session.app.set_trusted(workspace_id, trusted)
+        await self._services.set_trusted(workspace_id, trusted)
         self._windows.settings_changed.emit(self._window)
         self.show()
         self._session.follow_models()  # whether something can be sent

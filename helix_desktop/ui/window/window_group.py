@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.chat.drafts.shared_drafts import SharedDrafts, UnsavedDraft
-from helix_desktop.ui.design.window_placement import bring_to_front, fit_screen
+from helix_desktop.ui.chat.drafts.session_drafts import SharedDrafts, UnsavedDraft
+from helix_desktop.ui.design.sized_dialog import bring_to_front, fit_screen
 from helix_desktop.ui.kit.intents import GoToSession
 from helix_desktop.ui.window.background_jobs import BackgroundJobs
 from helix_desktop.ui.window.main_window import MainWindow
@@ -170,10 +170,6 @@ class WindowGroup(QObject):
         app_window.window.hide()
         await app_window.clear()
 
-    async def close_others_with(self, window: MainWindow, workspace_id: str) -> None:
-        for other in self.others_with(window, workspace_id):
-            await self.close_window(other)
-
     @asynccontextmanager
     async def away_from(self, window: MainWindow, workspace_id: str) -> AsyncIterator[None]:
         """Take a workspace off the other windows while it is closed or changed; their sessions come back."""
@@ -235,6 +231,16 @@ class WindowGroup(QObject):
             app_window.window.commands.quit.setShortcutContext(
                 context.ApplicationShortcut if is_current else context.WindowShortcut
             )
+
+
+class WindowPart(QObject):
+    """Does for one window what some intents want, with the session on screen."""
+
+    def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
+        super().__init__(window)
+        self._window, self._windows, self._session = window, windows, window.session
+        self._services, self._start = window.session.app, window.session.start
+        window.intents.add(self)
 
 
 def _close_dialogs(app_window: AppWindow) -> None:

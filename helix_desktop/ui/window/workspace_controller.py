@@ -11,7 +11,7 @@ from types import UnionType
 from typing import TypeVar
 from weakref import WeakSet
 
-from PySide6.QtCore import QObject, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
@@ -29,7 +29,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.entry_actions import OpenHandover
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
     FocusComposer,
@@ -56,16 +56,15 @@ from helix_desktop.ui.kit.intents import (
     handles,
 )
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice
-from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import (
     MISSING_FOLDER,
     ListedUpdate,
-    SidebarPresenter,
+    SessionLists,
     is_untouched,
 )
-from helix_desktop.ui.window.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup
+from helix_desktop.ui.window.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup, WindowPart
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.store_reports import repair_notice
 from helix_desktop.words.translation import Translator, translate
@@ -81,18 +80,15 @@ _READING = frozenset({"read", "list", "search"})
 _SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
 
 
-class WorkspaceController(QObject):
+class WorkspaceController(WindowPart):
     """Decides which workspace and which session is on screen; the others go on by themselves."""
 
     _repair_reported = Signal(str)
     """A workspace is being repaired; from another thread."""
 
-    def __init__(
-        self, window: MainWindow, session: Session, windows: WindowGroup, sidebar: SidebarPresenter
-    ) -> None:
-        super().__init__(window)
-        self._window, self._services, self._windows = window, session.app, windows
-        self.session, self.sidebar = session, sidebar
+    def __init__(self, window: MainWindow, windows: WindowGroup, sidebar: SessionLists) -> None:
+        super().__init__(window, windows)
+        self.sidebar = sidebar
         self.requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
         self._handlers: list[tuple[type | UnionType, Callable[..., object]]] = []
@@ -102,23 +98,22 @@ class WorkspaceController(QObject):
         self._repaired: set[str] = set()  # workspaces whose stores had to be repaired as they were opened
         self._repair_reported.connect(self._show_repair)
         self._opening_timer = QTimer(self, singleShot=True, interval=_SHOW_OPENING_MS)
-        self._opening_timer.timeout.connect(lambda: self.session.start(self._show_opening(), "show opening"))
-        self.on(ListedUpdate, lambda *_: sidebar.schedule_refresh())
+        self._opening_timer.timeout.connect(lambda: self._start(self._show_opening(), "show opening"))
+        self.on(ListedUpdate, sidebar.follow)
         self.on(TurnChanged | ChangesRecorded | ToolAnswered, self._refresh_git)
         windows.workspace_opened.connect(self._listen)
         for workspace in self._services.open_workspaces.values():
             self._listen(workspace)
-        git = session.app.git
+        git = self._services.git
         git.listen(lambda _: sidebar.show_workspaces())
         window.activated.connect(lambda: [*map(git.refresh, self._services.open_workspaces)])
-        window.intents.add(self)
 
     async def restore_last(
         self, path: Path | None = None, sample: bool = False, place: ShownSession = NO_SESSION
     ) -> None:
         """Show the workspace that was asked for, else `place`, else the last one, else the welcome page."""
         for problem in self._services.problems:
-            self.session.actions.show_error(problem)
+            self._session.actions.show_error(problem)
         self._targets += 1
         try:
             if sample:
@@ -130,7 +125,7 @@ class WorkspaceController(QObject):
         finally:
             self._targets -= 1
             await asyncio.sleep(0)  # the other targets of the start begin now
-            is_waiting = self._window.is_opening and not self.session.is_opening
+            is_waiting = self._window.is_opening and not self._session.is_opening
             if is_waiting and not self._targets:  # none could be opened
                 self.show_welcome()
 
@@ -141,7 +136,7 @@ class WorkspaceController(QObject):
         if last:
             session_id = place.session_id if last == place.workspace_id else ""
             await self.open_workspace(last, session_id=session_id)
-            if self.session.has_conversation and self._window.page() != "settings":
+            if self._session.has_conversation and self._window.page() != "settings":
                 self._window.show_page(self._window.last_page())
         else:
             self.show_welcome()
@@ -155,7 +150,7 @@ class WorkspaceController(QObject):
     @handles(OpenSample)
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""
-        record = await self.session.job(tr("Preparing the sample"), self._services.sample_workspace)
+        record = await self._session.job(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
 
@@ -166,7 +161,7 @@ class WorkspaceController(QObject):
 
     @handles(OpenFolder)
     async def pick_folder(self, path: str = "") -> None:
-        start = start_folder(self._services, self.session.workspace_id)
+        start = start_folder(self._services, self._session.workspace_id)
         folder = Path(path) if path else await dialogs.pick_folder(self._window, tr("Open folder"), start)
         if folder is not None:
             await self.open_folder(folder)
@@ -180,17 +175,17 @@ class WorkspaceController(QObject):
         self._window.leave_settings()
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
-        is_active = self.session.workspace_id == record.id and self.session.opened is not None
+        is_active = self._session.workspace_id == record.id and self._session.opened is not None
         if is_active and not record.trusted:
-            self.session.perform(ChangeTrust(True))
+            self._session.perform(ChangeTrust(True))
 
     async def _ensure_session(self, workspace_id: str) -> None:
         """Let the user type into the workspace just opened: into its last session, else a new one."""
-        if self.session.workspace_id != workspace_id or not self.session.has_workspace:
+        if self._session.workspace_id != workspace_id or not self._session.has_workspace:
             return  # it cannot be opened, or the user has gone elsewhere
-        if self.requested_ids == (workspace_id, "") and not self.session.has_conversation:
+        if self.requested_ids == (workspace_id, "") and not self._session.has_conversation:
             await self._begin_session()
-        elif self.session.has_conversation and self._window.page() != "settings":
+        elif self._session.has_conversation and self._window.page() != "settings":
             self._window.perform(FocusComposer())
 
     async def open_workspace(
@@ -200,8 +195,8 @@ class WorkspaceController(QObject):
 
         Shown is a session of it: the one that was on screen last if the id is empty, a new one for None.
         """
-        self.session.workspace_id, self.requested_ids = workspace_id, (workspace_id, "")
-        self.session.is_opening = True
+        self._session.workspace_id, self.requested_ids = workspace_id, (workspace_id, "")
+        self._session.is_opening = True
         if self._window.is_opening:
             await self._show_opening()
         else:
@@ -209,25 +204,25 @@ class WorkspaceController(QObject):
         try:
             await self._open_workspace(workspace_id, read_only, session_id)
         finally:
-            if self.session.workspace_id == workspace_id:
+            if self._session.workspace_id == workspace_id:
                 self._end_opening()
 
     def _end_opening(self) -> None:
-        self.session.is_opening = False
+        self._session.is_opening = False
         self._opening_timer.stop()
 
     async def _show_opening(self) -> None:
         """Say that the workspace is being opened; what belongs to another one leaves the screen."""
-        if not self.session.is_opening:  # it came on screen just when the page was due
+        if not self._session.is_opening:  # it came on screen just when the page was due
             return
-        workspace_id = self.session.workspace_id
+        workspace_id = self._session.workspace_id
         record = self._services.registry.get(workspace_id)
         self._window.show_opening(record.name, repairing=workspace_id in self._repaired)
         self._window.sidebar.show_opening()
         self._window.top_bar.show_session(None)
         self.sidebar.show_workspaces()
-        if self.session.has_workspace:
-            await self.session.show(None, None)
+        if self._session.has_workspace:
+            await self._session.show(None, None)
 
     def _on_repair(self, workspace_id: str, on_progress: OnProgress) -> OnProgress:
         def report(done: int, total: int) -> None:
@@ -238,7 +233,7 @@ class WorkspaceController(QObject):
 
     def _show_repair(self, workspace_id: str) -> None:
         self._repaired.add(workspace_id)
-        if self._window.is_opening and self.session.workspace_id == workspace_id:
+        if self._window.is_opening and self._session.workspace_id == workspace_id:
             self._window.show_opening(self._services.registry.get(workspace_id).name, repairing=True)
 
     async def _open_workspace(self, workspace_id: str, read_only: bool, session_id: str | None) -> None:
@@ -246,27 +241,27 @@ class WorkspaceController(QObject):
         record = self._services.registry.get(workspace_id)
         self._window.switcher.show_opening(workspace_id, record.name)
         try:
-            workspace = await self.session.job(
+            workspace = await self._session.job(
                 tr("Repairing {workspace}", workspace=record.name),
                 lambda tell: self._services.open_workspace(
                     workspace_id, read_only, self._on_repair(workspace_id, tell)
                 ),
             )
         except HelixError as error:
-            if self.session.workspace_id == workspace_id:
+            if self._session.workspace_id == workspace_id:
                 await self._show_closed(record, error)
             return
         finally:
             self._repaired.discard(workspace_id)
             self._window.switcher.show_opening(workspace_id, "")
-        if self.session.workspace_id != workspace_id:
+        if self._session.workspace_id != workspace_id:
             return
         if workspace not in self._opened_here:
             await self._on_opened(workspace, record)
         try:
             await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         except HelixError as error:  # it can be used nevertheless
-            self.session.actions.show_error(error)
+            self._session.actions.show_error(error)
         if session_id is None:
             await self.begin_session(workspace)
             return
@@ -288,7 +283,7 @@ class WorkspaceController(QObject):
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)
         self._services.mcp_servers.start(workspace.id)
-        start, rule = self.session.start, RetentionRule(record.quota, record.unused_ms)
+        start, rule = self._start, RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
 
@@ -302,7 +297,7 @@ class WorkspaceController(QObject):
 
     def _report(self, error: HelixError, workspace: OpenWorkspace) -> None:
         what, why, fix = (translate(part) for part in (error.what, error.why, error.fix))
-        self.session.notify(Notice(error.what, what, why, fix, level="warning", workspace_id=workspace.id))
+        self._session.notify(Notice(error.what, what, why, fix, level="warning", workspace_id=workspace.id))
 
     async def _report_undone_changes(self, workspace: OpenWorkspace) -> None:
         """Show what was taken back because a command was cut off when the app ended; it can be restored."""
@@ -311,7 +306,7 @@ class WorkspaceController(QObject):
         change_ids = tuple(change.change_id for change in changes if change.outcome == "removed")
         put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
         if changes:
-            self.session.notify(
+            self._session.notify(
                 Notice(
                     UNDONE_CHANGES,
                     tr("A command was cut off before its changes were reported."),
@@ -349,7 +344,7 @@ class WorkspaceController(QObject):
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
         self._end_opening()
-        await self.session.show(None, None)
+        await self._session.show(None, None)
         self._window.notices.set_context(record.id, "")
         self._window.notices.end(MISSING_FOLDER, record.id)  # the page says it
         if isinstance(error, WorkspaceMissing):
@@ -358,7 +353,7 @@ class WorkspaceController(QObject):
         else:
             self._window.closed_workspace.get().show_workspace(record.id, record.name)
             self._window.show_center_page("closed")
-            self.session.notify(
+            self._session.notify(
                 Notice(
                     _CLOSED_NOTICE,
                     translate(error.what),
@@ -380,10 +375,10 @@ class WorkspaceController(QObject):
         if other is not None:
             other.window.show_page("chat")
             return other.window
-        if self.session.workspace_id != workspace_id:
+        if self._session.workspace_id != workspace_id:
             await self.open_workspace(workspace_id, session_id=session_id)
-        if self.session.workspace_id == workspace_id:
-            if session_id != self.session.id:
+        if self._session.workspace_id == workspace_id:
+            if session_id != self._session.id:
                 await self.open_session(session_id)
             self._window.show_page("chat")
         return self._window
@@ -395,11 +390,11 @@ class WorkspaceController(QObject):
             window = await self.open_in_front(workspace_id, session_id)
         else:
             window = self._window
-            if self.session.workspace_id != workspace_id:
+            if self._session.workspace_id != workspace_id:
                 await self.open_workspace(workspace_id)
         if digest:
             window.perform(OpenCacheEntry(digest))
-        elif seq and (window is not self._window or self.session.id == session_id):
+        elif seq and (window is not self._window or self._session.id == session_id):
             window.perform(ShowEvent(seq, mark))
 
     @handles(ShowWaitingSession)
@@ -411,18 +406,18 @@ class WorkspaceController(QObject):
     async def new_session(self, workspace_id: str = "") -> None:
         """Begin a session in a workspace, which is opened first if it is not, and show it."""
         self._window.leave_settings()
-        if workspace_id not in {"", self.session.workspace_id}:
+        if workspace_id not in {"", self._session.workspace_id}:
             await self.open_workspace(workspace_id)
-        if workspace_id in {"", self.session.workspace_id}:
+        if workspace_id in {"", self._session.workspace_id}:
             await self._begin_session()
 
     async def _begin_session(self) -> None:
-        if not self.session.workspace_id:
+        if not self._session.workspace_id:
             await self.pick_folder()
-        elif self.session.opened is None:  # maybe it can be opened now
-            await self.open_workspace(self.session.workspace_id)
-        if self.session.opened is not None:
-            await self.begin_session(self.session.opened)
+        elif self._session.opened is None:  # maybe it can be opened now
+            await self.open_workspace(self._session.workspace_id)
+        if self._session.opened is not None:
+            await self.begin_session(self._session.opened)
 
     async def reopen(self, workspace_id: str) -> None:
         """Close a workspace and open it again, as its folder is now."""
@@ -434,34 +429,35 @@ class WorkspaceController(QObject):
     @asynccontextmanager
     async def closed(self, workspace_id: str) -> AsyncIterator[None]:
         """Close a workspace meanwhile; windows that show it come back to their sessions."""
-        session_id, is_here = self._session_of(workspace_id), workspace_id == self.session.workspace_id
+        session_id, is_here = self._session_of(workspace_id), workspace_id == self._session.workspace_id
         async with self._windows.away_from(self._window, workspace_id):
             if workspace_id in self._services.open_workspaces:
                 await self._close(workspace_id)
             try:
                 yield
             finally:
-                if is_here and self.session.workspace_id == workspace_id:
+                if is_here and self._session.workspace_id == workspace_id:
                     await self.open_workspace(workspace_id, session_id=session_id)
 
     async def leave(self) -> None:
         """Take the workspace off the screen until it is opened again: another window closes it meanwhile."""
-        self.session.is_opening = True
+        self._session.is_opening = True
         await self._show_opening()
 
     def _session_of(self, workspace_id: str) -> str:
         """Return the session on screen, if it is one of a workspace; else an empty id."""
-        return self.session.id if workspace_id == self.session.workspace_id else ""
+        return self._session.id if workspace_id == self._session.workspace_id else ""
 
     async def close_workspace(self, workspace_id: str) -> None:
         """End what runs in a workspace, and take it off the screen; other windows with it are closed."""
-        await self._windows.close_others_with(self._window, workspace_id)
+        for other in self._windows.others_with(self._window, workspace_id):
+            await self._windows.close_window(other)
         await self._close(workspace_id)
 
     async def _close(self, workspace_id: str) -> None:
         self._windows.started_workspaces.discard(workspace_id)
-        if workspace_id == self.session.workspace_id:
-            await self.session.show(None, None)
+        if workspace_id == self._session.workspace_id:
+            await self._session.show(None, None)
         await self._services.close_workspace(workspace_id)
 
     @handles(ShowFolder)
@@ -502,8 +498,8 @@ class WorkspaceController(QObject):
             return
         await self.close_workspace(workspace_id)
         self._services.registry.remove(workspace_id)
-        if workspace_id == self.session.workspace_id:
-            self.session.workspace_id = ""
+        if workspace_id == self._session.workspace_id:
+            self._session.workspace_id = ""
             await self.restore_last()
         await self.sidebar.refresh()
 
@@ -530,26 +526,26 @@ class WorkspaceController(QObject):
         self.requested_ids = (workspace.id, session_id)
         if not session_id:
             self._end_opening()
-            await self.session.show(workspace, None)
+            await self._session.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
             self._window.no_session.get().show_workspace(name, has_sessions=bool(await workspace.sessions()))
             self._window.show_center_page("empty")
         else:
             conversation = await self._open(workspace, session_id)
-            if self.requested_ids != (workspace.id, session_id) or self.session.workspace_id != workspace.id:
+            if self.requested_ids != (workspace.id, session_id) or self._session.workspace_id != workspace.id:
                 return
             if await self._show_elsewhere(workspace.id, session_id):  # it came there while it was opened
                 return
             self._end_opening()
             self._window.show_center_page("work")
-            await self.session.show(workspace, conversation)
+            await self._session.show(workspace, conversation)
             conversation.catch_up()
             with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
                 await conversation.session.note_seen()
             try:
                 self._services.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless
-                self.session.actions.show_error(error)
+                self._session.actions.show_error(error)
             if self._window.page() == "chat":
                 self._window.pages.chat.composer.editor.setFocus()
         await self.sidebar.refresh()
@@ -575,7 +571,7 @@ class WorkspaceController(QObject):
         return True
 
     async def open_session(self, session_id: str) -> None:
-        workspace = self.session.opened
+        workspace = self._session.opened
         if workspace is not None:
             await self.show_session(workspace, session_id)
 
@@ -584,7 +580,7 @@ class WorkspaceController(QObject):
         """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
         try:
             if seq:
-                await self.go_to(self.session.workspace_id, session_id, seq, mark, "")
+                await self.go_to(self._session.workspace_id, session_id, seq, mark, "")
                 self._window.take_typed_text()
             else:
                 await self.open_session(session_id)
@@ -593,24 +589,24 @@ class WorkspaceController(QObject):
 
     @handles(OpenHandover)
     async def show_handover(self, session_id: str, seq: int) -> None:
-        if session_id != self.session.id:
+        if session_id != self._session.id:
             await self.open_session(session_id)
-        if session_id == self.session.id:
-            self.session.perform(ShowInTimeline(seq))
+        if session_id == self._session.id:
+            self._session.perform(ShowInTimeline(seq))
 
     @handles(NewWindow)
     async def open_new_window(self) -> None:
         """Open a window with a new session of this workspace, or to choose a workspace if there is none."""
-        workspace = self.session.opened
+        workspace = self._session.opened
         await self._windows.open_window(workspace.id if workspace is not None else "")
 
     @handles(OpenInNewWindow)
     async def open_in_new_window(self, session_id: str) -> None:
         """Show a session in another window; if it is on screen here, this one goes on with a new session."""
-        workspace = self.session.workspace
-        if session_id == self.session.id:
+        workspace = self._session.workspace
+        if session_id == self._session.id:
             await self.begin_session(workspace)
-        if session_id == self.session.id:  # nothing was said in it yet: it is the new session
+        if session_id == self._session.id:  # nothing was said in it yet: it is the new session
             return
         other = self._windows.other_with(self._window, workspace.id, session_id)
         if other is not None:
@@ -626,10 +622,10 @@ class WorkspaceController(QObject):
                 for info in await workspace.sessions()
                 if not info.messages and info.title == NEW_TITLE and not (info.archived or info.branch_of)
                 if self._windows.other_with(self._window, workspace.id, info.id) is None
-                if info.id == self.session.id
+                if info.id == self._session.id
                 or (is_untouched(info) and not await workspace.store.draft(info.id))
             ]
-            here = [session_id for session_id in fresh if session_id == self.session.id]
+            here = [session_id for session_id in fresh if session_id == self._session.id]
             session_id = next(iter((*here, *fresh)), "")
             session_id = session_id or (await workspace.create_session()).session.id
         await self.show_session(workspace, session_id)
@@ -644,7 +640,7 @@ class WorkspaceController(QObject):
     @handles(ContinueSession)
     async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
         """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
-        workspace, conversation = self.session.workspace, self.session.conversation
+        workspace, conversation = self._session.workspace, self._session.conversation
         creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
         await self.show_new_session(workspace, creation)
 
@@ -660,7 +656,7 @@ class WorkspaceController(QObject):
 
     @handles(OpenSession)
     async def open_linked_session(self, session_id: str) -> None:
-        workspace = self.session.workspace
+        workspace = self._session.workspace
         if session_id not in {info.id for info in await workspace.store.sessions()}:
             raise HelixError(
                 _text("That session isn't in this workspace."),
@@ -672,8 +668,8 @@ class WorkspaceController(QObject):
     @handles(RenameSession)
     async def rename(self, title: str, session_id: str) -> None:
         if title.strip():
-            session_id = session_id or self.session.conversation.session.id
-            await self.session.workspace.rename(session_id, title.strip())
+            session_id = session_id or self._session.conversation.session.id
+            await self._session.workspace.rename(session_id, title.strip())
             await self.sidebar.refresh()
 
 

@@ -147,9 +147,7 @@ class CleanupDialog(SizedDialog):
     history_requested = Signal()  # to clean up the file history
 
     def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
-        super().__init__(parent, _SIZE, (520, _EMPTY_PX))
-        self.setWindowTitle(tr("Clean up"))
-        self.setModal(True)
+        super().__init__(parent, tr("Clean up"), _SIZE, (520, _EMPTY_PX))
         days = rule.unused_ms // DAY_MS
         self.values = Draft({"age": days, "quota": rule.quota, "automatic": automatic})
         self.summary = label("", "strong", wrap=True)
@@ -254,9 +252,7 @@ class TrashDialog(SizedDialog):
     delete_requested = Signal(list, list)  # digests, sessions
 
     def __init__(self, parent: QWidget, workspace_name: str) -> None:
-        super().__init__(parent, _TRASH_SIZE, _MIN_TRASH_SIZE)
-        self.setWindowTitle(tr("Trash"))
-        self.setModal(True)
+        super().__init__(parent, tr("Trash"), _TRASH_SIZE, _MIN_TRASH_SIZE)
         self.summary = label("", "strong", wrap=True)
         self.entry_list = EntryList(tr("Items in the trash"))
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -266,7 +262,7 @@ class TrashDialog(SizedDialog):
         self.restore_button = PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back")
         self.close_button = PushButton(tr("Close"), name="close", on_click=self.reject)
         self.delete_button = PushButton(
-            tr("Delete permanently…"), "danger", "trash-2", name="delete_permanently"
+            tr("Delete permanently…"), "danger", "trash-2", name="delete_permanently", on_click=self._delete
         )
         self.empty_button = PushButton(tr("Empty trash…"), "danger", name="empty_trash", on_click=self._empty)
         lead = tr(
@@ -287,7 +283,6 @@ class TrashDialog(SizedDialog):
         self.entry_list.itemSelectionChanged.connect(self._selected)
         self.entry_list.itemActivated.connect(lambda _: self._restore())
         self.restore_button.clicked.connect(self._restore)
-        self.delete_button.clicked.connect(self._delete)
 
     def show_trash(self, trash: TrashContents) -> None:
         self.entry_list.clear()

@@ -8,8 +8,8 @@ from collections.abc import Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.translatable_text import TextContext
@@ -21,13 +21,12 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.fields import CheckBoxDelegate, ComboBox, SearchField
+from helix_desktop.ui.design.fields import AT_END, SEARCH_ROLE, CheckList, ComboBox, SearchField
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_integer, format_size
@@ -39,8 +38,6 @@ tr = Translator("Import sessions")
 
 _SIZE, _MIN_SIZE = (900, 640), (560, 420)
 _POLL_MS = 100
-_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _COLUMNS = (
     (text("Title"), 0),
     (text("Agent"), 104),
@@ -61,8 +58,6 @@ _NEWEST = 3
 
 
 class _SessionItem(QTreeWidgetItem):
-    """A line of the list; `words` is what the filter looks in."""
-
     def __init__(self, found: FoundSession, is_imported: bool) -> None:
         folder = escape_hidden_name(found.folder)
         title = escape_hidden_name(found.title) or tr("Untitled")
@@ -74,13 +69,14 @@ class _SessionItem(QTreeWidgetItem):
             format_size(found.size),
         )
         super().__init__([*cells])
-        self.found, self.words = found, " ".join((*cells[:2], folder)).casefold()
+        self.found = found
+        self.setData(0, SEARCH_ROLE, " ".join((*cells[:2], folder)).casefold())
         self.keys = (
             title.casefold(), (cells[1], -found.updated), (folder.casefold(), -found.updated),
             -found.updated, -found.size,
         )  # fmt: skip
-        self.setCheckState(0, _UNCHECKED)
-        self.setTextAlignment(4, _RIGHT)
+        self.setCheckState(0, Qt.CheckState.Unchecked)
+        self.setTextAlignment(4, AT_END)
         self.setToolTip(0, plain_tooltip(title))
         self.setToolTip(2, plain_tooltip(folder))
         self.setToolTip(3, format_date_and_time(found.updated))
@@ -97,10 +93,8 @@ class ImportSessionsDialog(SizedDialog):
 
     def __init__(self, parent: QWidget, workspace: str, imported: Collection[str]) -> None:
         """`workspace` is the name of where they come; `imported` are the ids of the sessions there."""
-        super().__init__(parent, _SIZE, _MIN_SIZE)
+        super().__init__(parent, tr("Import sessions"), _SIZE, _MIN_SIZE)
         self.setObjectName("import_sessions")
-        self.setWindowTitle(tr("Import sessions"))
-        self.setModal(True)
         self._imported, self._items = imported, list[_SessionItem]()
         self.found_count = 0
         """How many were found so far; it may be set by any thread."""
@@ -120,17 +114,18 @@ class ImportSessionsDialog(SizedDialog):
         self.order.addItems([translate(order) for order in _ORDERS])
         self.order.setCurrentIndex(_NEWEST)
         self.order.currentIndexChanged.connect(lambda _: self._sort())
-        self.list = QTreeWidget()
-        self._boxes = CheckBoxDelegate(self.list)
-        self._prepare_list()
+        self.list = CheckList(tr("Found sessions"), _COLUMNS, numbers=(4,))
+        self.list.setObjectName("found_sessions")
+        self.list.changed.connect(self._update)
+        self.list.header().setSectionsClickable(True)
+        self.list.header().sectionClicked.connect(self.order.setCurrentIndex)
         self._no_match = label(tr("No sessions match this filter"), "muted")
-        self._all = PushButton(tr("Select all"), "link", name="check_all")
-        self._all.clicked.connect(self._check_all)
+        self._all = PushButton(tr("Select all"), "link", name="check_all", on_click=self.list.check_all)
         self._status = label("", "note", wrap=True)
         self.error = label("", "error", wrap=True)
         self.error.hide()
-        self.import_button = PushButton("", "primary", name="import")
-        cancel = PushButton(tr("Cancel"), name="cancel")
+        self.import_button = PushButton("", "primary", name="import", on_click=self.accept)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         file, folder = (
             PushButton(tr("Choose file…"), name="choose_file"),
             PushButton(tr("Choose folder…"), name="choose_folder"),
@@ -140,31 +135,9 @@ class ImportSessionsDialog(SizedDialog):
         self._search_again.clicked.connect(self.search_requested)
         file.clicked.connect(self.file_requested)
         folder.clicked.connect(self.folder_requested)
-        cancel.clicked.connect(self.reject)
-        self.import_button.clicked.connect(self.accept)
         self._lay_out(workspace, FlowBox([*self._search_buttons, cancel, self.import_button], right_from=3))
         self._show_results()
         self.empty.button.setFocus()
-
-    def _prepare_list(self) -> None:
-        view, head = self.list, self.list.header()
-        view.setObjectName("found_sessions")
-        view.setAccessibleName(tr("Found sessions"))
-        view.setProperty("kind", "checklist")
-        view.setRootIsDecorated(False)
-        view.setUniformRowHeights(True)
-        view.setItemDelegate(self._boxes)
-        view.setHeaderLabels([translate(title) for title, _ in _COLUMNS])
-        view.headerItem().setTextAlignment(4, _RIGHT)
-        view.itemChanged.connect(lambda *_: self._update())
-        view.itemActivated.connect(_toggle)
-        head.setStretchLastSection(False)
-        head.setSectionsClickable(True)
-        head.sectionClicked.connect(self.order.setCurrentIndex)
-        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for place, (_, width) in enumerate(_COLUMNS[1:], 1):
-            head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
-            view.setColumnWidth(place, max(scaled(width), head.sectionSizeHint(place)))
 
     def _lay_out(self, workspace: str, buttons: QWidget) -> None:
         lead = tr(
@@ -178,8 +151,7 @@ class ImportSessionsDialog(SizedDialog):
         foot.setStretch(1, 1)
         results = column(tools, self.list, self._no_match, foot, gap=8)
         results.setStretch(1, 1)
-        self.results = QWidget()
-        self.results.setLayout(results)
+        self.results = pane(results)
         body = column(
             column(label(tr("Import sessions"), "title"), label(lead, "muted", wrap=True), gap=5),
             self.empty, self.results, self.error, buttons,
@@ -189,13 +161,10 @@ class ImportSessionsDialog(SizedDialog):
         body.setStretch(2, 1)
         self.setLayout(body)
 
-    def items(self) -> list[_SessionItem]:
-        """Return all lines, in their order, also those that the filter hides."""
-        return self._items
-
     def chosen(self) -> list[FoundSession]:
         """Return the checked sessions, also those that the filter hides."""
-        return [item.found for item in self._items if item.checkState(0) == _CHECKED]
+        checked = self.list.checked()
+        return [item.found for item in checked if isinstance(item, _SessionItem)]
 
     def begin_search(self) -> None:
         """Say that sessions are looked for."""
@@ -212,15 +181,14 @@ class ImportSessionsDialog(SizedDialog):
         """List what was found besides what is listed; `is_checked`: the user has chosen it by hand."""
         self._stop_search()
         known = {item.found.source: item for item in self._items}
-        self.list.blockSignals(True)
-        for session in found:
-            item = known.get(session.source)
-            if item is None:
-                item = _SessionItem(session, ids_of(session)[0] in self._imported)
-                self._items.append(item)
-            if is_checked:
-                item.setCheckState(0, _CHECKED)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for session in found:
+                item = known.get(session.source)
+                if item is None:
+                    item = _SessionItem(session, ids_of(session)[0] in self._imported)
+                    self._items.append(item)
+                if is_checked:
+                    item.setCheckState(0, Qt.CheckState.Checked)
         self.filter.clear()
         self._sort()
         if not self._items:
@@ -228,8 +196,7 @@ class ImportSessionsDialog(SizedDialog):
             self.empty.set_content(sentence, tr("Search again"))
         self._show_results()
         if self._items:
-            first = next((item for item in self._items if item.checkState(0) == _CHECKED), self._items[0])
-            self.list.setCurrentItem(first)
+            self.list.setCurrentItem(next(iter(self.list.checked()), self._items[0]))
             self.list.setFocus()
 
     def fail_search(self, error: str) -> None:
@@ -262,47 +229,29 @@ class ImportSessionsDialog(SizedDialog):
         at = self.order.currentIndex()
         self._items.sort(key=lambda item: item.keys[at])
         current: QTreeWidgetItem | None = self.list.currentItem()
-        self.list.blockSignals(True)
-        while self.list.topLevelItemCount():
-            self.list.takeTopLevelItem(0)
-        self.list.addTopLevelItems(self._items)
-        if current is not None:
-            self.list.setCurrentItem(current)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            while self.list.topLevelItemCount():
+                self.list.takeTopLevelItem(0)
+            self.list.addTopLevelItems(self._items)
+            if current is not None:
+                self.list.setCurrentItem(current)
         self._filter()
 
     def _filter(self) -> None:
-        words = self.filter.text().casefold().split()
-        for item in self._items:
-            item.setHidden(not all(word in item.words for word in words))
-        self._update()
-
-    def _check_all(self) -> None:
-        """Check every session that the filter shows; where all are, uncheck them."""
-        visible = [item for item in self._items if not item.isHidden()]
-        state = _UNCHECKED if all(item.checkState(0) == _CHECKED for item in visible) else _CHECKED
-        self.list.blockSignals(True)
-        for item in visible:
-            item.setCheckState(0, state)
-        self.list.blockSignals(False)
-        self.list.viewport().update()
+        is_any = self.list.filter(self.filter.text())
+        self.list.setVisible(is_any)
+        self._no_match.setVisible(not is_any)
         self._update()
 
     def _update(self) -> None:
-        chosen = self.chosen()
-        visible = [item for item in self._items if not item.isHidden()]
-        count, hidden = len(chosen), sum(
-            item.isHidden() and item.checkState(0) == _CHECKED for item in self._items
-        )  # fmt: skip
+        chosen, visible = self.chosen(), self.list.open_items()
+        count, hidden = len(chosen), sum(item.isHidden() for item in self.list.checked())
         self.import_button.setText(
             tr.plural(count, "Import %n session", "Import %n sessions") if count else tr("Import")
         )
         self.import_button.setEnabled(bool(count))
-        all_checked = bool(visible) and all(item.checkState(0) == _CHECKED for item in visible)
-        self._all.setText(tr("Clear selection") if all_checked else tr("Select all"))
+        self._all.setText(tr("Clear selection") if self.list.is_all_checked else tr("Select all"))
         self._all.setEnabled(bool(visible))
-        self.list.setVisible(bool(visible))
-        self._no_match.setVisible(not visible)
         total = len(self._items)
         shown = tr.plural(total, "%n session", "%n sessions")
         if len(visible) < total:
@@ -314,10 +263,6 @@ class ImportSessionsDialog(SizedDialog):
         out_of_sight = tr.plural(hidden, "%n of them hidden by the filter", "%n of them hidden by the filter")
         parts = (shown, selected if count else "", out_of_sight if hidden else "")
         self._status.setText(dotted(parts))
-
-
-def _toggle(item: QTreeWidgetItem) -> None:
-    item.setCheckState(0, _UNCHECKED if item.checkState(0) == _CHECKED else _CHECKED)
 
 
 async def choose_foreign_sessions(

@@ -49,7 +49,7 @@ class ShareDialog(TextsDialog):
         self.list.currentItemChanged.connect(lambda *_: self._show_removed())
         self._copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.document.text))
         formats = {".md": tr("Markdown"), ".html": tr("Page for a browser"), ".jsonl": tr("JSON lines")}
-        for item in self.items():
+        for item in self.list.items():
             file = item.data(0, TEXT_NAME)
             size = format_size(len(self._documents[file].text.encode()))
             item.setText(0, tr("{file} · {state}", file=formats[Path(file).suffix], state=size))

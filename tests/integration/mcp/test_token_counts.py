@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.mcp_servers import StatusBuilder
-from helix_desktop.ui.settings.mcp.texts import tools_cost_text
+from helix_desktop.ui.settings.mcp.server_form import tools_cost_text
 from helix_desktop.words.numbers import format_tokens
 from tests.support.agent_rig import AgentRig
 from tests.support.mcp.hub_tools import HubTools

@@ -20,10 +20,10 @@ from helix_desktop.domain.tools import Excerpt, PermissionRule
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     AttachmentNote,
+    ChatModel,
     DividerRow,
     ExcerptContent,
     HeadAndTail,
@@ -31,11 +31,11 @@ from helix_desktop.ui.chat.rows.row_types import (
     OriginalOutput,
     QuestionRow,
     Row,
+    SubagentStatus,
     ToolRow,
     ToolState,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed

@@ -100,7 +100,7 @@ def _found() -> DiffView:
     view = _view(sample_diff(), "fleet.py")
     view.open_find()
     view.find_bar.field.setText("ship")
-    view.find_bar.search_again()
+    view.find_bar.search()
     return view
 
 

@@ -25,13 +25,13 @@ from helix_desktop.domain.events.summary import (
     Quote,
     Section,
 )
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
     CacheSearchResults,
     CacheSort,
     CacheState,
-    CacheTotals,
     HandoverLink,
 )
 from helix_desktop.ui.inspector.inspector_data import (
@@ -188,10 +188,10 @@ class SampleCache:
         rows = [rows_by_digest[digest] for digest in digests if digest in rows_by_digest]
         return [replace(row, hit=self.hits.get(row.digest, "")) for row in rows]
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """Counts and sizes of everything."""
         size = sum(row.size for row in self.all_rows)
-        return CacheTotals(len(self.all_rows), size, size // 4)
+        return StoreTotals(len(self.all_rows), size, size // 4, 0)
 
 
 class WaitingCache(SampleCache):
@@ -202,7 +202,7 @@ class WaitingCache(SampleCache):
         self._answers = answers
         self.error: StoreError | None = None
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """Counts and sizes, while there are answers left."""
         if self.error is not None:
             raise self.error
@@ -327,7 +327,10 @@ def timeline_state() -> TimelineState:
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 9_900, 7_600),
     )  # fmt: skip
-    return TimelineState(cards, usage_points(), 14_600, 24_000, steps=steps())
+    answered = tuple(
+        Step(seq, 31, number, at) for number, seq in enumerate((130, 300, 400, 460, 480, 495), 1)
+    )
+    return TimelineState(cards, usage_points(), 14_600, 24_000, steps=steps() + answered)
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")
@@ -448,8 +451,8 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
-        WindowRow(211, "observations", "Facts", 1_240, "noted", "12 facts about messages up to e205"),
-        WindowRow(212, "fold", "Note", 790, "noted", "Replaces 28 steps, e12 to e148"),
+        WindowRow(211, "handover", "Facts", 1_240, "noted", "12 facts about messages up to e205"),
+        WindowRow(212, "handover", "Note", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
     for at in range(count - len(head)):
@@ -467,7 +470,7 @@ PROVIDER_CACHE = ProviderCacheState(
         ProviderCacheRow(248, "14:29 · 13.9k read · 640 written · 60 new"),
         ProviderCacheRow(
             244, "14:26 · 4.1k read · 9.7k written · 200 new",
-            "Outputs were cached (e240). Steps were compacted as a note (e241).",
+            "Outputs were cached (e240). Older messages were compacted (e241).",
         ),
         ProviderCacheRow(
             238, "14:23 · 0 read · 21.3k written · 80 new",
@@ -486,9 +489,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     parts = (
         Segment("system", "System prompt", 1_120),
         Segment("tools", "Tools", 980),
-        Segment("handover", "Handover", 1_300),
-        Segment("observations", "Facts", 1_240),
-        Segment("fold", "Notes", 790),
+        Segment("handover", "Older messages", 3_330),
         Segment("pinned", "Pinned", 610),
         Segment("user", "You", 640),
         Segment("assistant", "Agent", 1_960),
@@ -499,12 +500,10 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     source = "Estimated from the provider's last report" if is_estimated else "By the provider's count"
-    cache = CacheStats(312, 2_202_009, 640_000, 31, 43_800)
+    cache = CacheStats(312, 2_202_009, 31, 43_800)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
         "Older messages are compacted at 85 % at the latest, 5.8k left.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
-        "12 facts wait for 38 %, another change, or the end of the prompt cache discount. (9k → 1k tokens)",
-        "Facts are written once new messages take 30 % of the context, 21 % now.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -58,4 +58,4 @@ def fill_policy(page: PolicyPage) -> None:
     page.show_policy("helix-desktop", EDITED, PROFILES["balanced"])
     page.replay_card.show_comparison(sample_comparison(is_exact=False))
     page.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
-    page.form.show_error("observe_at", "“Facts from” can't be above “observe_place_at”.")
+    page.form.show_error("observe_at", "“Compact early from” can't be above “observe_place_at”.")

@@ -23,8 +23,8 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.window.bare_window import make_window
 
@@ -149,7 +149,7 @@ def _select_provider(row: int, steps: Sequence[CheckStep] = ()) -> Callable[[Set
     def show(view: SettingsView) -> None:
         view.providers.list.setCurrentRow(row)
         if steps:
-            view.providers.editor.show_steps(steps)
+            view.providers.editor.check_view.show_steps(steps)
             view.providers.editor.show_testing(any(tick.state == "running" for tick in steps))
 
     return show
@@ -167,7 +167,7 @@ def _show_detected(view: SettingsView) -> None:
 
 def _show_saved_notice(view: SettingsView) -> None:
     view.providers.list.setCurrentRow(1)
-    view.providers.editor.show_notices([CheckNotice("Saved", "ok", "ollama")])
+    view.providers.editor.check_view.show_notices([CheckNotice("Saved", "ok", "ollama")])
 
 
 SCENES: dict[str, Callable[[SettingsView], None]] = {

@@ -29,10 +29,10 @@ from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.permissions_page import RuleUsage
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
-from helix_desktop.ui.window.sidebar.session_rows import SessionItem
-from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
+from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
 from tests.support.galleries.handover_gallery import STAGES, handover_window

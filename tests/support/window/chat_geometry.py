@@ -8,9 +8,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.domain.tools import ApprovalKind, ApprovalRequest, PermissionRule
-from helix_desktop.ui.chat.actions import button_name
+from helix_desktop.ui.chat.actions import RowKey, button_name
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -20,7 +19,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
     UserRow,
 )
-from helix_desktop.ui.chat.viewport.row_menus import menu_groups
+from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.kit.intents import Intent, perform

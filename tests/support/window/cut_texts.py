@@ -27,9 +27,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui.design.disclosure import DisclosureHead
 from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
-from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.quick_picker import QuickPicker
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow

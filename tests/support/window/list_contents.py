@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTableView
 
-from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.switcher import ROW_ROLE, Switcher
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from helix_desktop.domain.store import Commit
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.notices import Notice
-from helix_desktop.ui.window.session_list_actions import DELETED_SESSION
+from helix_desktop.ui.window.session_lists import DELETED_SESSION
 from helix_desktop.ui.workspace_dialogs.cleanup import TrashDialog
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import press

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.chat.drafts.shared_drafts import OutgoingMessage, UnsavedDraft
+from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, UnsavedDraft
 from tests.support.window.window_rig import WindowRig
 
 

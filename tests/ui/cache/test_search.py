@@ -14,16 +14,16 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.entry_actions import OpenHandover, PinEntries
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, tool_option
 from helix_desktop.ui.cache.rows import (
+    COLUMNS,
     CacheFilter,
     CacheRow,
     CacheSearchResults,
-    CacheTotals,
     HandoverLink,
     PreviewState,
 )
@@ -174,7 +174,7 @@ class PausedCache(SampleCache):
         self.search_page_size, self.parts, self.counts, self.go_on = 7, 0, 0, asyncio.Event()
         self.error: StoreError | None = None  # of every part but the first
 
-    async def totals(self) -> CacheTotals:
+    async def totals(self) -> StoreTotals:
         """Return counts and sizes, with which each refresh begins."""
         self.counts += 1
         return await super().totals()

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMN_INDEX
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheTotals
+from helix_desktop.ui.cache.rows import COLUMN_INDEX, DIGEST_BYTES, CacheFilter, CacheRow
 from helix_desktop.ui.cache.view import CacheBrowser
 from tests.support.galleries.panes_samples import NOW_MS, SampleCache, WaitingCache, cache_row
 from tests.support.window.cache_browser import wait_until
@@ -104,7 +104,7 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     class SlowCache(SampleCache):
         """A cache that is slow to count, and slower to name its tools."""
 
-        async def totals(self) -> CacheTotals:
+        async def totals(self) -> StoreTotals:
             """Wait."""
             await counted.wait()
             return await super().totals()

@@ -7,7 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.page import ChatPage, NextMessages
+from helix_desktop.ui.chat.composer.next_messages import NextMessages
+from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.layout.boxes import column

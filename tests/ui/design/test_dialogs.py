@@ -256,7 +256,7 @@ def test_a_dialog_opens_no_larger_than_its_screen(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     screen = parent.screen().availableSize()
-    dialog = SizedDialog(parent, (400, screen.height() + 200), (300, 200))
+    dialog = SizedDialog(parent, "Dialog", (400, screen.height() + 200), (300, 200))
     with qtbot.waitExposed(dialog):
         dialog.show()
     assert dialog.height() <= screen.height()
@@ -268,7 +268,7 @@ def test_it_shrinks_from_its_own_height_and_grows_from_any(qtbot: QtBot) -> None
     """A height that the user chose stays as long as everything fits; the middle, if the screen allows."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog = SizedDialog(parent, (300, 400), (200, 100))
+    dialog = SizedDialog(parent, "Dialog", (300, 400), (200, 100))
     with qtbot.waitExposed(dialog):
         dialog.show()
     dialog.move(100, 100)
@@ -292,7 +292,7 @@ def test_one_that_grows_with_what_is_in_it_stays_on_the_screen(qtbot: QtBot) -> 
     """A list was opened: the buttons below it left the screen."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog, part = SizedDialog(parent, (300, 200), (200, 100)), QWidget()
+    dialog, part = SizedDialog(parent, "Dialog", (300, 200), (200, 100)), QWidget()
     dialog.setLayout(column(part))
     with qtbot.waitExposed(dialog):
         dialog.show()
@@ -317,7 +317,7 @@ def test_a_dialog_opened_with_the_keyboard_shows_at_once_where_it_is(qtbot: QtBo
     assert second.hasFocus()
     if not by_keyboard:
         QTest.mouseClick(first, Qt.MouseButton.LeftButton)
-    dialog = SizedDialog(parent, (400, 300), (300, 200))
+    dialog = SizedDialog(parent, "Dialog", (400, 300), (300, 200))
     with qtbot.waitExposed(dialog):
         dialog.show()
     assert dialog.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) is by_keyboard
@@ -329,7 +329,7 @@ def test_a_dialog_opens_at_the_same_place_again(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.setGeometry(100, 100, 500, 400)
-    dialog = SizedDialog(parent, (400, 300), (300, 200))
+    dialog = SizedDialog(parent, "Dialog", (400, 300), (300, 200))
     places = []
     for _ in range(2):
         with qtbot.waitExposed(dialog):

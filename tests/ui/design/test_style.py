@@ -21,7 +21,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_them
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowKind, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
-from helix_desktop.ui.window.sidebar.workspace_rows import WORKSPACE_COLORS
+from helix_desktop.ui.window.sidebar.rail import WORKSPACE_COLORS
 from tests.support.window.looks import ShowLook
 
 AA = 4.5

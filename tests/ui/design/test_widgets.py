@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.chat.composer.line_buttons import ContextGauge
+from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
 from helix_desktop.ui.design.drops import drag_picture
 from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.focus import refocus
@@ -24,7 +24,6 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.usage_bar import paint_usage_bar
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import gauge_compaction_text

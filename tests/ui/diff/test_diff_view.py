@@ -12,10 +12,9 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.changes import FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.ui.design.buttons import PushButton, TabButton
-from helix_desktop.ui.design.diff.hunk_mark import HunkMark
-from helix_desktop.ui.design.diff.line_layouts import LineLayout
-from helix_desktop.ui.design.diff.line_text import line_text
-from helix_desktop.ui.design.diff.row_heads import CollapsedRow
+from helix_desktop.ui.design.diff.canvas import CollapsedRow
+from helix_desktop.ui.design.diff.line_layouts import LineLayout, line_text
+from helix_desktop.ui.design.diff.rows import HunkMark
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.style import fonts

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.ui.design.diff.canvas import RowHeights, RowPlaces
-from helix_desktop.ui.design.diff.line_layouts import line_breaks
-from helix_desktop.ui.design.diff.line_text import TAB_COLUMNS, line_text, width_in_columns
+from helix_desktop.ui.design.diff.line_layouts import TAB_COLUMNS, line_breaks, line_text, width_in_columns
 from helix_desktop.ui.design.diff.rows import DiffRows
 
 _WIDTHS = {"\t": TAB_COLUMNS, "漢": 2, "\u0301": 0}

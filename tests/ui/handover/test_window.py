@@ -27,13 +27,21 @@ from helix_desktop.context.summaries.handover_revision import fields_to_markdown
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.ui.design.disclosure import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.tab_order import tab_stops
-from helix_desktop.ui.handover.draft import HandoverRange, handover_ranges, sizes_as_sent, sweep_note
-from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOTHING, NOW
+from helix_desktop.ui.handover.versions import (
+    DRAFT,
+    FORMER_DRAFT,
+    NOTHING,
+    NOW,
+    HandoverRange,
+    handover_ranges,
+    sizes_as_sent,
+    sweep_note,
+)
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, Intent
 from tests.support.galleries.handover_gallery import (

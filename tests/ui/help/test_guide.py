@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.help.guide import GuideDialog, guide_contents, guide_pages, shortcut_table
-from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.looks import ShowLook
 

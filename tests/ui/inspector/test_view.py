@@ -16,12 +16,11 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
-    CacheStats,
     RowKind,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
-from helix_desktop.ui.inspector.view import Inspector, KeyValue
+from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -100,9 +99,7 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
     hidden = (
         parts.source,
         parts.own_count,
-        parts.pending,
         parts.provider_cache,
-        parts.facts,
     )
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
@@ -165,7 +162,7 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
         return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
 
     rows = (
-        *(entry(90, "observations"), entry(40, "user", 40), entry(41, "assistant", 40), entry(91, "fold")),
+        *(entry(90, "handover"), entry(40, "user", 40), entry(41, "assistant", 40), entry(91, "handover")),
         *(entry(57, "assistant", 50), entry(58, "instructions"), entry(59, "output", 50)),
         *(entry(60, "user", 60), entry(61, "assistant", 60)),
     )
@@ -237,19 +234,11 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
     assert own_count.isHidden()
 
 
-def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
-    pane.details.click()
-    assert pane.breakdown.pending.isVisible()
-    assert "12 facts wait" in pane.breakdown.pending.text()
-    pane.set_state(replace(inspector_state(), pending_text=""))
-    assert not pane.breakdown.pending.isVisible()
-
-
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     pane.requests.setFocus()
     outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
-    others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
+    others: tuple[RowKind, ...] = ("system", "user", "arguments", "handover")
     for kind in outputs:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
@@ -293,7 +282,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
-    kinds: tuple[RowKind, ...] = ("pinned", "fold", "system")
+    kinds: tuple[RowKind, ...] = ("pinned", "handover", "system")
     for kind in kinds:
         at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, pane.requests.mapToGlobal(at))
@@ -306,15 +295,9 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     text = "Show sent text\tSpace"
     assert offered == {
         "pinned": [text, "Show in chat\tEnter", "Unpin\tP"],
-        "fold": [text, "Show in chat\tEnter"],
+        "handover": [text, "Show in chat\tEnter"],
         "system": [text],
     }
-
-
-def test_the_size_of_outputs_is_not_the_size_of_all_data(pane: Inspector) -> None:
-    pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
-    names = [row.accessibleName() for row in pane.breakdown.findChildren(KeyValue)]
-    assert {"In this workspace: 3 entries · 100 B", "On disk: 80 B"} <= {*names}
 
 
 def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:

@@ -22,10 +22,10 @@ from helix_desktop.ui.kit.boxes import (
     RowWithEnd,
     Text,
     TwoColumns,
-    Words,
     chip,
     link,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.rows.item import BoxItem
 
 LONG = "A sentence that is longer than the room there is for it, however wide a window may be"

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check import UNTESTED_STEPS
+from helix_desktop.ui.design.disclosure import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderCheckView, ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderModels
@@ -60,7 +60,7 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     editor.show_provider(filled, ProviderStatus("box", False, "none"))
     field = editor.findChild(QLineEdit, "base_url")
     assert field is not None
-    editor.show_steps(UNTESTED_STEPS)
+    editor.check_view.show_steps(UNTESTED_STEPS)
     (view,) = editor.footer.findChildren(ProviderCheckView)
     QTest.keyClick(field, Qt.Key.Key_Slash)
     assert view.isHidden()

@@ -10,8 +10,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.settings.providers.draft import EMPTY_DRAFT, ProviderDraft, ProviderStatus
-from helix_desktop.ui.settings.providers.editor import ProviderEditor
-from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
+from helix_desktop.ui.settings.providers.editor import ExtrasForm, ProviderEditor
 from tests.support.window.buttons import press
 
 

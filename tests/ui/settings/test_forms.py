@@ -214,7 +214,7 @@ def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog
         CheckStep("reach", "ok", "41 ms"),
         CheckStep("auth", "failed", "No.", "401: wrong key.", "Enter another."),
     ]
-    editor.show_steps(ticks)
+    editor.check_view.show_steps(ticks)
     assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
     with qtbot.waitSignal(editor.stop_requested):
         press(dialog, "test_provider")
@@ -416,7 +416,7 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     assert page.form.errors().get("handover_at", "") == "Enter a number from 30 % to 95 %."
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
     page.form.show_error("observe_at", conflict_text({**numbers, "observe_at": 0.8}))
-    assert page.form.errors()["observe_at"] == "“Facts from” can't be above “observe_place_at”."
+    assert page.form.errors()["observe_at"] == "“Compact early from” can't be above “observe_place_at”."
 
 
 def test_fields_stay_while_another_policy_is_shown(dialog: SettingsView) -> None:

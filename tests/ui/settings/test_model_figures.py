@@ -15,8 +15,11 @@ from helix_desktop.domain.model_spec import (
     SourcedSpec,
     resolve_spec,
 )
-from helix_desktop.ui.settings.providers.model_rows import model_price_text
-from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm, entry_with_figure
+from helix_desktop.ui.settings.providers.model_spec_form import (
+    ModelSpecForm,
+    entry_with_figure,
+    model_price_text,
+)
 
 PLAIN = ModelEntry(name="qwen3", window=32_768)
 

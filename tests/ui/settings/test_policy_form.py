@@ -98,7 +98,7 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
         return {profile.name: profile.description for profile in profiles}
 
     own, changed = descriptions(), descriptions(handover_at=0.6)
-    assert "writes a handover at 85 %" in own[name]
+    assert "only at 85 %" in own[name]
     assert changed[name] == own[name].replace("85 %", "60 %")
     others = own.keys() - {name}
     assert all(changed[other] == own[other] for other in others)
@@ -107,7 +107,7 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"observe_at": 0.5}, "“Facts from” can't be above “observe_place_at”."),
+        ({"observe_at": 0.5}, "“Compact early from” can't be above “observe_place_at”."),
         ({"panic_to": 0.9, "panic_at": 0.9}, "“panic_to” must be below “panic_at”."),
         ({"panic_at": 0.8}, "“Compact at” can't be above “panic_at”."),
     ],

@@ -41,7 +41,7 @@ def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot)
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = DiagnosticsDialog(parent, NothingOnScreen())
-    for item in dialog.items()[2:]:
+    for item in dialog.list.items()[2:]:
         item.setCheckState(0, Qt.CheckState.Unchecked)
     dialog.show()
     save, files = dialog.findChild(PushButton, "save"), dialog.findChild(QTreeWidget, "diagnostics_files")

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.window_commands import WindowCommands
-from helix_desktop.ui.window.help_windows import shortcuts
+from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.key_bindings import (
     DEFAULT_KEYS,
     PAGES,
@@ -22,6 +22,7 @@ from helix_desktop.ui.window.key_bindings import (
     why_reserved,
 )
 from helix_desktop.ui.window.main_window import MainWindow
+from tests.support.intents import performed
 
 pytestmark = pytest.mark.usefixtures("qapp")  # Qt asks the platform which keys edit text
 
@@ -106,7 +107,7 @@ def test_changed_keys_apply_at_once(qtbot: QtBot, window: MainWindow) -> None:
     assert guide is not None
     window.key_bindings.change("new_session", ("Ctrl+K",))
     window.activateWindow()
-    with qtbot.waitSignal(commands.new_session.triggered):
+    with performed(window), qtbot.waitSignal(commands.new_session.triggered):
         QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     assert commands.switch_workspace.shortcuts() == []
     tips = {button.toolTip() for button in window.sidebar.findChildren(QToolButton)}

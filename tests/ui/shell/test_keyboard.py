@@ -18,8 +18,8 @@ from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.window.key_bindings import focus_pane
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.session_rows import SessionItem
-from helix_desktop.ui.window.sidebar.workspace_rows import WorkspaceRow
+from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
+from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from tests.support.window.buttons import find_button
 from tests.support.window.keyboard_focus import focused_widget
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.window.sidebar.session_rows import WHEN_ROLE, SessionItem, SessionModel, row_end
+from helix_desktop.ui.window.sidebar.session_list import WHEN_ROLE, SessionItem, SessionModel, row_end
 
 
 def test_why_a_session_failed_is_said_as_words(qtbot: QtBot) -> None:

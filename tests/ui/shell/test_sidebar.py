@@ -29,12 +29,12 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.sidebar.rail import Rail
-from helix_desktop.ui.window.sidebar.session_rows import WHEN_ROLE, FoundMessage, SessionItem
-from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.sidebar.workspace_rows import (
+from helix_desktop.ui.window.sidebar.rail import (
+    Rail,
     WorkspaceRow,
 )
+from helix_desktop.ui.window.sidebar.session_list import WHEN_ROLE, FoundMessage, SessionItem
+from helix_desktop.ui.window.sidebar.sidebar import Sidebar
 from helix_desktop.words.git import git_text
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons

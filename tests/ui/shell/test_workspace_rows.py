@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from helix_desktop.ui.window.sidebar.session_rows import day_group
-from helix_desktop.ui.window.sidebar.workspace_rows import (
+from helix_desktop.ui.window.sidebar.rail import (
     WorkspaceRow,
     default_color,
     default_initials,
@@ -15,6 +14,7 @@ from helix_desktop.ui.window.sidebar.workspace_rows import (
     distinct_colors,
     matches_query,
 )
+from helix_desktop.ui.window.sidebar.session_list import day_group
 from helix_desktop.words.times import format_short_time
 
 

@@ -11,12 +11,13 @@ from helix_desktop.ui.timeline.rows import card_menu
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import checkpoint_card, handover_card, quiet_timeline_state
 from tests.support.histories import conversation_with
-from tests.support.timeline_pane import card, has, names, open_timeline, pills, press, words
+from tests.support.timeline_pane import card, has, names, open_timeline, pills, press, shown_seqs, words
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     checkpoint = checkpoint_card(2, 431, checkpoint="Prepared handover 1")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
+    pane.reveal(431)
     assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
     press(pane, 431, "fold:details")
     said = words(pane, 431)
@@ -26,7 +27,6 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
     assert [text for text in pills(pane, 431) if text not in ("No source", "")] == [
         "Not sent",
         "Not sent · 1.2k tokens",
-        "12 messages, 41 tool calls covered",
         "acme/swift",
         "Read 5.4k tokens",
         "Updates Prepared handover 1",
@@ -34,10 +34,19 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "1.2 s",
     ]
     assert "Prepared handover 2" in card(pane, 431).accessible_name
+    assert "Prepared to replace 12 messages, 41 tool calls" in said
+
+
+def test_it_changes_nothing_yet_and_stands_among_the_handovers_only(qtbot: QtBot) -> None:
+    pane = open_timeline(qtbot, TimelineState((checkpoint_card(2, 431),)))
+    assert shown_seqs(pane) == []
+    pane.reveal(431)
+    assert (pane.filter_bar.group, shown_seqs(pane)) == ("handovers", [431])
 
 
 def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo(qtbot: QtBot) -> None:
     pane = open_timeline(qtbot, TimelineState((checkpoint_card(1, 118),)))
+    pane.reveal(118)
     assert {"compare", "edit", "more"} <= set(names(pane, 118))
     assert not has(pane, 118, "undo")
     menu = card_menu(card(pane, 118).row, pane)

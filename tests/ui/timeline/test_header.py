@@ -115,8 +115,8 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
 @pytest.mark.parametrize(
     ("kind", "heading"),
     [
-        ("fold", "Older steps compacted"),
-        ("condense", "Older notes shortened"),
+        ("fold", "Older messages compacted"),
+        ("condense", "Older messages compacted"),
         ("truncate", "Context full: 9 messages compacted"),
     ],
 )

@@ -20,7 +20,6 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.boxes import Words
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
     OpenCacheEntry,
@@ -30,6 +29,7 @@ from helix_desktop.ui.kit.intents import (
     Undo,
     UndoLast,
 )
+from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
@@ -262,7 +262,7 @@ def test_a_sweep_expands_to_what_was_cached_by_name(qtbot: QtBot, pane: Timeline
     press(pane, 470, "unfold")
     area = card(pane, 470).hit_area("unfold")
     assert area is not None
-    assert area.tip == area.label == "Hide outputs"
+    assert area.tip == area.label == "Hide details"
     sweep = timeline_state().cards[1]
     assert isinstance(sweep, SweepCard)
     digest, name = sweep.contents[3]
@@ -308,7 +308,7 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    assert card(pane, 497).accessible_name.startswith("Older steps compacted · Context: 23.9k → 14.8k")
+    assert card(pane, 497).accessible_name.startswith("Older messages compacted · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)
@@ -427,9 +427,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
     assert point_text(about, 128_000) == "≈ 64,000 tokens in context · ≈ 50 % of 128k · e2"
     words = point_text(small, 128_000)
-    assert (
-        words == "38,000 tokens in context · 119 % of 32k · after messages were compacted as a handover · e1"
-    )
+    assert words == "38,000 tokens in context · 119 % of 32k · after older messages were compacted · e1"
     assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.chart.is_overfull
@@ -442,7 +440,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "Yours"]
+    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "By you"]
     for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group

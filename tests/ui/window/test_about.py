@@ -136,6 +136,6 @@ async def _check_a_build_without_update_address(rig: WindowRig) -> None:
     dialog = about.window().findChild(TextsDialog)
     assert isinstance(dialog, TextsDialog)
     dialog.field.setText("pyside")
-    assert sum(not item.isHidden() for item in dialog.items()) == 1
+    assert sum(not item.isHidden() for item in dialog.list.items()) == 1
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in dialog.viewer.text.toPlainText()
     dialog.reject()

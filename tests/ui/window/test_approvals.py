@@ -102,7 +102,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
-        await until(lambda: rig.chat.view.settled_approvals, "the card stands still")
+        await until(lambda: rig.chat.view.interactions.settled_approvals, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
@@ -189,7 +189,7 @@ async def _check_numbers(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)][3:] == ["ok", "ok", "ok"]
         assert not saved_rules(rig)
-        assert rig.chat.view.is_following
+        assert rig.chat.view.chat_viewport.is_following
 
 
 def saved_rules(rig: WindowRig) -> list[str]:

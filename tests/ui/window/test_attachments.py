@@ -16,6 +16,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.rows.row_types import UserRow, Versions
+from helix_desktop.ui.kit.intents import Recall
 from tests.support.image_bytes import png
 from tests.support.pdf_bytes import pdf, protected_pdf
 from tests.support.window.chat_geometry import hit_area_point
@@ -58,7 +59,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"app.py": "x = 1\ny = 2\n"})
         await rig.run_turn("Hello")
-        await rig.wiring.recalls.recall(rig.last_output("list_directory").digest, 0, 0)
+        await rig.wiring.session.run(Recall(rig.last_output("list_directory").digest))
         drop(rig, *(tmp_path / name for name in refused), tmp_path / "gone.txt")
         await until(lambda: "gone.txt" in rig.banner_text(), "it is said of each why")
         assert "It isn't text" in rig.banner_text()

@@ -12,12 +12,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
 
+from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
-from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.rows.row_types import UserRow
-from helix_desktop.ui.design.diff.row_heads import HunkHead
+from helix_desktop.ui.design.diff.canvas import HunkHead
 from helix_desktop.ui.design.fields import ComboBox
 from tests.support.model_servers.chat_server import (
     Call,

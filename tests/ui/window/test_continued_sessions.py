@@ -11,14 +11,13 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.handover.draft import WHOLE_CONVERSATION
-from helix_desktop.ui.handover.versions import NOW
+from helix_desktop.ui.handover.versions import NOW, WHOLE_CONVERSATION
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import OpenSession, TrashSession
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
-from tests.support.timeline_pane import find_card, pills, press
+from tests.support.timeline_pane import find_card, pills, press, words
 from tests.support.window.handover_window import has_draft, notes, opened_handovers
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
@@ -75,7 +74,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         rig.window.show_page("timeline")
         await until(lambda: find_card(timeline, 2), "the card of the origin")
         press(timeline, 2, "fold:details")
-        assert "2 messages compacted" in pills(timeline, 2)
+        assert "Replaces 2 messages" in words(timeline, 2)
         await _check_its_tokens(rig)
         press(timeline, 2, f"session:{old}")
         await until(lambda: rig.app_window.shown_session.session_id == old, "the first session again")

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.window.sidebar.session_rows import SessionItem
+from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.notifications import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.quit import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
 from tests.support.manual_clock import ManualClock
 from tests.support.model_servers.chat_server import (
     Call,

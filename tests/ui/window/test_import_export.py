@@ -112,7 +112,7 @@ async def test_diagnostics_are_saved_as_they_are_on_screen(qapp: QApplication, t
         press(rig.window, "save_diagnostics")
         dialog = await wait_for_widget(rig, DiagnosticsDialog)
         assert isinstance(dialog, DiagnosticsDialog)
-        for item in dialog.items():  # it takes long, and may be left out
+        for item in dialog.list.items():  # it takes long, and may be left out
             if item.data(0, TEXT_NAME) == "self-check.json":
                 item.setCheckState(0, Qt.CheckState.Unchecked)
         await until(dialog.save.isEnabled, "the files")
@@ -290,7 +290,7 @@ async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplicat
         assert isinstance(sharing, ShareDialog)
         assert sharing.document.text.startswith("# What is in this folder?\n")
         text_of_all = sharing.document.text
-        sharing.list.setCurrentItem(sharing.items()[1])
+        sharing.list.setCurrentItem(sharing.list.items()[1])
         shown = sharing.document.text
         assert sharing.viewer.text.toPlainText().startswith("<!doctype html>")
         press(sharing, "save")

@@ -77,7 +77,7 @@ async def open_dialog(rig: WindowRig) -> ImportSessionsDialog:
 
 async def search(dialog: ImportSessionsDialog, count: int) -> None:
     press(dialog, "search_computer")
-    await until(lambda: len(dialog.items()) == count, "the sessions")
+    await until(lambda: len(dialog.list.items()) == count, "the sessions")
 
 
 def use_home(rig: WindowRig, home: Path) -> None:
@@ -92,14 +92,17 @@ async def test_chosen_sessions_come_in_and_again_only_what_is_new(qapp: QApplica
         use_home(rig, home)
         await rig.open_folder("first")
         dialog = await open_dialog(rig)
-        assert not dialog.items()  # nothing is looked for before the user asks
+        assert not dialog.list.items()  # nothing is looked for before the user asks
         await search(dialog, 2)
-        assert [item.text(0) for item in dialog.items()] == ["Which port does it use?", "Rename the table"]
-        assert [dialog.items()[0].text(place) for place in (1, 2)] == ["Claude Code", "shop"]
+        assert [item.text(0) for item in dialog.list.items()] == [
+            "Which port does it use?",
+            "Rename the table",
+        ]
+        assert [dialog.list.items()[0].text(place) for place in (1, 2)] == ["Claude Code", "shop"]
         assert not find_button(dialog, "import").isEnabled()
 
         QTest.keyClicks(dialog.filter, "pi api")
-        assert [item.isHidden() for item in dialog.items()] == [True, False]
+        assert [item.isHidden() for item in dialog.list.items()] == [True, False]
         press(dialog, "check_all")
         dialog.filter.clear()
         QTest.keyClick(dialog.list, Qt.Key.Key_Home)
@@ -119,7 +122,7 @@ async def test_chosen_sessions_come_in_and_again_only_what_is_new(qapp: QApplica
             file.write("".join(f"{json.dumps(line)}\n" for line in MORE))
         dialog = await open_dialog(rig)
         await search(dialog, 2)
-        assert all(item.text(0).startswith("Imported · ") for item in dialog.items())
+        assert all(item.text(0).startswith("Imported · ") for item in dialog.list.items())
         press(dialog, "check_all")
         press(dialog, "import")
         await until(lambda: "1 continued with what is new, 1 already here." in rig.banner_text(), "the news")

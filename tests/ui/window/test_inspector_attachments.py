@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.inspector.inspector_data import WindowRow
+from helix_desktop.ui.kit.intents import Recall
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -38,7 +39,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         contents = rig.workspace.contents
         for text in (LOG, LOG.upper()):
             digest = (await contents.attach_paste(rig.conversation.session.id, text)).digest
-            await rig.wiring.recalls.recall(digest, 0, 0)
+            await rig.wiring.session.run(Recall(digest))
         await until(lambda: len(rig.attachment_labels()) == 2, "the chips")
         await rig.run_turn("What is this?")
         await until(lambda: len(_messages(rig)) == 2, "its row")
@@ -50,7 +51,7 @@ async def test_what_the_user_recalls_into_a_message_is_named_with_it(
         legend = rig.views.inspector.breakdown._legend
         assert "recalled" not in legend
         assert "that you attached" in legend["user"].toolTip()
-        await rig.wiring.recalls.recall(event.attachments[0].digest, 0, 0)
+        await rig.wiring.session.run(Recall(event.attachments[0].digest))
         await until(lambda: len(rig.attachment_labels()) == 1, "the chip")
         await rig.run_turn("And this?")
         await until(lambda: len(_messages(rig)) == 3, "its row")

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.ui.cache.columns import COLUMN_BY_KEY
+from helix_desktop.ui.cache.rows import COLUMN_BY_KEY
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from tests.support.mcp.mcp_rig import raw_server, sdk_server
 from tests.support.model_servers.chat_server import (

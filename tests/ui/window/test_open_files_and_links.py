@@ -16,6 +16,7 @@ from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.ui.kit.window_commands import OPEN_WORKSPACE
 from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -178,7 +179,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     await rig.run_turn("What is in this folder?")
     session_id = rig.conversation.session.id
     digest = rig.events(ToolAnswered)[0].digest
-    rig.wiring.navigation.show_cache_entry(digest)
+    rig.perform(OpenCacheEntry(digest))
     cache = rig.views.cache.get()
     await until(lambda: cache.table.current_row() is not None, "the entry")
     entry(cache.entry_actions.menu(cache.filter_bar), "cache-copy-link")

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.qt_loop
 async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
     rig.wiring.settings.replays.create_worker = lambda: replays
     await rig.wiring.settings.show("policy")
+    for fold in (rig.settings.policy.replay, rig.settings.policy.numbers):
+        fold.head.setChecked(True)
 
 
 def _text(page: QWidget, name: str) -> str:

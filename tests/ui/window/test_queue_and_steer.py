@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.composer.queue_list import QueueLine
+from helix_desktop.ui.chat.composer.next_messages import QueueLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, UserRow
 from tests.support.model_servers.chat_server import (
     Call,

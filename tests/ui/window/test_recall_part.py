@@ -14,6 +14,7 @@ from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.ui.cache.entry_actions import RecallMany
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import open_window, until
 
@@ -29,7 +30,7 @@ async def test_the_lines_that_find_has_are_recalled_as_the_agent_does(
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, LOG)).digest
-        rig.wiring.navigation.show_cache_entry(digest)
+        rig.perform(OpenCacheEntry(digest))
         preview = rig.views.cache.get().preview
         await until(lambda: preview.digest == digest and preview.recall_button.isEnabled(), "the preview")
         bar, offer = preview.content.find_bar, preview.matches_button

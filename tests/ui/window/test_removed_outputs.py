@@ -12,7 +12,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.chat.actions import ToggleSection
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
-from helix_desktop.ui.chat.viewport.row_menus import menu_groups
+from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.kit.intents import OpenCacheEntry, RemoveSecret
 from helix_desktop.ui.window.redaction import confirmation_word
 from helix_desktop.words.times import format_date

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, age_options, tool_option
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -69,7 +69,7 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         )
         views = rig.wiring.services.view_states
         views.put(session_id, msgspec.structs.replace(views.get(session_id), card=3))
-        rig.chat.view.follow_end()
+        rig.chat.view.chat_viewport.go_to_end()
         await rig.wiring.workspace_controller.new_session()
         assert views.get(session_id) == ViewState(cursor=18, mark=7, entry=digest, card=3), (
             "not looked at: kept"

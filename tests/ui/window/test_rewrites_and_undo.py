@@ -19,7 +19,7 @@ from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.kit.intents import Recall, Redo, RedoLast, ShowEvent, UndoLast
+from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
@@ -106,14 +106,13 @@ async def test_an_undo_of_several_changes_names_them_and_offers_redo(
         assert place is not None
         assert place.tip == "Undoes 3 changes that were made together"
         press_action(rig.chat.view, divider, "undo")
-        await until(lambda: "Together with it: " in rig.banner_text(), "what else was undone")
-        assert "Undone: 1 output cached" in rig.banner_text()
-        assert "Together with it: 1 output cached and 1 output cached." in rig.banner_text()
+        words = "Undone: 3 outputs cached"
+        await until(lambda: words in rig.banner_text(), "what was undone")
         assert not rig.conversation.session.transcript.window.masked
         rig.perform(Redo(tuple(rig.conversation.session.transcript.rewrites.undone)))
-        await until(lambda: "Together with it" not in rig.banner_text(), "it is no longer true")
+        await until(lambda: words not in rig.banner_text(), "it is no longer true")
         press_action(rig.chat.view, divider, "undo")
-        await until(lambda: "Together with it" in rig.banner_text(), "once more")
+        await until(lambda: words in rig.banner_text(), "once more")
         find_button(rig.window.notices, "redo").click()
         await until(
             lambda: len(rig.conversation.session.transcript.window.masked) == len(outputs[:3]), "redone"
@@ -260,7 +259,7 @@ async def _check_recall(rig: WindowRig) -> None:
         await rig.begin("recall", FILES, server)
         await rig.run_turn("Read everything")
         digest = rig.last_output("read_file").digest
-        rig.wiring.navigation.show_cache_entry(digest)
+        rig.perform(OpenCacheEntry(digest))
         await until(lambda: rig.window.page() == "cache", "the cache")
         await until(lambda: rig.views.cache.get().preview.digest == digest, "the preview")
         rig.perform(Recall(digest, 2, 4))
@@ -287,7 +286,7 @@ async def _check_recall(rig: WindowRig) -> None:
         assert verified, "the verdict on the one that is shown"
         other = rig.events(ToolAnswered)[0].digest
         for shown in (other, digest):
-            rig.wiring.navigation.show_cache_entry(shown)
+            rig.perform(OpenCacheEntry(shown))
             await until(lambda: preview.digest == shown, "the preview")  # noqa: B023 - awaited in its round
             await until(lambda: preview.verified.text.startswith("Verified: "), "what was found before")
         assert preview.verified.text == verified

@@ -11,8 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.services.search import SearchHit
 from helix_desktop.ui.kit.intents import SearchEverything
-from helix_desktop.ui.window.search_panel import MoreRow, ResultRow, SearchPanel
+from helix_desktop.ui.window.search import SearchPanel
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -37,11 +38,11 @@ def rows(panel: SearchPanel) -> list[str]:
     return [item.text() if item.isSelectable() else f"[{item.text().split(',')[0]}]" for item in items]
 
 
-def choose(panel: SearchPanel, kind: str) -> ResultRow:
+def choose(panel: SearchPanel, kind: str) -> SearchHit:
     """Move down to the first result of a kind."""
     for _ in range(panel.items.rowCount()):
         row = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole))
-        if isinstance(row, ResultRow) and row.hit.kind == kind:
+        if isinstance(row, SearchHit) and row.kind == kind:
             return row
         QTest.keyClick(panel.search, Qt.Key.Key_Down)
     raise AssertionError(f"no {kind} in {rows(panel)}")
@@ -73,12 +74,13 @@ async def test_enter_opens_a_message_of_another_workspace_marked(qapp: QApplicat
         await import_session(rig, tmp_path, "gauge", *GAUGE)
         panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
         assert rows(panel)[0].startswith("[The LEXER loops")
-        row = choose(panel, "message")
-        assert [row.hit.excerpt[start:end] for start, end in row.marks] == ["LEXER", "loops"]
+        hit = choose(panel, "message")
+        _, marks = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole) + 2)
+        assert [hit.excerpt[start:end] for start, end in marks] == ["LEXER", "loops"]
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         assert not panel.isVisible()
         await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
-        await until(lambda: rig.wiring.session.id == row.session_id, "its session")
+        await until(lambda: rig.wiring.session.id == hit.session, "its session")
         await until(rig.chat.find_bar.isVisible, "the word marked")
         assert rig.window.page() == "chat"
 
@@ -103,7 +105,7 @@ async def test_an_output_opens_in_the_cache_and_filters_narrow_down(
         row = choose(panel, "output")
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         await until(lambda: rig.window.page() == "cache", "the cache")
-        await until(lambda: rig.window.pages.cache.get().selected == row.hit.digest, "the entry")
+        await until(lambda: rig.window.pages.cache.get().selected == row.digest, "the entry")
 
 
 async def test_it_says_what_is_the_matter(qapp: QApplication, tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ async def test_more_of_a_session_is_found_and_a_workspace_that_cannot_be_read_is
         assert len(rows(panel)) == 7
         await until(lambda: "Can't be searched: broken" in panel.note.text(), "which one")
         assert "Still indexing" not in panel.note.text()
-        while not isinstance(panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole)), MoreRow):
+        while panel.list_view.currentIndex().data() != "More in this session":
             QTest.keyClick(panel.search, Qt.Key.Key_Down)
         QTest.keyClick(panel.search, Qt.Key.Key_Return)
         await until(lambda: len(rows(panel)) == 13, "all of them")

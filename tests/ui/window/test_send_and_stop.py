@@ -29,7 +29,7 @@ from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.kit.intents import RewindTo
 from helix_desktop.ui.kit.notices import AGENT_WORKING
-from helix_desktop.ui.window.sidebar.session_rows import row_end
+from helix_desktop.ui.window.sidebar.session_list import row_end
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
@@ -176,12 +176,12 @@ async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:
         view = rig.chat.view
         view.setFocus()
         QTest.keyClick(view, Qt.Key.Key_Home)
-        assert not view.is_following
+        assert not view.chat_viewport.is_following
         QTest.keyClicks(view, "Again")
         assert rig.composer.text() == "Again"
-        assert not view.is_following, "writing is not sending"
+        assert not view.chat_viewport.is_following, "writing is not sending"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-        assert view.is_following
+        assert view.chat_viewport.is_following
         await rig.wait_for_turn_end()
 
 

@@ -13,9 +13,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.question import ServerQuestion
-from helix_desktop.ui.chat.actions import StopCall
+from helix_desktop.ui.chat.actions import RowKey, StopCall
 from helix_desktop.ui.chat.question_card import QuestionCards, ServerQuestionCard
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.buttons import Switch

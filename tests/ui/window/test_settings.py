@@ -15,8 +15,8 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.ui.design.disclosure import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.editor import ProviderCheckView
 from helix_desktop.words.numbers import format_tokens
@@ -216,7 +216,7 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         for name in ("my box", "demo"):
             editor.saved.emit(_form(server, name=name))
             await until(lambda: "already exists" in _checks(rig), "the name is taken")
-            editor.show_notices(())
+            editor.check_view.show_notices(())
 
         await rig.use_server(server)
         await rig.run_turn("Hello")
@@ -287,6 +287,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     """It takes effect at once; numbers that contradict each other do not."""
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
+    page.numbers.head.click()
     entry = page.form.controls["protect_steps"]
     assert isinstance(entry, QLineEdit)
     rig.settings.activateWindow()
@@ -305,7 +306,7 @@ async def _check_a_changed_policy(rig: WindowRig) -> None:
     left = f"compaction in ≈ {format_tokens(now.window // 2 - now.used)}"
     await until(lambda: left in rig.composer.gauge.accessibleName(), "the gauge")
     page.form.write("observe_at", 0.5)
-    assert page.form.errors()["observe_at"] == "“Facts from” can't be above “observe_place_at”."
+    assert page.form.errors()["observe_at"] == "“Compact early from” can't be above “observe_place_at”."
     assert rig.workspace.policy.observe_at == 0.30
     rig.window.leave_settings()
 

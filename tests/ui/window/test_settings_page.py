@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QWidget
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.intents import GoToSession, OpenFolder
-from helix_desktop.ui.window.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

@@ -84,7 +84,7 @@ async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
     use_home(rig, home)
     dialog = await open_dialog(rig)
     press(dialog, "search_computer")
-    await until(lambda: len(dialog.items()) == 1, "the session")
+    await until(lambda: len(dialog.list.items()) == 1, "the session")
     press(dialog, "check_all")
     press(dialog, "import")
     await until(lambda: "1 session imported." in rig.banner_text(), "the notice")

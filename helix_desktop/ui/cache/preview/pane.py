@@ -17,10 +17,9 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.cache.columns import target_name, tool_name
-from helix_desktop.ui.cache.rows import CacheRow, PreviewState
+from helix_desktop.ui.cache.rows import CacheRow, PreviewState, target_name, tool_name
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
@@ -31,10 +30,14 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.viewer.json_tree import MAX_JSON_BYTES, JsonNode, may_be_json, parse_json
-from helix_desktop.ui.design.viewer.json_view import JsonView
+from helix_desktop.ui.design.viewer.json_view import (
+    MAX_JSON_BYTES,
+    JsonNode,
+    JsonView,
+    may_be_json,
+    parse_json,
+)
 from helix_desktop.ui.design.viewer.picture import ImageView
-from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.numbers import format_size, format_token_count
@@ -354,7 +357,30 @@ class Preview(Themed, QWidget):
         self._lines = (0, 0)
         self._selection: RecallSelection | None = None
         self.content = EntryContent(start, clock)
-        self._build_parts()
+        self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
+        self._target = TextLine("", 13, 600)
+        self._target.elide = Qt.TextElideMode.ElideMiddle
+        self._tool, self._is_tool_the_title = Pill("", "accent"), False
+        self._sha = TextLine("", 11, role="faint", mono=True)
+        self._sha.elide = Qt.TextElideMode.ElideMiddle
+        self._shield = IconLabel("shield", px=15, color_token="muted")
+        self.verified = TextLine("", 12, role="muted")
+        self.verified.is_fixed_width = True
+        self.recall_button = PushButton("", "primary", "corner-down-left", name="recall")
+        self.verify_button = PushButton("", "", "shield-check", name="verify")
+        self.verify_button.setAccessibleName(tr("Verify"))
+        self.export_button = PushButton("", "", "download", name="save_as")
+        self.export_button.setAccessibleName(tr("Save as…"))
+        self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
+        self.matches_button.hide()
+        self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
+        for button in (self.recall_button, self.verify_button, self.export_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.matches_button.clicked.connect(self.matches_requested)
+        below_find = self.content.body.indexOf(self.content.find_bar) + 1
+        self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
+        self.content.find_bar.found.connect(self._on_found)
+        self.copy_hash_button.clicked.connect(self.copy_digest)
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
         content = QWidget(self)
@@ -454,32 +480,6 @@ class Preview(Themed, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
-
-    def _build_parts(self) -> None:
-        self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
-        self._target = TextLine("", 13, 600)
-        self._target.elide = Qt.TextElideMode.ElideMiddle
-        self._tool, self._is_tool_the_title = Pill("", "accent"), False
-        self._sha = TextLine("", 11, role="faint", mono=True)
-        self._sha.elide = Qt.TextElideMode.ElideMiddle
-        self._shield = IconLabel("shield", px=15, color_token="muted")
-        self.verified = TextLine("", 12, role="muted")
-        self.verified.is_fixed_width = True
-        self.recall_button = PushButton("", "primary", "corner-down-left", name="recall")
-        self.verify_button = PushButton("", "", "shield-check", name="verify")
-        self.verify_button.setAccessibleName(tr("Verify"))
-        self.export_button = PushButton("", "", "download", name="save_as")
-        self.export_button.setAccessibleName(tr("Save as…"))
-        self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
-        self.matches_button.hide()
-        self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
-        for button in (self.recall_button, self.verify_button, self.export_button):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.matches_button.clicked.connect(self.matches_requested)
-        below_find = self.content.body.indexOf(self.content.find_bar) + 1
-        self.content.body.insertLayout(below_find, row_of(self.matches_button, None, margins=(6, 0, 0, 0)))
-        self.content.find_bar.found.connect(self._on_found)
-        self.copy_hash_button.clicked.connect(self.copy_digest)
 
     def _show_row(self, row: CacheRow) -> None:
         self._tool_icon.show_icon(tool_icon(row.tool), "muted")

@@ -10,16 +10,16 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QColor, QFont, QKeySequence, QShowEvent, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollBar, QSplitter, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from helix_desktop.domain.file_history.diff import Chunk, ChunkChoice, Merge
 from helix_desktop.domain.files.content import utf16_encoding
-from helix_desktop.ui.changes.texts import path_text
+from helix_desktop.ui.changes.rows import path_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import TextLine, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane, splitter
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
@@ -76,16 +76,6 @@ class CodeEdit(Themed, QPlainTextEdit):
         self.setExtraSelections(marks)
 
 
-def _display_lines(lines: Sequence[bytes], encoding: str) -> list[str]:
-    """Return lines as they are shown, without their ends; bytes that are no text as replacement signs."""
-    return [line.decode(encoding, "replace").rstrip("\r\n") for line in lines]
-
-
-def _chunk_height(chunk: Chunk) -> int:
-    """Return how many lines a chunk takes on the side where it is longest."""
-    return max(len(chunk.base), len(chunk.ours), len(chunk.theirs))
-
-
 class SideView(Themed, QWidget):
     """A heading and the lines of one side; empty lines keep it level with the others."""
 
@@ -100,18 +90,14 @@ class SideView(Themed, QWidget):
         self.setLayout(column(TextLine(title, 12, 600), self.text, gap=4))
         self.apply_theme()
 
-    @property
-    def scroll_bar(self) -> QScrollBar:
-        return self.text.verticalScrollBar()
-
     def show_chunks(self, chunks: Sequence[Chunk], encoding: str = "utf-8") -> None:
         self._chunks, self._starts = chunks, []
         lines: list[str] = []
         for chunk in chunks:
             own: tuple[bytes, ...] = getattr(chunk, self._side)
             self._starts.append(len(lines))
-            lines += _display_lines(own, encoding)
-            lines += [""] * (_chunk_height(chunk) - len(own))
+            lines += [line.decode(encoding, "replace").rstrip("\r\n") for line in own]
+            lines += [""] * (max(len(chunk.base), len(chunk.ours), len(chunk.theirs)) - len(own))
         self.text.setPlainText("\n".join(lines))
         self._show_backgrounds()
 
@@ -251,8 +237,7 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def _lines(self, number: int) -> tuple[bytes, ...]:
-        chunk, choice = self._merge.chunks[number], self._choices[number] or _SUGGESTED
-        return _lines_of(chunk, choice)
+        return _lines_of(self._merge.chunks[number], self._choices[number] or _SUGGESTED)
 
     def _text(self, number: int) -> str:
         """Return a chunk as it is shown: with an end of line where another chunk follows."""
@@ -335,18 +320,56 @@ class MergeDialog(SizedDialog):
 
     def __init__(self, parent: QWidget, path: str, merged: Merge) -> None:
         """Let the user finish the merge of a file: theirs is what was there before the change."""
-        super().__init__(parent, _SIZE, _MIN_SIZE)
-        self.setModal(True)
-        self.setWindowTitle(tr("Merge {file}", file=path_text(path)))
+        super().__init__(parent, tr("Merge {file}", file=path_text(path)), _SIZE, _MIN_SIZE)
         self._merge = merged
         self.before = SideView(tr("Before the change"), "theirs")
         self.present = SideView(tr("Now"), "ours")
         self.base = SideView(tr("After the change"), "base")
         self.editor = MergeResult()
         self._sides = (self.before, self.present, self.base)
-        self._build_buttons()
-        self._lay_out(path)
-        self._wire()
+        self._count = TextLine("", 12, role="muted")
+        self._count.setObjectName("conflicts")
+        self._previous = IconButton("chevron-up", tr("Previous difference (Shift+F7)"))
+        self._next = IconButton("chevron-down", tr("Next difference (F7)"))
+        self._previous.clicked.connect(lambda: self.go_to(self.editor.neighbor(-1)))
+        self._next.clicked.connect(lambda: self.go_to(self.editor.neighbor(1)))
+        self._choices: dict[ChunkChoice, PushButton] = {}
+        labels: tuple[tuple[ChunkChoice, str, str], ...] = (
+            ("theirs", tr("Use before"), "use-before"),
+            ("ours", tr("Use current"), "use-current"),
+            ("ours_theirs", tr("Use both"), "use-both"),
+            ("base", tr("Use after"), "use-after"),
+        )
+        for choice, verb, name in labels:
+            button = PushButton(verb, "filter", name=name)
+            button.setCheckable(True)
+            button.clicked.connect(lambda _=False, choice=choice: self._choose(choice))
+            self._choices[choice] = button
+        self.save = PushButton(tr("Use this result"), "primary", name="save_merge", on_click=self.accept)
+        self._cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
+        sides = splitter(*self._sides)
+        tools = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
+        below = pane(column(tools, self.editor, margins=(0, 8, 0, 0), gap=6, stretch=1))
+        split = splitter(sides, below, across=False)
+        lead = tr(
+            "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
+            "written until you revert."
+        )
+        title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
+        words = column(title, label(lead, "muted", wrap=True), gap=5)
+        buttons = FlowBox([self._cancel, self.save], right_from=0)
+        self.setLayout(column(words, split, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
+        self.editor.changed.connect(self._update)
+        bars = [side.text.verticalScrollBar() for side in self._sides]
+        for bar in bars:
+            for other in bars:
+                if other is not bar:
+                    bar.valueChanged.connect(other.setValue)
+        for key, by in (("F7", 1), ("Shift+F7", -1)):
+            action = QAction(self)
+            action.setShortcut(QKeySequence(key))
+            action.triggered.connect(lambda _=False, by=by: self.go_to(self.editor.neighbor(by)))
+            self.addAction(action)
         base = b"".join(line for chunk in merged.chunks[:1] for line in (*chunk.base, *chunk.ours))
         encoding = utf16_encoding(base) or "utf-8"
         for side in self._sides:
@@ -367,66 +390,6 @@ class MergeDialog(SizedDialog):
         for side in self._sides:
             side.go_to(number)
         self._update()
-
-    def _build_buttons(self) -> None:
-        self._count = TextLine("", 12, role="muted")
-        self._count.setObjectName("conflicts")
-        self._previous = IconButton("chevron-up", tr("Previous difference (Shift+F7)"))
-        self._next = IconButton("chevron-down", tr("Next difference (F7)"))
-        self._previous.clicked.connect(lambda: self.go_to(self.editor.neighbor(-1)))
-        self._next.clicked.connect(lambda: self.go_to(self.editor.neighbor(1)))
-        self._choices: dict[ChunkChoice, PushButton] = {}
-        labels: tuple[tuple[ChunkChoice, str, str], ...] = (
-            ("theirs", tr("Use before"), "use-before"),
-            ("ours", tr("Use current"), "use-current"),
-            ("ours_theirs", tr("Use both"), "use-both"),
-            ("base", tr("Use after"), "use-after"),
-        )
-        for choice, words, name in labels:
-            button = PushButton(words, "filter", name=name)
-            button.setCheckable(True)
-            button.clicked.connect(lambda _=False, choice=choice: self._choose(choice))
-            self._choices[choice] = button
-        self.save = PushButton(tr("Use this result"), "primary", name="save_merge")
-        self.save.clicked.connect(self.accept)
-        self._cancel = PushButton(tr("Cancel"), name="cancel")
-        self._cancel.clicked.connect(self.reject)
-
-    def _lay_out(self, path: str) -> None:
-        sides = QSplitter(Qt.Orientation.Horizontal)
-        for side in self._sides:
-            sides.addWidget(side)
-        sides.setChildrenCollapsible(False)
-        bar = FlowBox([self._previous, self._next, *self._choices.values(), self._count])
-        layout = column(bar, self.editor, gap=6)
-        layout.setContentsMargins(0, 8, 0, 0)
-        layout.setStretch(1, 1)
-        below = pane(layout)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(sides)
-        split.addWidget(below)
-        lead = tr(
-            "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
-            "written until you revert."
-        )
-        title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
-        words = column(title, label(lead, "muted", wrap=True), gap=5)
-        buttons = FlowBox([self._cancel, self.save], right_from=0)
-        self.setLayout(column(words, split, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))
-
-    def _wire(self) -> None:
-        self.editor.changed.connect(self._update)
-        bars = [side.scroll_bar for side in self._sides]
-        for bar in bars:
-            for other in bars:
-                if other is not bar:
-                    bar.valueChanged.connect(other.setValue)
-        for key, by in (("F7", 1), ("Shift+F7", -1)):
-            action = QAction(self)
-            action.setShortcut(QKeySequence(key))
-            action.triggered.connect(lambda _=False, by=by: self.go_to(self.editor.neighbor(by)))
-            self.addAction(action)
 
     def _choose(self, choice: ChunkChoice) -> None:
         self.editor.choose(choice)

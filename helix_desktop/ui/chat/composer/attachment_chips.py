@@ -30,8 +30,7 @@ from PySide6.QtWidgets import (
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.editor import AddedFile
-from helix_desktop.ui.chat.items.painting import cut_label, draw_thumbnail
-from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle, cut_label, draw_thumbnail
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from unicodedata import bidirectional, category
 
 import msgspec
@@ -62,45 +62,30 @@ class CompletionItem(msgspec.Struct, frozen=True):
     key: str = ""
 
 
-class CompletionSource(Protocol):
+class CompletionSource:
     """Completes what begins with a trigger, typed at the start of a word."""
 
-    @property
-    def trigger(self) -> str:
-        """A character, or a command and the space behind it, whose arguments are completed."""
-        ...
-
-    @property
-    def only_at_start(self) -> bool:
-        """True if the word has to be the first of the message."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What is completed, for screen readers: "Files"."""
-        ...
-
-    @property
-    def hint(self) -> str:
-        """What else can be typed, in a few words; empty for nothing."""
-        ...
-
-    @property
-    def empty_text(self) -> str:
-        """What is said when nothing matches."""
-        ...
+    trigger: str
+    """A character, or a command and the space behind it, whose arguments are completed."""
+    only_at_start = False
+    """True if the word has to be the first of the message."""
+    name: str
+    """What is completed, for screen readers: "Files"."""
+    hint = ""
+    """What else can be typed, in a few words."""
+    empty_text: str
+    """What is said when nothing matches."""
 
     def takes(self, query: str) -> bool:
         """Return False for a query that means something else, as `#12` does: there is no popup then."""
-        ...
+        return True
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return what completes a query, best first. May be canceled. Raises HelixError."""
-        ...
+        raise NotImplementedError
 
     def accept(self, completion: CompletionItem) -> None:
         """Do what accepting one does beside the text that it puts in."""
-        ...
 
 
 class TypedWord(NamedTuple):
@@ -233,10 +218,6 @@ class CompletionPopup(QFrame):
         self._spinner.setVisible(is_busy)
         self._foot.setVisible(bool(text))
 
-    def rows_in_sight(self) -> int:
-        """Return how many rows fit, at least 1."""
-        return max(1, self.list_view.viewport().height() // max(1, self._line_height()))
-
     def place(self, anchor: QWidget) -> None:
         """Stand above a widget, as wide as it is, and as high as the rows need and the window allows."""
         window = self.parentWidget()
@@ -246,13 +227,11 @@ class CompletionPopup(QFrame):
         self._note.ensurePolished()  # before it is shown first, it would tell a height without its style
         foot = self._foot.sizeHint().height() if not self._foot.isHidden() else 0
         rest = foot + 2 * _EDGE_PX + 2
-        whole_lines = max(1, (corner.y() - 2 * _GAP_PX - rest) // self._line_height())
-        high = min(_MAX_LINES, len(self.completions), whole_lines) * self._line_height() + rest
+        line = scaled(_LINE_PX)
+        whole_lines = max(1, (corner.y() - 2 * _GAP_PX - rest) // line)
+        high = min(_MAX_LINES, len(self.completions), whole_lines) * line + rest
         left = max(_GAP_PX, min(corner.x(), window.width() - wide - _GAP_PX))
         self.setGeometry(left, max(_GAP_PX, corner.y() - high - _GAP_PX), wide, high)
-
-    def _line_height(self) -> int:
-        return scaled(_LINE_PX)
 
 
 def completion_text(completion: CompletionItem) -> str:
@@ -472,7 +451,8 @@ class Completer(QObject):
             return False
         if not plain or popup is None or not has_rows:
             return False
-        view, page = popup.list_view, popup.rows_in_sight()
+        view = popup.list_view
+        page = max(1, view.viewport().height() // scaled(_LINE_PX))  # the rows in sight
         pages: dict[int, int] = {Qt.Key.Key_PageDown: page, Qt.Key.Key_PageUp: -page}
         if key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
             view.move_choice(1 if key == Qt.Key.Key_Down else -1)

@@ -121,7 +121,6 @@ class Editor(TextArea):
 
     @property
     def is_composing(self) -> bool:
-        """Return True while an input method composes."""
         return bool(self.composition)
 
     def set_placeholders(self, *texts: str) -> None:

@@ -34,7 +34,6 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 )
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
-from helix_desktop.ui.chat.drafts.shared_drafts import SharedDrafts
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, pick_open_files
 from helix_desktop.ui.design.layout.stack import LazyPage
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
@@ -71,15 +70,19 @@ class DraftAttachments(QObject):
         self,
         widget: Composer,
         session: Session,
-        shared: SharedDrafts,
+        by_session: dict[str, list[Attachment]],
+        lock: asyncio.Lock,
         save_draft: SaveDraft,
     ) -> None:
-        """`save_draft` saves the draft of a conversation, with what goes along with it."""
+        """`save_draft` saves the draft of a conversation, with what goes along with it.
+
+        One thing is attached at a time, under `lock`, so that chips are in order.
+        """
         super().__init__(widget)
         self._widget, self._session, self._save_draft = widget, session, save_draft
-        self._by_session = shared.attachments
+        self._by_session = by_session
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
-        self._attaching, self._lock = 0, shared.attaching_lock
+        self._attaching, self._lock = 0, lock
         self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
 
     @property

@@ -21,8 +21,7 @@ from helix_desktop.ui.chat.actions import (
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.changed_files import FileBlock
-from helix_desktop.ui.chat.items.item import ItemContext, RowItem, paragraph
-from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools, TextBlock
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, TextBlock, paragraph
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import MAX_LINES, FileLines, color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_types import MAX_REASON_PLACES, ApprovalRow

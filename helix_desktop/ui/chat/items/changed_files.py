@@ -9,8 +9,7 @@ from PySide6.QtGui import QTextCharFormat, QTextLayout
 
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.ui.chat.actions import OpenChanges, RowSection, ToggleSection
-from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools, TextBlock
-from helix_desktop.ui.chat.items.tool_body import card_foot
+from helix_desktop.ui.chat.items.item import ItemTools, TextBlock, card_foot
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import (
     FOLDED_LINES,
@@ -88,7 +87,6 @@ class FileBlock(TextBlock):
 
     @property
     def words(self) -> str:
-        """Return the file and what happened to it."""
         return " · ".join(part for part in (self._file.name, self._file.note) if part)
 
     @property

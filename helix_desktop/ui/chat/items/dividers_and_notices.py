@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QRectF
 
 from helix_desktop.ui.chat.actions import RowAction, ToggleSection, button_name
-from helix_desktop.ui.chat.items.item import ItemContext, paragraph
-from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools, TextBlock
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, TextBlock, paragraph
 from helix_desktop.ui.chat.markdown.parser import (
     Code,
     DisplayedFormula,

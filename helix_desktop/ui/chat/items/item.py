@@ -1,25 +1,367 @@
-"""A row of the conversation: its texts, its places to click, and how it is painted, from boxes."""
+"""A row of the conversation, its texts and places to click; the texts and code it is made of."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QTextCursor
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection, ScrollText
-from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock, ItemTools, TextBlock
-from helix_desktop.ui.chat.markdown.formula_images import Formula
-from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
-from helix_desktop.ui.chat.markdown.plain_text import text_of_layout
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.actions import ApprovalAnswer, CopyCode, RowSection, ScrollText
+from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.formulas import Formula
+from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, Paragraph, Prose, Span, Table
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width, text_of_layout
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
-from helix_desktop.ui.chat.rows.row_types import Row
-from helix_desktop.ui.chat.style import UI
+from helix_desktop.ui.chat.rows.row_types import Row as ChatRow
+from helix_desktop.ui.chat.style import GAP, INDENT, UI, ChatStyle
 from helix_desktop.ui.design.document_units import to_lower
-from helix_desktop.ui.kit.boxes import Box, HitArea, Pen, Text
+from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
+from helix_desktop.ui.design.safe_text import clean_output
+from helix_desktop.ui.kit.boxes import (
+    Box,
+    Button,
+    Flow,
+    Frame,
+    HitArea,
+    Icon,
+    Pen,
+    Row,
+    Space,
+    Text,
+    push_button,
+)
+from helix_desktop.ui.kit.intents import OpenCacheEntry
 from helix_desktop.ui.rows.item import BlockText, BoxItem, ListItem
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
+
+HEADER_HEIGHT = 30.0  # pixels
+_PATH_PATTERN = re.compile(r"[\w.\-/\\]*[/\\.][\w.\-/\\]+$")
+_RELEX_LINES = 1_200  # characters; an open fence is lexed again from a blank line at most so far back
+
+_BAR_HEIGHT = 6  # pixels at zoom 1
+_AROUND_BAR = 10  # pixels
+
+
+class ItemTools(msgspec.Struct, frozen=True):
+    style: ChatStyle
+    writer: DocumentWriter
+    highlighter: Highlighter
+
+
+class TextBlock(Box):
+    """A piece of a message, or of a card, that a document lays out; sizes in pixels."""
+
+    def __init__(self, text: TextLayout) -> None:
+        super().__init__()
+        self.text = text
+        self._size = (-1.0, 0.0)
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width again after it changed; the height that takes."""
+        self._size = width, self._wrap(width)
+        return self._size[1]
+
+    def height(self, width: float) -> float:
+        return self._size[1] if self._size[0] == width else self.layout(width)
+
+    def _wrap(self, width: float) -> float:
+        return self.text.layout(max(40.0, width))
+
+    def move(self, x: float, y: float) -> None:
+        self.place(QRectF(x, y, *self._size))
+
+    def place(self, rect: QRectF) -> None:
+        self.rect = rect
+        self.text.x, self.text.y = rect.x(), rect.y()
+
+    def paint(self, pen: Pen) -> None:
+        self.text.paint(pen.qt, pen.state.clip, pen.state.marks.get(self.text.number, ()))
+
+    @property
+    def row_text(self) -> TextLayout:
+        return self.text
+
+
+class WideBlock(TextBlock):
+    """A table or a formula, and the bar that scrolls it."""
+
+    def __init__(self, text: TextLayout, bar_label: str, indent: int = 0) -> None:
+        super().__init__(text)
+        self._bar_label = bar_label
+        self._indent = indent * text.style.px(INDENT)
+
+    def _wrap(self, width: float) -> float:
+        height = self.text.layout(max(40.0, width - self._indent))
+        return height + (self.text.style.px(_BAR_HEIGHT) + _AROUND_BAR if self.text.max_offset else 0.0)
+
+    def place(self, rect: QRectF) -> None:
+        super().place(rect.adjusted(self._indent, 0, 0, 0))
+
+    @property
+    def areas(self) -> Sequence[HitArea]:
+        text = self.text
+        if not text.max_offset:
+            return ()
+        strip = QRectF(text.x, text.y + text.height + 2, text.width, text.style.px(_BAR_HEIGHT) + 6)
+        return (HitArea(f"{text.number}:bar", ScrollText(text.number), self._bar_label, strip),)
+
+    def paint(self, pen: Pen) -> None:
+        super().paint(pen)
+        text = self.text
+        for area in self.areas:
+            bar = area.rect.adjusted(0, 3, 0, -3)
+            pen.box(bar, "raised", radius=bar.height() / 2)
+            wide = handle_width(text)
+            left = bar.x() + (bar.width() - wide) * text.offset / text.max_offset
+            handle = QRectF(left, bar.y(), wide, bar.height())
+            pen.box(handle, "faint" if pen.is_active(area.name) else "scrollbar", radius=bar.height() / 2)
+
+
+class CodeSplit(NamedTuple):
+    """How a part of long code goes on `above` and `below`, and its first line in what is lexed as a whole."""
+
+    continues_above: bool = False
+    continues_below: bool = False
+    shared_lexer: SharedLexer | None = None
+    line: int = 0
+
+
+class CodeBlock(TextBlock):
+    """Code in a frame, with its language or path and a Copy button above; long code is cut into several."""
+
+    def __init__(
+        self, tools: ItemTools, code: Code, split: CodeSplit | None = None, title: str = "", shown: str = ""
+    ) -> None:
+        """`title` stands above the code in the place of its language or path, `shown` in the code's own."""
+        super().__init__(tools.writer.write_plain(clean_output(shown or code.text), mono=True))
+        self._split, self._tools = split, tools
+        self._indent = code.indent * tools.style.px(INDENT)
+        label, self.language = code_label(code.info)
+        self.label = title or label
+        self.source = code.text
+        """The code as it was written: what Copy takes."""
+        self._complete_end = 0  # position where the complete lines of an open fence end
+        self.complete_lines = 0
+        self._copy: Button | None = None
+        if split is None or not split.continues_above:
+            has_path = not title and label != self.language
+            words = Text(self.label, 12, "muted", 500, is_code=has_path, grow=True, shrink=True)
+            copy = Row([Space(grow=True), Icon("copy", px=13), Text(tr("Copy"), 12, "muted")])
+            self._copy = Button(
+                "", None, copy, tr("Copy code, {language}", language=self.label), "icon", high=24
+            )
+            self._copy.copied = Row([Space(grow=True), Icon("check", "ok", 13), Text(tr("Copied"), 12, "ok")])
+            self._header = Frame(Row([words, self._copy]), (14, 0, 4, 0))
+        self._queue_highlight(0)
+
+    def _wrap(self, width: float) -> float:
+        style, split = self._tools.style, self._split
+        body = self.text.layout(max(80.0, width - self._indent) - style.px(28))
+        foot = style.px(12) if split is None or not split.continues_below else 0.0
+        return self._header_height + body + foot
+
+    @property
+    def _header_height(self) -> float:
+        return self._tools.style.px(HEADER_HEIGHT + 10) if self._copy is not None else 0.0
+
+    def place(self, rect: QRectF) -> None:
+        style = self._tools.style
+        self.rect = QRectF(
+            rect.x() + self._indent, rect.y(), max(80.0, rect.width() - self._indent), rect.height()
+        )
+        self.text.x = self.rect.x() + style.px(14)
+        self.text.y = rect.y() + self._header_height
+        if self._copy is not None:
+            number = self.text.number
+            self._copy.name, self._copy.action = f"{number}:copy", CopyCode(number)
+            self._header.place(
+                QRectF(self.rect.x(), rect.y(), self.rect.width(), style.px(HEADER_HEIGHT) - 1)
+            )
+
+    @property
+    def areas(self) -> Sequence[HitArea]:
+        return self._copy.areas if self._copy is not None else ()
+
+    def paint(self, pen: Pen) -> None:
+        """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
+        cut = self._split
+        frame = self.rect
+        pen.qt.save()
+        if cut is not None:
+            pen.qt.setClipRect(frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
+            frame = frame.adjusted(0, -20 * cut.continues_above, 0, 20 * cut.continues_below)
+        pen.box(frame, "code_surface", "border", 10)
+        pen.qt.restore()
+        if self._copy is not None:
+            line = self.rect.y() + self._tools.style.px(HEADER_HEIGHT)
+            pen.fill(QRectF(self.rect.x() + 1, line - 1, self.rect.width() - 2, 1), "border")
+            self._header.paint(pen)
+        super().paint(pen)
+
+    def extend(self, lines: Sequence[str], partial: str) -> None:
+        """Take complete lines and the line that is still arriving of an open fence."""
+        document = self.text.document
+        if self._complete_end < self.text.length:
+            cursor = QTextCursor(document)
+            cursor.setPosition(self._complete_end)
+            cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+            for number in [number for number in self.text.decorations if number > cursor.blockNumber()]:
+                del self.text.decorations[number]
+        first = document.lastBlock().blockNumber()
+        if lines:
+            self._append(lines)
+            self._complete_end = self.text.length
+            self.complete_lines += len(lines)
+        if partial:
+            self._append([partial])
+        self._queue_highlight(self._lex_start(first))
+
+    def finish(self, source: str) -> None:
+        """Show and keep the whole text of a fence that has ended, and color it as a whole."""
+        lines = source.split("\n") if source else []
+        self.extend(lines[self.complete_lines :], "")
+        self.source = source
+        self._queue_highlight(0)
+
+    def _append(self, lines: Sequence[str]) -> None:
+        """Put lines below what is there; the very first one goes on the empty first line."""
+        cleaned = [clean_output(line) for line in lines]
+        self._tools.writer.append_lines(self.text, ["", *cleaned] if self.complete_lines else cleaned)
+
+    def _lex_start(self, block: int) -> int:
+        document = self.text.document
+        start = document.findBlockByNumber(block)
+        lowest = start.position() - _RELEX_LINES
+        while start.previous().isValid() and start.text() and start.position() > lowest:
+            start = start.previous()
+        return start.blockNumber()
+
+    def _queue_highlight(self, first: int) -> None:
+        cut, colors = self._split, self._tools.style.theme.code
+        if self.text.decorations:
+            return
+        if cut is None:
+            self._tools.highlighter.add(HighlightJob(self.text.document, self.language, colors, first))
+        elif cut.shared_lexer is not None:
+            job = HighlightJob(self.text.document, self.language, colors, 0, cut.shared_lexer, cut.line)
+            self._tools.highlighter.add(job)
+
+
+def make_block(block: Block, tools: ItemTools) -> TextBlock:
+    writer = tools.writer
+    if isinstance(block, Code):
+        return CodeBlock(tools, block)
+    if isinstance(block, Table):
+        return WideBlock(writer.write_table(block), tr("Scroll the table sideways"), block.indent)
+    if isinstance(block, DisplayedFormula):
+        return _formula_block(block, tools)
+    is_quote = all(leaf.quotes for leaf in block.paragraphs)
+    return TextBlock(writer.write_prose(block, tools.style.theme.muted if is_quote else ""))
+
+
+def _formula_block(block: DisplayedFormula, tools: ItemTools) -> TextBlock:
+    """Return a formula or, where it can't be drawn or is not drawn yet, its source."""
+    writer = tools.writer
+    text = writer.write_formula(block)
+    if text is not None:
+        return WideBlock(text, tr("Scroll the formula sideways"), block.indent)
+    if "\n" in block.source:
+        source: TextBlock = CodeBlock(tools, Code(block.source, "latex", block.indent))
+    else:
+        paragraph = Paragraph((Span(block.source, code=True),), indent=block.indent)
+        source = TextBlock(writer.write_prose(Prose((paragraph,))))
+    source.text.awaited_formulas |= writer.awaited_formulas(block)
+    return source
+
+
+def gap_before(block: Block, previous: Block | None) -> float:
+    """Room between two blocks, pixels at zoom 1."""
+    if previous is None:
+        return 0.0
+    if isinstance(block, Prose) and block.paragraphs[0].heading:
+        return 20.0
+    if isinstance(block, Prose) and isinstance(previous, Prose):
+        leaf, last = block.paragraphs[0], previous.paragraphs[-1]
+        if leaf.marker and last.indent:
+            return 5.0
+        if last.heading:
+            return 7.0
+        return 10.0 if not leaf.marker else 8.0
+    return GAP + 2.0
+
+
+def code_label(info: str) -> tuple[str, str]:
+    """Return what a fence's header says, and the language (or file name) that colors it."""
+    words = info.replace("title=", " ").replace('"', " ").replace(":", " ").split()
+    if not words:
+        return tr("text", "code block without a language"), ""
+    path = next((word for word in words if _PATH_PATTERN.match(word)), "")
+    language = words[0].lower() if words[0] != path else path.replace("\\", "/").rpartition("/")[2]
+    return path or language, language
+
+
+class BlockStack(Box):
+    """Parts from top to bottom, with the blocks they were made of; `base` is the first text's number."""
+
+    def __init__(self, tools: ItemTools, first_number: int = 0, previous: Block | None = None) -> None:
+        super().__init__()
+        self._tools = tools
+        self._first_number = first_number
+        self._previous = previous
+        self.blocks: list[TextBlock] = []
+        self._markdown_blocks: list[Block] = []
+        self._bottoms: list[float] = []
+        self._hit_areas: list[Sequence[HitArea]] = []
+
+    def add(self, block: Block) -> TextBlock:
+        part = make_block(block, self._tools)
+        part.text.number = self._first_number + len(self.blocks)
+        self.blocks.append(part)
+        self._markdown_blocks.append(block)
+        return part
+
+    def truncate(self, count: int) -> None:
+        del self.blocks[count:], self._markdown_blocks[count:], self._bottoms[count:], self._hit_areas[count:]
+
+    def arrange(self, x: float, y: float, width: float, unchanged: int = 0) -> float:
+        """Place the parts below each other; the first `unchanged` stay. Return the bottom."""
+        unchanged = min(unchanged, len(self._bottoms))
+        bottom = self._bottoms[unchanged - 1] if unchanged else y
+        del self._bottoms[unchanged:], self._hit_areas[unchanged:]
+        for at in range(unchanged, len(self.blocks)):
+            part = self.blocks[at]
+            before = self._markdown_blocks[at - 1] if at else self._previous
+            top = bottom + self._tools.style.px(gap_before(self._markdown_blocks[at], before))
+            height = part.layout(width)
+            part.move(x, top)
+            bottom = top + height
+            self._bottoms.append(bottom)
+            self._hit_areas.append(part.areas)
+        return bottom
+
+    @property
+    def areas(self) -> Sequence[HitArea]:
+        return [area for areas in self._hit_areas for area in areas]
+
+    def paint(self, pen: Pen) -> None:
+        clip = pen.state.clip
+        for part in self.blocks[bisect_left(self._bottoms, clip.top()) :]:
+            if part.rect.top() > clip.bottom():
+                break
+            part.paint(pen)
+
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a text that is code, by its number; None when it is none."""
+        codes = (part for part in self.blocks if isinstance(part, CodeBlock))
+        return next((part.source for part in codes if part.text.number == number), None)
 
 
 class ItemContext(msgspec.Struct, frozen=True):
@@ -41,6 +383,17 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
     """Plain words as one paragraph, `size` in pixels."""
     leaf = Paragraph((Span(text, bold=bold),))
     return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
+
+
+def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
+    """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
+    if digest:
+        label = tr("Open in cache")
+        buttons.append(
+            push_button("cache:open", OpenCacheEntry(digest), label, "database", tip=digest, high=28)
+        )
+    note = Text(words, 12, "faint", grow=True, shrink=True)
+    return Frame(Row([note, Flow(buttons, 8, is_at_end=True)], 8), (0, 5, 0, 7))
 
 
 class SearchLine(Text):
@@ -101,7 +454,7 @@ class RowItem(BoxItem):
 
     def __init__(
         self,
-        row: Row,
+        row: ChatRow,
         context: ItemContext,
         tools: ItemTools,
         box: Box | None = None,
@@ -133,7 +486,6 @@ class RowItem(BoxItem):
 
     @property
     def built_search_texts(self) -> Sequence[TextLayout | SearchLine]:
-        """Return the lines, and the texts that are built, from top to bottom."""
         return [*self._lines, *self.built_texts]
 
     def search_words(self) -> Iterator[BlockText]:

@@ -26,9 +26,9 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from helix_desktop.ui.chat.markdown.formula_drawing import FormulaDrawing
-from helix_desktop.ui.chat.markdown.formula_images import (
+from helix_desktop.ui.chat.markdown.formulas import (
     Formula,
+    FormulaDrawing,
     FormulaDrawings,
     FormulaImage,
     formula_image,
@@ -42,13 +42,14 @@ from helix_desktop.ui.chat.markdown.parser import (
     Span,
     Table,
 )
-from helix_desktop.ui.chat.markdown.text_decorations import (
+from helix_desktop.ui.chat.markdown.text_layout import (
     INLINE_CODE_PAD,
     QUOTE_INDENT,
     BlockDecoration,
     InlineCodeRange,
+    TextLayout,
+    new_document,
 )
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, REGULAR, SEMIBOLD, ChatStyle
 from helix_desktop.ui.design.mirror import is_right_to_left, text_direction
 from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line

@@ -33,10 +33,9 @@ from helix_desktop.domain.events.session import (
     PolicyChosen,
     SessionBranched,
 )
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import RevertDirections
-from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
@@ -214,6 +213,8 @@ class Dividers:
     def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
         """Return the line about a setting, changed files, instructions that came, or where a branch begins.
 
+        Also of a compaction that was prepared in the background: nothing of the context has changed yet.
+
         Where a message or answer has another version, buttons below it say so.
         """
         kind: DividerKind
@@ -231,6 +232,9 @@ class Dividers:
                 kind, words = "hold" if on else "resume", hold_text(on)
             case BudgetSet() as budget:
                 kind, words = "budget", budget_text(budget)
+            case ObservationsMade():
+                words, details = tr("Next compaction prepared"), ShowInTimeline(recorded.seq)
+                return DividerRow(key, "prepared", words, actions=(details,), is_quiet=True)
             case FilesChanged(files=files) as changed:
                 each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
                 return DividerRow(key, "files", files_changed_text(changed), is_quiet=True, details=each)

@@ -57,8 +57,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.ui.chat.actions import ControlTurn, OpenVersion
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import ControlTurn, OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.dividers import ContextLines, Dividers
 from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import (

@@ -1,29 +1,136 @@
-"""The rows that the chat shows: plain immutable facts, made by a presenter from events."""
+"""The rows that the chat shows, as immutable facts made from events, and the list of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
+from helix_desktop.agent.session import SubagentActivity, SubagentProgress
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileCoverage
+from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange, Excerpt, PermissionRule
-from helix_desktop.domain.translatable_text import TranslatableText
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange, Excerpt, PermissionRule, SubagentUsage
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
-from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
+from helix_desktop.words.numbers import format_token_count, format_usd, format_whole_percent
 from helix_desktop.words.rewrite_explanations import changed_since
+from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Chat")
+text = TextContext("Chat")
+
+Phase: TypeAlias = SubagentActivity | TurnOutcome
+RUNNING_PHASE_TEXTS: dict[Phase, TranslatableText] = {
+    "queued": text("Queued"),
+    "thinking": text("Thinking"),
+    "working": text("Working"),
+    "waiting": text("Waiting for you"),
+    "full": text("Waiting for a handover"),
+}
+_ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
+    "done": text("Done", "end of a subagent"),
+    "stopped": text("Stopped", "end of a subagent"),
+    "failed": text("Failed", "end of a subagent"),
+    "interrupted": text("Interrupted", "end of a subagent"),
+}
+
+
+class SubagentStatus(msgspec.Struct, frozen=True):
+    """A subagent at work, or after its end; tokens, US dollars, and milliseconds since 1970."""
+
+    phase: Phase
+    steps: int = 0
+    spent_tokens: int = 0
+    cost: float = 0.0
+    used: int = 0
+    window: int = 0
+    current_tool: str = ""
+    started_at_ms: int = 0
+    duration_ms: int = 0
+    is_estimated: bool = False  # tokens and cost, in part
+
+    @classmethod
+    def from_progress(cls, progress: SubagentProgress) -> SubagentStatus:
+        return cls(
+            progress.phase,
+            progress.steps,
+            progress.spent_tokens,
+            progress.cost,
+            progress.used,
+            progress.window,
+            progress.current_tool,
+            progress.started_at_ms,
+            is_estimated=progress.estimated,
+        )
+
+    @classmethod
+    def from_result(cls, result: SubagentUsage, duration_ms: int = 0) -> SubagentStatus:
+        return cls(
+            result.how,
+            result.steps,
+            result.tokens,
+            result.cost,
+            duration_ms=duration_ms,
+            is_estimated=result.estimated,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        return self.phase in RUNNING_PHASE_TEXTS
+
+    @property
+    def window_ratio(self) -> float:
+        """Return how much of its context window its next request takes; it may pass 1."""
+        return self.used / self.window if self.window else 0.0
+
+    @property
+    def window_ratio_text(self) -> str:
+        return tr("{share} of context", share=format_whole_percent(self.window_ratio))
+
+    @property
+    def phase_text(self) -> str:
+        return translate({**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase])
+
+    def summary(self, now_ms: int, fits: Callable[[str], bool] = bool) -> str:
+        """Return its model calls, tokens, cost, and how long it works or worked, as one line of words.
+
+        Where not all of it fits, the first ones are left out: half of a figure would read as another one.
+        """
+        parts = self._figures(now_ms)
+        lines = (" · ".join(parts[start:]) for start in range(len(parts)))
+        return next(filter(fits, lines), "")
+
+    def _about(self, figure: str) -> str:
+        return tr("≈ {figure}", figure=figure) if self.is_estimated else figure
+
+    def _figures(self, now_ms: int) -> list[str]:
+        parts = []
+        if self.steps:
+            parts.append(tr.plural(self.steps, "%n model call", "%n model calls"))
+        if self.spent_tokens:
+            parts.append(tr("{tokens} used", tokens=self._about(format_token_count(self.spent_tokens))))
+        if self.cost:
+            parts.append(self._about(format_usd(self.cost)))
+        if self.is_running and self.started_at_ms:
+            parts.append(format_elapsed((now_ms - self.started_at_ms) // 1000))
+        if self.duration_ms:
+            parts.append(format_elapsed(self.duration_ms // 1000))
+        return parts
+
 
 MAX_RUNNING_LINES = 8
 _MAX_LINE_CHARS = 400  # characters of a line: more than any card shows
@@ -45,8 +152,6 @@ class RunningOutput(msgspec.Struct, frozen=True):
         return cls(started_at_ms, lines if any(lines) else ())
 
 
-tr = Translator("Chat")
-
 MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
 
 ToolState: TypeAlias = Literal[
@@ -57,6 +162,7 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
     "past",
     "context",
+    "prepared",
     "budget",
     "interrupted",
     "attempt",
@@ -260,7 +366,6 @@ class ToolRow(msgspec.Struct, frozen=True):
 
     @property
     def shown_lines(self) -> HeadAndTail:
-        """Return the lines that the agent was shown."""
         return HeadAndTail(self.head, self.tail, self.lines)
 
     @property
@@ -347,7 +452,6 @@ class ApprovalRow(msgspec.Struct, frozen=True):
 
     @property
     def uncovered_places(self) -> tuple[str, ...]:
-        """Return each of these places with its reason."""
         return uncovered_details(self._coverage) if self._coverage else ()
 
 
@@ -413,3 +517,157 @@ AskRow: TypeAlias = ApprovalRow | QuestionRow
 def needs_original(row: ToolRow) -> bool:
     """Whether an open card has to read the cache: the agent was shown something else than the output."""
     return bool(row.digest) and row.form != "full" and row.original is None
+
+
+_RECENT_ROWS = 256  # rows that are searched from the end before all keys are gathered
+
+
+class ChatModel(QObject):
+    """Rows in order, found by index or by key; tells the view what changed."""
+
+    rows_reset = Signal()
+    row_added = Signal(int)
+    rows_changed = Signal(list)
+    """Indexes of the rows that one update changed, so that views lay out once."""
+    row_streamed = Signal(int, str)
+    row_removed = Signal(int)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[Row] = []
+        self._index: dict[RowKey, int] | None = None
+        self._arriving: dict[RowKey, list[str]] = {}
+        self.is_loading = False  # rows are to come, though there is none
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, index: int) -> Row:
+        """Return the row at an index, with all text that has arrived; IndexError when there is none."""
+        row = self._rows[index]
+        if row.key in self._arriving:
+            row = self._joined_row(row)
+        return row
+
+    def raw_row(self, index: int) -> Row:
+        """Return the row at an index without joining arriving text: for its kind and key only."""
+        return self._rows[index]
+
+    def raw_rows(self) -> Sequence[Row]:
+        """Return all rows, without joining arriving text; not to be changed."""
+        return self._rows
+
+    def index_of(self, key: RowKey) -> int | None:
+        if self._index is None:
+            # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.
+            for at in range(len(self._rows) - 1, max(-1, len(self._rows) - _RECENT_ROWS), -1):
+                if self._rows[at].key == key:
+                    return at
+        return self._keys().get(key)
+
+    def reset(self, rows: Iterable[Row], *, is_loading: bool = False) -> None:
+        """Show other rows, whose keys differ; `is_loading`: they are being read."""
+        self._rows, self._index, self.is_loading = list(rows), None, is_loading
+        self._arriving.clear()
+        self.rows_reset.emit()
+
+    def append(self, row: Row) -> None:
+        """Add a row at the end; ValueError when its key is taken.
+
+        Cards that wait for the user stay below; an answer that arrives, below what the log says before it.
+        """
+        keys = self._keys()
+        if row.key in keys:
+            raise ValueError(f"the key {row.key!r} is taken")
+        at = len(self._rows)
+        while at and _stays_below(self._rows[at - 1], row):
+            at -= 1
+        self._rows.insert(at, row)
+        for after in range(at, len(self._rows)):
+            keys[self._rows[after].key] = after
+        self.row_added.emit(at)
+
+    def replace(self, key: RowKey, row: Row) -> None:
+        """Put a row in the place of another; KeyError when the key is unknown."""
+        at = self._require_index(key)
+        if row.key != key:
+            keys = self._keys()
+            if row.key in keys:
+                raise ValueError(f"the key {row.key!r} is taken")
+            del keys[key]
+            keys[row.key] = at
+        self._set(at, row)
+        self.rows_changed.emit([at])
+
+    def put(self, row: Row | None) -> None:
+        """Add a row, or put it in the place of the one with its key; None changes nothing."""
+        if row is not None:
+            self.put_all([row])
+
+    def put_all(self, rows: Iterable[Row]) -> None:
+        """Like `put` for each row, but tell only once of all that changed."""
+        changed: list[RowKey] = []
+        for row in rows:
+            at = self.index_of(row.key)
+            if at is None:
+                self.append(row)
+            else:
+                self._set(at, row)
+                changed.append(row.key)
+        if changed:
+            self.rows_changed.emit([self._require_index(key) for key in changed])
+
+    def stream(self, key: RowKey, delta_text: str) -> None:
+        """Add arriving text to an answer; KeyError when the key is unknown, TypeError when no answer."""
+        at = self._require_index(key)
+        if not isinstance(self._rows[at], AssistantRow):
+            raise TypeError(f"the row {key!r} is no answer, so text cannot be added")
+        if delta_text:
+            self._arriving.setdefault(key, []).append(delta_text)
+            self.row_streamed.emit(at, delta_text)
+
+    def remove(self, key: RowKey) -> None:
+        """Take a row away, wherever it stands; KeyError when the key is unknown."""
+        at = self._require_index(key)
+        del self._rows[at]
+        self._arriving.pop(key, None)
+        if self._index is not None:
+            del self._index[key]
+            for after in range(at, len(self._rows)):
+                self._index[self._rows[after].key] = after
+        self.row_removed.emit(at)
+
+    def discard(self, key: RowKey) -> None:
+        """Take a row away if there is one with this key."""
+        if self.index_of(key) is not None:
+            self.remove(key)
+
+    def _set(self, at: int, row: Row) -> None:
+        self._arriving.pop(self._rows[at].key, None)
+        self._rows[at] = row
+
+    def _require_index(self, key: RowKey) -> int:
+        at = self.index_of(key)
+        if at is None:
+            raise KeyError(key)
+        return at
+
+    def _keys(self) -> dict[RowKey, int]:
+        if self._index is None:
+            self._index = {row.key: at for at, row in enumerate(self._rows)}
+        return self._index
+
+    def _joined_row(self, row: Row) -> Row:
+        deltas = self._arriving.pop(row.key)
+        if not isinstance(row, AssistantRow):
+            return row
+        settled = replace(row, text=row.text + "".join(deltas))
+        self._rows[self._require_index(row.key)] = settled
+        return settled
+
+
+def _stays_below(last: Row, row: Row) -> bool:
+    if isinstance(last, AskRow):
+        return not isinstance(row, AskRow)
+    is_arriving = isinstance(last, AssistantRow) and last.streaming
+    return is_arriving and isinstance(row, DividerRow | NoticeRow)

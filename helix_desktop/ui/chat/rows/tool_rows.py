@@ -24,7 +24,7 @@ from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
@@ -37,10 +37,10 @@ from helix_desktop.ui.chat.rows.row_types import (
     OriginalOutput,
     RunningOutput,
     ShellCommand,
+    SubagentStatus,
     ToolRow,
     ToolState,
 )
-from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.design.viewer.picture import read_image
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.numbers import format_tokens

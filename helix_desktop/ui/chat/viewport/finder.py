@@ -8,16 +8,22 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from helix_desktop.ui.chat.actions import RowSection
+from helix_desktop.ui.chat.actions import RowKey, RowSection
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
-from helix_desktop.ui.chat.markdown.plain_text import text_of_block
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.markdown.text_layout import text_of_block
 from helix_desktop.ui.chat.rows.row_texts import bar_texts, text_of_row
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
-from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    ChatModel,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
+from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
 from helix_desktop.ui.design.document_units import to_lower
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.rows.selection import TextPosition
@@ -59,7 +65,6 @@ class MatchCounter(QObject):
 
     @property
     def total(self) -> int:
-        """Return the hits counted so far."""
         return sum(self._counts)
 
     @property

@@ -1,39 +1,454 @@
-"""What the rows' widgets ask for, and what their buttons do."""
+"""What mouse, buttons and menus of rows do, and when a click counts as an answer."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import NamedTuple
 
+from PySide6.QtCore import QObject, QPointF, Qt, QTimer
+from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.ui.chat.actions import (
+    AllowAllOnce,
     AnswerQuestion,
     ApprovalAnswer,
+    CacheNow,
+    CompactUpTo,
     CopyAnswer,
     CopyCode,
     Decide,
+    EditMessage,
+    OpenLink,
     OpenMenu,
     ReadChanges,
     ReadExcerpt,
     ReadOriginal,
     ReadThumbnail,
+    RetryAnswer,
+    RowKey,
     RowSection,
     ScrollText,
+    ShowRewriteOf,
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, handle_width
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, ToolRow, UserRow, needs_original
-from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AskRow,
+    AssistantRow,
+    Row,
+    ToolRow,
+    TurnFooterRow,
+    UserRow,
+    needs_original,
+)
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
-from helix_desktop.ui.chat.viewport.mouse import MouseHandler
-from helix_desktop.ui.chat.viewport.row_menus import ToolMenu
+from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
+from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.mirror import is_right_to_left
+from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
+from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark
-from helix_desktop.ui.kit.intents import Intent, perform
-from helix_desktop.ui.rows.interactions import ListInteractions, name_in
+from helix_desktop.ui.kit.intents import (
+    BranchSession,
+    ChooseForm,
+    Intent,
+    OpenCacheEntry,
+    OpenSession,
+    Pin,
+    Recall,
+    RewindTo,
+    ShareSession,
+    Unpin,
+    perform,
+)
 from helix_desktop.ui.rows.item import ListItem
-from helix_desktop.ui.rows.mouse import AreaId
+from helix_desktop.ui.rows.list_view import AreaId, ListInteractions, ListMouse, name_in
 from helix_desktop.ui.rows.selection import Selection
+from helix_desktop.ui.rows.viewport import HitResult
+from helix_desktop.words.translation import Translator, translate
+
+_WHEEL_STEP = 60.0  # pixels for a notch of the wheel, which is 120 units
+_NOTCH = 120.0
+
+
+class TableDrag:
+    def __init__(self) -> None:
+        self._text: TextLayout | None = None
+        self._grip = 0.0  # pixels from the left edge of the handle
+
+    @property
+    def is_active(self) -> bool:
+        return self._text is not None
+
+    def begin(self, item: RowItem, x: float, area: HitArea) -> bool:
+        """Hold the bar that was pressed, or bring its handle there first; False when it is none."""
+        if not isinstance(area.action, ScrollText):
+            return False
+        text = self._text = item.text(area.action.text_number)
+        wide = handle_width(text)
+        left = text.x + (text.width - wide) * text.offset / text.max_offset
+        self._grip = x - left if left <= x <= left + wide else wide / 2
+        self.move(x)
+        return True
+
+    def move(self, x: float) -> None:
+        text = self._text
+        if text is not None and text.width > handle_width(text):
+            part = (x - self._grip - text.x) / (text.width - handle_width(text))
+            text.scroll_to(part * text.max_offset)
+
+    def end(self) -> bool:
+        was_active, self._text = self.is_active, None
+        return was_active
+
+
+def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
+    """Scroll the table below the mouse sideways; False when the wheel does not turn that way."""
+    angle, pixels = event.angleDelta(), event.pixelDelta()
+    is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+    across = angle.x() or (angle.y() if is_shifted else 0)
+    if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
+        return False
+    step = float(pixels.x()) if pixels.x() else across / _NOTCH * _WHEEL_STEP
+    text.scroll_to(text.offset + (step if is_right_to_left() else -step))
+    return True
+
+
+class MouseHandler(ListMouse):
+    def __init__(
+        self, chat_viewport: ChatViewport, selection: Selection, viewport: QWidget, guard: ApprovalClickGuard
+    ) -> None:
+        super().__init__(chat_viewport, selection, viewport)
+        self.guard = guard
+        self._table_drag = TableDrag()
+
+    def _press_area(self, located: HitResult, area: HitArea) -> None:
+        if self.guard.accepts_click(located.item.key, area.action):
+            if isinstance(located.item, RowItem):
+                self._table_drag.begin(located.item, located.x, area)
+            super()._press_area(located, area)
+
+    def double_click(self, event: QMouseEvent) -> bool:
+        """Take a double click on the bar of a card that has a subagent; whether it was one."""
+        located = self._rows.hit_test(event.position())
+        if located is None or event.button() != Qt.MouseButton.LeftButton:
+            return False
+        hovered_area = located.item.hit_area_at(located.x, located.y)
+        place = located.item.hit_area_for(OpenSession)
+        if (
+            place is None
+            or located.y > place.rect.bottom()
+            or (hovered_area is not None and not isinstance(hovered_area.action, ToggleSection))
+        ):
+            return False
+        self.clicked.emit(located.row_index, place)
+        return True
+
+    def move(self, event: QMouseEvent) -> None:
+        self.guard.note_move(event.globalPosition())
+        if not self._table_drag.is_active:
+            super().move(event)
+        elif (located := self._rows.hit_test(event.position())) is not None:
+            self._table_drag.move(located.x)
+            self.changed.emit()
+
+    def wheel(self, event: QWheelEvent) -> bool:
+        """Scroll the table below the mouse sideways; False when there is none, or nothing to scroll."""
+        located = self._rows.hit_test(event.position())
+        if not scroll_by_wheel(text_under(located), event):
+            return False
+        self.changed.emit()
+        return True
+
+    def release(self, event: QMouseEvent) -> None:
+        if self._table_drag.end():
+            self.pressed = None
+            self.changed.emit()
+        else:
+            super().release(event)
+
+    def _click_area(self, located: HitResult, area: HitArea, event: QMouseEvent) -> None:
+        self.guard.note_click(located.item.key, area.action, event.globalPosition())
+        super()._click_area(located, area, event)
+
+    def _open_link(self, link: str) -> None:
+        perform(self, OpenLink(link))
+
+    def link_of(self, located: HitResult) -> str:
+        text = text_under(located)
+        return text.link_at(located.x, located.y) if text is not None else ""
+
+
+def text_under(located: HitResult | None) -> TextLayout | None:
+    """Return the text of a message at a place, if there is one."""
+    text = located.item.text_at(located.x, located.y) if located is not None else None
+    return text if isinstance(text, TextLayout) else None
+
+
+SETTLE_S = 0.4
+"""Seconds that a card has to stand still before it takes an answer."""
+REST_S = 2.0
+"""Seconds that it takes none from a pointer that still rests where it answered another card."""
+
+
+class ApprovalClickGuard(QObject):
+    """Notes when cards that ask arrive, move, or get more room to be seen in. `now` gives seconds."""
+
+    def __init__(self, chat_viewport: ChatViewport, clock: Callable[[], float]) -> None:
+        super().__init__(chat_viewport)
+        self._chat_viewport, self._model, self._clock = chat_viewport, chat_viewport.model, clock
+        self._shown_since: dict[Hashable, float] = {}
+        self._places: dict[Hashable, tuple[int, ...]] = {}
+        self._still_since: dict[Hashable, float] = {}  # of cards that have moved
+        self._answered: tuple[Hashable, QPointF] | None = None  # by a click, whose pointer rests
+        model = self._model
+        chat_viewport.layout_changed.connect(self._note_moves)
+        model.rows_reset.connect(self._reset)
+        model.row_added.connect(self._note_cards)
+        model.row_removed.connect(self._note_cards)
+
+    def accepts(self, key: Hashable, action: object) -> bool:
+        """Return False for an answer to a card that came a moment ago."""
+        settled = self._clock() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
+        return settled or not isinstance(action, Decide | AllowAllOnce | AnswerQuestion)
+
+    def accepts_click(self, key: Hashable, action: object) -> bool:
+        """Return False for a click on a card that came, or moved under the pointer, a moment ago.
+
+        A second click meant for the card before is refused for longer, unless the pointer has moved.
+        """
+        if not isinstance(action, Decide | AllowAllOnce):
+            return self.accepts(key, action)
+        rests = self._answered is not None and self._answered[0] != key
+        still_since = self._still_since.get(key, float("-inf"))
+        if rests:
+            still_since = max(still_since, self._shown_since.get(key, float("-inf")))
+        settled = self._clock() - still_since >= (REST_S if rests else SETTLE_S)
+        return self.accepts(key, action) and settled
+
+    def note_click(self, key: Hashable, action: object, at: QPointF) -> None:
+        """Note an answer by a click, at a point of the screen."""
+        if isinstance(action, Decide | AllowAllOnce):
+            self._answered = key, at
+
+    def note_move(self, at: QPointF) -> None:
+        """Note where the pointer is: elsewhere, it answers what it points at."""
+        if self._answered is not None:
+            moved_px = (at - self._answered[1]).manhattanLength()
+            if moved_px >= QGuiApplication.styleHints().startDragDistance():
+                self._answered = None
+
+    def _note_moves(self) -> None:
+        """Note the cards whose answers are new, lie elsewhere on the screen, or come out at an edge."""
+        places: dict[Hashable, tuple[int, ...]] = {}
+        for key, widget in self._chat_viewport.widget_pool.visible.items():
+            areas = widget.item.hit_areas if widget.item is not None else []
+            buttons = [area.rect for area in areas if isinstance(area.action, Decide | AllowAllOnce)]
+            if buttons:
+                tops = (round(widget.mapToGlobal(rect.topLeft()).y()) for rect in buttons)
+                places[key] = self._chat_viewport.column.height, *tops
+                if self._places.get(key, places[key]) != places[key]:
+                    self._still_since[key] = self._clock()
+        self._places = places
+
+    def _reset(self) -> None:
+        self._shown_since.clear()
+        self._still_since.clear()
+        self._note_cards(0)
+
+    def _note_cards(self, index: int) -> None:
+        rows = self._model.raw_rows()
+        for at in range(index, len(rows)):
+            if isinstance(rows[at], AskRow):
+                self._shown_since[rows[at].key] = self._clock()
+
+
+tr = Translator("Chat")
+text = TextContext("Chat")
+
+_NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
+_CACHABLE = frozenset({"in_window", "recalled"})
+_MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
+
+_RULE_CHARS = 90  # of one line; the tooltip has all of a longer rule
+_ANSWERS: dict[ApprovalAnswer, TranslatableText] = {
+    "session": text("Allow for this session"),
+    "always": text("Always allow in workspace"),
+    "never": text("Never allow in workspace"),
+}
+
+
+def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], object]) -> None:
+    """Add a rule with the answers that save it; of several, each as a menu of its own."""
+    menu.setToolTipsVisible(True)
+    if row.is_rule_confined:
+        menu.addAction(tr("“Allow” holds in the sandbox only, “Never allow” everywhere")).setEnabled(False)
+        menu.addSeparator()
+    for number, offer in enumerate(row.offers):
+        rule = translate(change_facts(offer, escape_command))
+        line = ellipsize(" ".join(rule.split()), _RULE_CHARS).replace("&", "&&")
+        answers = menu.addMenu(line) if len(row.offers) > 1 else menu
+        heading = answers.menuAction() if answers is not menu else menu.addAction(line)
+        heading.setToolTip(plain_tooltip(rule))
+        heading.setEnabled(answers is not menu)
+        for answer, label in _ANSWERS.items():
+            if row.request.lasting_refusal and answer != "never":
+                continue
+            action = answers.addAction(translate(label))
+            action.setObjectName(f"{answer}:{number}")
+            action.triggered.connect(partial(decide, Decide(row.key.call_id, answer, number)))
+
+
+class MenuEntry(NamedTuple):
+    name: str
+    action: Intent
+    label: str
+    icon_name: str
+
+
+def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
+    """Return what can be done with a call as it stands now; a line goes between two groups."""
+    groups = [_pin_entries(row), _form_entries(row), _content_entries(row)]
+    if row.subagent_session:
+        open_subagent = OpenSession(row.subagent_session)
+        groups.append([MenuEntry("subagent", open_subagent, tr("Open subagent session"), "bot")])
+    if row.badge in _NOT_IN_WINDOW:
+        show = ShowRewriteOf(row.answer_seq)
+        groups.append([MenuEntry("timeline", show, tr("Show in timeline"), "history")])
+    return [group for group in groups if group]
+
+
+def _branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
+    """Return the branches that can begin at a row of a turn whose message `is_editable`."""
+    if not is_editable or row.key.part not in ("event", "call") or not row.key.seq:
+        return []
+    match row:
+        case UserRow():
+            return [
+                MenuEntry("edit", EditMessage(row.key.seq), tr("Edit message"), "pencil"),
+                MenuEntry("rewind", RewindTo(row.key.seq), tr("Rewind to here…"), "rewind"),
+            ]
+        case AssistantRow() | TurnFooterRow() | ToolRow():
+            branch = BranchSession(row.answer_seq if isinstance(row, ToolRow) else row.key.seq)
+            retry = RetryAnswer(row.key.seq)
+            entries = (
+                [
+                    MenuEntry("branch", branch, tr("Branch from here"), "git-branch"),
+                    MenuEntry("share", ShareSession(branch.seq), tr("Share up to here…"), "external-link"),
+                ]
+                if branch.seq
+                else []
+            )
+            return [*entries, MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw")]
+        case _:
+            return []
+
+
+def _summary_entries(row: Row) -> list[MenuEntry]:
+    """Return the way to a handover that ends at a message."""
+    if not isinstance(row, UserRow | AssistantRow | ToolRow) or row.key.part not in ("event", "call"):
+        return []
+    seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
+    if not seq:
+        return []
+    return [MenuEntry("compact", CompactUpTo(seq), tr("Compact up to here…"), "layers")]
+
+
+def _pin_entries(row: ToolRow) -> list[MenuEntry]:
+    if not row.digest or not row.answer_seq:
+        return []
+    if row.badge == "pinned":
+        return [MenuEntry("unpin", Unpin(row.answer_seq), tr("Unpin"), "pin-off")]
+    pin = MenuEntry("pin", Pin(row.answer_seq), tr("Pin in context"), "pin")
+    if row.badge not in _CACHABLE:
+        return [pin]
+    return [pin, MenuEntry("cache_now", CacheNow(row.answer_seq), tr("Cache now…"), "zap")]
+
+
+def _form_entries(row: ToolRow) -> list[MenuEntry]:
+    """Return the other forms in which the agent could see the output from the next request on."""
+    if not row.can_change_form:
+        return []
+    forms: list[tuple[Form, str, str]] = []
+    if row.form != "full" or row.badge == "cached":
+        forms.append(("full", tr("Send full output"), "maximize-2"))
+    if row.size_bytes >= _MIN_FORM_BYTES:
+        if row.form != "preview":
+            forms.append(("preview", tr("Send preview"), "list-filter"))
+        forms.append(("compact", tr("Send extract…"), "minimize-2"))
+    return [
+        MenuEntry(f"form:{form}", ChooseForm(row.answer_seq, form, row.instructions), label, glyph)
+        for form, label, glyph in forms
+    ]
+
+
+def _content_entries(row: ToolRow) -> list[MenuEntry]:
+    entries = []
+    if row.digest:
+        entries = [
+            MenuEntry("recall", Recall(row.digest), tr("Recall into message"), "corner-down-left"),
+            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open in cache"), "database"),
+        ]
+    for number, digest in enumerate(row.arguments, 1):
+        label = tr("Open cached argument")
+        if len(row.arguments) > 1:
+            label = tr("Open cached argument {number}", number=number)
+        entries.append(MenuEntry(f"argument:{digest}", OpenCacheEntry(digest), label, "braces"))
+    return entries
+
+
+class ToolMenu:
+    """Opens below a button of a card, and fills the menu of a right click on one."""
+
+    def __init__(self, chat_viewport: ChatViewport, viewport: QWidget) -> None:
+        self._chat_viewport, self._viewport = chat_viewport, viewport
+
+    def open(self, index: int, area: HitArea) -> None:
+        row = self._chat_viewport.model.row(index)
+        if not isinstance(row, ToolRow | ApprovalRow):
+            return
+        menu = QMenu(self._viewport)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if isinstance(row, ApprovalRow):
+            fill_rule_menu(menu, row, partial(perform, self._viewport))
+        else:
+            self.fill(menu, row)
+        popup_below(menu, self._viewport, self._chat_viewport.place_of(index, area))
+
+    def fill(self, menu: QMenu, row: ToolRow) -> None:
+        for at, group in enumerate(menu_groups(row)):
+            if at:
+                menu.addSeparator()
+            self._add(menu, group)
+
+    def fill_branches(self, menu: QMenu, index: int) -> None:
+        """Add what begins a branch at a row, below a line."""
+        model = self._chat_viewport.model
+        rows = (model.raw_row(at) for at in range(index, -1, -1))
+        message = next((row for row in rows if isinstance(row, UserRow)), None)
+        is_editable = message is not None and message.is_editable
+        row = model.row(index)
+        for entries in (_branch_entries(row, is_editable=is_editable), _summary_entries(row)):
+            if entries:
+                menu.addSeparator()
+                self._add(menu, entries)
+
+    def _add(self, menu: QMenu, entries: list[MenuEntry]) -> None:
+        theme = self._chat_viewport.style.theme
+        for entry in entries:
+            action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
+            action.setObjectName(entry.name)
+            action.triggered.connect(partial(perform, self._viewport, entry.action))
+            menu.addAction(action)
+
 
 _COPIED_MS = 1_600
 _PAGE = 0.8  # of the visible width
@@ -52,7 +467,12 @@ class RowInteractions(ListInteractions):
         self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
         chat_viewport.layout_changed.connect(self._read_contents)
         cards = chat_viewport.item_cache.question_cards
-        cards.answered.connect(self._answer_question)
+
+        def answer(key: RowKey, action: AnswerQuestion) -> None:
+            if self._guard.accepts(key, action):
+                perform(self, action)
+
+        cards.answered.connect(answer)
         cards.resized.connect(self._fit_row)
         chat_viewport.model.row_removed.connect(self._drop_cards)
 
@@ -108,10 +528,6 @@ class RowInteractions(ListInteractions):
             self._activate(index, area)
         else:
             viewport.show_ask(index)
-
-    def _answer_question(self, key: RowKey, action: AnswerQuestion) -> None:
-        if self._guard.accepts(key, action):
-            perform(self, action)
 
     def _fit_row(self, key: RowKey) -> None:
         self._chat_viewport.item_cache.drop(key)

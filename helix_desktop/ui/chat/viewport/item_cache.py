@@ -1,29 +1,29 @@
-"""Items by row: made when a row comes into sight, kept while they are likely to be seen again."""
+"""Items by row, kept while they are likely to be seen again; and the viewport that shows them."""
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, RowSection
+from PySide6.QtWidgets import QScrollBar
+
+from helix_desktop.ui.chat.actions import ApprovalAnswer, RowKey, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
-from helix_desktop.ui.chat.items.item import ItemContext, RowItem
-from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
-from helix_desktop.ui.chat.items.tool_body import excerpt_card
-from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.items.user_message import UserMessageItem, turn_footer, versions_note
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.message_buttons import answer_buttons, versions_note
+from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card
+from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
-from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
+from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.question_card import QuestionCards, QuestionItem, answered_question
-from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
+    ChatModel,
     DividerRow,
     NoticeRow,
     QuestionRow,
@@ -32,9 +32,11 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
+from helix_desktop.ui.chat.style import BOTTOM_GAP, MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.rows.row_widget import RowArea
+from helix_desktop.ui.rows.viewport import ListViewport
 
 MAX_CACHED_ITEMS = 96  # items; a screen shows about ten
 _log = logging.getLogger(__name__)
@@ -133,7 +135,6 @@ class ItemCache:
         return bool(awaiting)
 
     def find(self, key: RowKey) -> RowItem | None:
-        """Return the item of a key if it exists already."""
         return self._items.get(key)
 
     def get(self, index: int) -> RowItem:
@@ -235,7 +236,7 @@ class ItemCache:
             case NoticeRow():
                 return RowItem(row, context, tools, notice(row, context, tools))
             case TurnFooterRow():
-                return RowItem(row, context, tools, turn_footer(row), versions_note(row.versions))
+                return RowItem(row, context, tools, answer_buttons(row), versions_note(row.versions))
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
         """Return a streaming item has taken the arrived text itself; others must show this very row."""
@@ -290,3 +291,50 @@ def _is_answered_question(row: ToolRow) -> bool:
 def _is_call_line(row: Row) -> bool:
     """Return True if a row is the line of a call; what it asks or shows has a card."""
     return isinstance(row, ToolRow) and row.excerpt is None and not _is_answered_question(row)
+
+
+class ChatViewport(ListViewport):
+    """Follows the model."""
+
+    def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
+        super().__init__(item_cache, viewport, bar, BOTTOM_GAP, follows_end=True)
+        self.model, self.item_cache = model, item_cache
+
+    @property
+    def style(self) -> ChatStyle:
+        return self.item_cache.style
+
+    def px(self, size: float) -> float:
+        return self.style.px(size)
+
+    def item(self, index: int) -> RowItem:
+        item = super().item(index)
+        assert isinstance(item, RowItem)
+        return item
+
+    def show_own_message(self, direction: int) -> None:
+        """Bring the user's next (1) or previous (-1) message to the top; behind the last one, the end."""
+        top, placed = self.style.px(8), self.scroll_layout.placed
+        if direction < 0:
+            above = [row.row_index for row in placed if row.y < top - 1]
+            indexes = range(above[-1] if above else placed[0].row_index - 1, -1, -1) if placed else range(0)
+        else:
+            first = next((row.row_index for row in placed if row.y > top + 1), len(self.model))
+            indexes = range(first, len(self.model))
+        rows = self.model.raw_rows()
+        found = next((index for index in indexes if isinstance(rows[index], UserRow)), None)
+        if found is not None:
+            self.show_row(found)
+        elif direction > 0:
+            self.go_to_end()
+
+    def show_ask(self, index: int) -> None:
+        """Show a card that waits from its top or, where it is too tall, with its buttons."""
+        self.show_row(index)
+        self.show_answers(index)
+
+    def show_answers(self, index: int) -> None:
+        """Bring the end of a row's buttons into sight, and as much above them as there is room for."""
+        areas = self.item(index).hit_areas
+        if areas:
+            self.ensure_visible(index, max(areas, key=lambda area: area.rect.bottom()))

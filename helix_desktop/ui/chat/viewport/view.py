@@ -12,21 +12,29 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
-from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowSection
+from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowKey
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.items.message_buttons import VERSION_ARROWS
 from helix_desktop.ui.chat.items.tool_card import has_menu
-from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
-from helix_desktop.ui.chat.markdown.formula_images import Formula, FormulaDrawings
-from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
-from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, ToolRow, TurnFooterRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    AskRow,
+    AssistantRow,
+    ChatModel,
+    ToolRow,
+    TurnFooterRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
-from helix_desktop.ui.chat.viewport.interactions import RowInteractions
-from helix_desktop.ui.chat.viewport.item_cache import ItemCache
-from helix_desktop.ui.chat.viewport.mouse import ApprovalClickGuard, MouseHandler, text_under
+from helix_desktop.ui.chat.viewport.interactions import (
+    ApprovalClickGuard,
+    MouseHandler,
+    RowInteractions,
+    text_under,
+)
+from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
@@ -199,10 +207,10 @@ class ChatView(RowListView):
         self.finder = ChatFinder(self.chat_viewport)
         guard = ApprovalClickGuard(self.chat_viewport, clock)
         mouse = MouseHandler(self.chat_viewport, selection, self.viewport(), guard)
-        self._interactions: RowInteractions = RowInteractions(
+        self.interactions: RowInteractions = RowInteractions(
             self.chat_viewport, mouse, selection, self.finder
         )
-        self.use(self.chat_viewport, selection, mouse, self._interactions)
+        self.use(self.chat_viewport, selection, mouse, self.interactions)
         self._new_rows_button = NewRowsButton(self)
         self.is_past = False
         self._connect()
@@ -224,24 +232,6 @@ class ChatView(RowListView):
         style = self.chat_viewport.style
         self._new_rows_button.set_style(style)
         self.show_style(style.theme)
-
-    @property
-    def is_following(self) -> bool:
-        return self.chat_viewport.is_following
-
-    def follow_end(self) -> None:
-        self.chat_viewport.go_to_end()
-
-    def toggle(self, key: RowKey, section: RowSection) -> None:
-        self._interactions.toggle(key, section)
-
-    @property
-    def settled_approvals(self) -> tuple[str, ...]:
-        return self._interactions.settled_approvals
-
-    def answer_first_approval(self, answer: ApprovalAnswer) -> None:
-        """Answer the first approval that waits; where its buttons are out of sight, only show it."""
-        self._interactions.answer_first(answer)
 
     def show_answer_tips(self, tips: frozenset[tuple[ApprovalAnswer, str]]) -> None:
         if tips != self.chat_viewport.item_cache.answer_tips:
@@ -276,7 +266,7 @@ class ChatView(RowListView):
             return
         self.chat_viewport.show_row(index, top)
         if arrow:
-            self._interactions.focus.focus_area(key, arrow, *VERSION_ARROWS)
+            self.interactions.focus.focus_area(key, arrow, *VERSION_ARROWS)
 
     def find_text(self, text: str, direction: int = 1) -> None:
         """Go to the next (1) or previous (-1) row with a text; `finder.finished` is emitted at the end.
@@ -333,14 +323,14 @@ class ChatView(RowListView):
             menu.addAction(tr("Copy message"), lambda: clipboard.setText(text_of_row(row)))
         menu.addAction(tr("Select all"), self.select_all)
         if located is not None:
-            self._interactions.menu.fill_branches(menu, located.row_index)
+            self.interactions.menu.fill_branches(menu, located.row_index)
         if isinstance(row, ToolRow) and has_menu(row):
             menu.addSeparator()
-            self._interactions.menu.fill(menu, row)
+            self.interactions.menu.fill(menu, row)
 
     def _connect(self) -> None:
         viewport = self.chat_viewport
-        viewport.model.rows_reset.connect(self._interactions.reset)
+        viewport.model.rows_reset.connect(self.interactions.reset)
         viewport.model.row_removed.connect(self._selection.clear)
         viewport.model.row_added.connect(self._selection.on_row_added)
         self.finder.finished.connect(viewport.repaint)

@@ -1,29 +1,152 @@
-"""The laid-out text of the lines in sight, kept while they may be drawn again, and where long lines break."""
+"""Lines of a diff as they are drawn: signs for hidden characters, colors, layouts, where they break."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
+from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
 
-from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan
-from helix_desktop.ui.design.diff.line_text import (
-    LONG_LINE,
-    TAB_COLUMNS,
-    LineText,
-    line_text,
-    width_in_columns,
-)
+from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan, FileDiff
+from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 from helix_desktop.ui.design.diff.rows import Row
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.highlight import ColoredRun
+from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
 from helix_desktop.ui.design.style.theme import Theme
+
+TAB_COLUMNS = 4
+LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
+LAST_COLUMN = 2_000  # characters of a long line that is not plain; Qt takes seconds for one of 200,000
+_LINE_END_SIGN = "\\r"
+_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF  # the surrogates that stand for bytes that are no UTF-8
+
+
+class LineText(NamedTuple):
+    """What is drawn for a line's text, and of each of its characters the place in that; None: the same."""
+
+    text: str
+    places: Sequence[int] | None = None
+    is_plain: bool = False  # every character is as wide as any other
+
+    def place(self, column: int) -> int:
+        """Return where a character of the line is in what is drawn."""
+        if self.places is None:
+            return min(column, len(self.text))
+        return self.places[min(column, len(self.places) - 1)]
+
+    def column(self, place: int) -> int:
+        """Return which character of the line is at a place in what is drawn."""
+        return place if self.places is None else max(0, bisect_right(self.places, place) - 1)
+
+
+def line_text(text: str, *, shows_line_ends: bool) -> LineText:
+    """Return what is drawn for a line; a carriage return at its end is a sign only if `shows_line_ends`."""
+    end = _LINE_END_SIGN if text.endswith("\r") and shows_line_ends else ""
+    text = text.removesuffix("\r")
+    is_long = len(text) > LONG_LINE
+    if text.isascii() and (text.isprintable() or not first_hidden(text)):
+        # A tab of a long line is as wide as any character, so that no part of it has to be laid out to know.
+        if is_long:
+            return LineText(text.replace("\t", "→") + end, None, True)
+        return LineText(text + end, None, "\t" not in text)
+    text = text[:LAST_COLUMN]
+    if not first_hidden(text):
+        return LineText(text + end)
+    parts = [_drawn(char) for char in text]
+    return LineText("".join(parts) + end, [0, *accumulate(map(len, parts))])
+
+
+def width_in_columns(text: str) -> int:
+    """Return about how many columns of the code font a line takes; rather too many."""
+    if len(text) > LONG_LINE:
+        return len(text) if text.isascii() else 2 * LAST_COLUMN
+    return len(text) + 7 * text.count("\t") + (0 if text.isascii() else len(text))
+
+
+def _drawn(char: str) -> str:
+    if _FIRST_BYTE <= ord(char) <= _LAST_BYTE:
+        return f"\\x{ord(char) & 0xFF:02x}"
+    return escape_hidden(char)
+
+
+def expand_tabs(line: LineText) -> LineText:
+    """Return what is drawn with blanks in the place of tabs, where no tab stops can be set."""
+    if "\t" not in line.text:
+        return line
+    starts, text = [0], ""
+    for char in line.text:
+        text += " " * (TAB_COLUMNS - len(text) % TAB_COLUMNS) if char == "\t" else char
+        starts.append(len(text))
+    places = range(len(line.text) + 1) if line.places is None else line.places
+    return LineText(text, [starts[place] for place in places])
+
+
+_SLICE_S = 0.004  # a quarter of a frame
+_UPDATE_S = 0.1  # seconds between two drawings while more is found
+
+
+class SyntaxRuns(QObject):
+    """Finds the colored runs of every line of a diff; tells when there are more."""
+
+    found = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._runs: Iterator[tuple[bool, ColoredRun]] = iter(())
+        self._of_line: dict[tuple[bool, int], list[ColoredRun]] = {}
+        self._next_update_at = 0.0
+        self._timer = QTimer(self)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._run_slice)
+
+    def start(self, diff: FileDiff | None, path: str) -> None:
+        self._of_line, self._next_update_at = {}, 0.0
+        self._timer.stop()
+        name = path.rpartition("/")[2]
+        if diff is None or "." not in name:
+            return
+        self._runs = chain(_runs(diff.after_lines, name, True), _runs(diff.before_lines, name, False))
+        self._timer.start()
+
+    def finish(self) -> None:
+        """Find all that is left now, for pictures."""
+        if self._timer.isActive():
+            self._take(float("inf"))
+
+    def of_line(self, number: int, *, is_after: bool) -> Sequence[ColoredRun]:
+        """Return the runs of a line, by its number from 1 on its side; none yet if it was not lexed."""
+        return self._of_line.get((is_after, number - 1), ())
+
+    def _run_slice(self) -> None:
+        self._take(time.perf_counter() + _SLICE_S)
+
+    def _take(self, deadline: float) -> None:
+        """Find runs until a time; what is on screen is drawn again now and then, and at the end."""
+        for is_after, run in self._runs:
+            self._of_line.setdefault((is_after, run.line), []).append(run)
+            if time.perf_counter() > deadline:
+                break
+        else:
+            self._timer.stop()
+            self._next_update_at = 0.0
+        if time.perf_counter() >= self._next_update_at:
+            self._next_update_at = time.perf_counter() + _UPDATE_S
+            self.found.emit()
+
+
+def _runs(lines: Sequence[str], name: str, is_after: bool) -> Iterator[tuple[bool, ColoredRun]]:
+    # A carriage return ends a line for the lexer, and a byte order mark is none of its characters.
+    code = "".join(lines).replace("\r", " ").replace("\ufeff", " ")
+    for run in colored_runs(code, name):
+        yield is_after, run
+
 
 _KEPT_LINES = 600  # several screens
 _SLACK = 8  # columns laid out on both sides of what is in sight

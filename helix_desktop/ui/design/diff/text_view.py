@@ -19,15 +19,13 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.diff.canvas import DiffCanvas
-from helix_desktop.ui.design.diff.hunk_mark import HunkMark
-from helix_desktop.ui.design.diff.row_heads import hunk_verb, hunk_words
-from helix_desktop.ui.design.diff.rows import DiffRows
-from helix_desktop.ui.design.diff.selection import END, DiffSelection, Side, line_on_side
+from helix_desktop.ui.design.diff.canvas import DiffCanvas, hunk_verb, hunk_words
+from helix_desktop.ui.design.diff.rows import END, DiffRows, DiffSelection, HunkMark, Side, line_on_side
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
+
 
 _ROWS_AROUND = 4  # rows above a change that is gone to
 _SPOKEN_CHARACTERS = 300

@@ -9,26 +9,22 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAccessible, QImage, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
-    QButtonGroup,
     QFrame,
-    QHBoxLayout,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.image import identify_image
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import IconButton, TabButton, TabList
-from helix_desktop.ui.design.diff.hunk_mark import HunkMark
+from helix_desktop.ui.design.buttons import IconButton, ViewSwitch
+from helix_desktop.ui.design.diff.rows import HunkMark
 from helix_desktop.ui.design.diff.text_view import DiffText
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import line, shorten_row
+from helix_desktop.ui.design.layout.boxes import column, line, pane, row, shorten_row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.viewer.find_bar import FindBar
-from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.ui.design.viewer.find_bar import FindBar, FindShortcut
 from helix_desktop.ui.design.viewer.picture import Picture, read_image
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_diffs import describe_mode, describe_state, describe_without_lines
@@ -40,6 +36,7 @@ _MAX_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the wind
 _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read
 
 _MIN_SIDE_PX = 260
+_INLINE, _SIDE_BY_SIDE = "inline", "side_by_side"  # the layouts
 
 
 class ImageSide(QWidget):
@@ -48,12 +45,7 @@ class ImageSide(QWidget):
         self._title = title
         self.caption = TextLine("", 12, role="muted")
         self.picture = Picture()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self.caption)
-        column.addWidget(self.picture)
-        column.addStretch(1)
+        self.setLayout(column(self.caption, self.picture, None, gap=6))
 
     def show_text(self, text: str) -> None:
         self.caption.set_text(tr("{title}: {content}", title=self._title, content=text))
@@ -138,17 +130,24 @@ class DiffView(QWidget):
         FindShortcut(self, self.open_find)
         FindShortcut(self.text, self.open_find)
         self.find_bar.closed.connect(lambda: self.text.setFocus(Qt.FocusReason.OtherFocusReason))
-        self._bar = self._make_bar()
+        self._counts = CountsLine()
+        self._mode = TextLine("", 12, role="muted")
+        names = {_INLINE: tr("Inline"), _SIDE_BY_SIDE: tr("Side by side")}
+        self._layouts = ViewSwitch(tr("Layout"), names, "")
+        self._layouts.view_selected.connect(lambda name: self._choose(name == _SIDE_BY_SIDE))
+        previous = IconButton("chevron-up", tr("Previous change (Shift+F7)"), px=15, edge=28)
+        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28)
+        find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
+        previous.clicked.connect(lambda: self.go_to_change(-1))
+        following.clicked.connect(lambda: self.go_to_change(1))
+        parts = (self._counts, 8, self._mode, previous, following, find, self._layouts)
+        self._bar_row = row(*parts, margins=(12, 4, 8, 4), gap=4, stretch=2)
+        self._bar = pane(self._bar_row)
         self._pages = QStackedWidget()
         for page in (self.text, self.images, self.words):
             self._pages.addWidget(page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
         self._line = line()
-        for part in (self._bar, self._line, self.find_bar):
-            column.addWidget(part)
-        column.addWidget(self._pages, 1)
+        self.setLayout(column(self._bar, self._line, self.find_bar, self._pages, gap=0, stretch=3))
         self.show_diff(None)
 
     @property
@@ -182,7 +181,8 @@ class DiffView(QWidget):
         if diff is None:
             self.show_text("")
         elif is_text:
-            self._show_counts(diff)
+            self._counts.show_counts(diff.added, diff.removed)
+            self._mode.set_text(describe_mode(diff))
             self._pages.setCurrentWidget(self.text)
         elif diff.kind == "image":
             self.images.show_diff(diff)
@@ -223,40 +223,6 @@ class DiffView(QWidget):
         super().resizeEvent(event)
         self._choose_layout()
 
-    def _make_bar(self) -> QWidget:
-        bar = QWidget()
-        self._counts = CountsLine()
-        self._mode = TextLine("", 12, role="muted")
-        self._inline_button, self._side_by_side_button = (
-            TabButton(tr("Inline"), "segment", name="inline"),
-            TabButton(tr("Side by side"), "segment", name="side_by_side"),
-        )
-        layouts = self._layouts = TabList()
-        layouts.setProperty("role", "segments")
-        layouts.setAccessibleName(tr("Layout"))
-        group = QButtonGroup(layouts)
-        switch = QHBoxLayout(layouts)
-        switch.setContentsMargins(2, 2, 2, 2)
-        switch.setSpacing(0)
-        for button, on in ((self._inline_button, False), (self._side_by_side_button, True)):
-            group.addButton(button)
-            switch.addWidget(button)
-            button.clicked.connect(lambda _=False, on=on: self._choose(on))
-        previous = IconButton("chevron-up", tr("Previous change (Shift+F7)"), px=15, edge=28)
-        following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28)
-        find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
-        previous.clicked.connect(lambda: self.go_to_change(-1))
-        following.clicked.connect(lambda: self.go_to_change(1))
-        row = self._bar_row = QHBoxLayout(bar)
-        row.setContentsMargins(12, 4, 8, 4)
-        row.setSpacing(4)
-        row.addWidget(self._counts)
-        row.addSpacing(8)
-        row.addWidget(self._mode, 1)
-        for part in (previous, following, find, layouts):
-            row.addWidget(part)
-        return bar
-
     def _choose(self, on: bool) -> None:
         if on != self._wants_side_by_side:
             self.set_side_by_side(on)
@@ -273,14 +239,9 @@ class DiffView(QWidget):
             obstacle = tr("Widen the window to compare side by side.")
         on = self._wants_side_by_side and not obstacle
         self.text.set_side_by_side(on)
-        (self._side_by_side_button if on else self._inline_button).setChecked(True)
-        self._side_by_side_button.setEnabled(not obstacle)
-        self._side_by_side_button.setToolTip(obstacle)
+        views = [_INLINE] if obstacle else [_INLINE, _SIDE_BY_SIDE]
+        self._layouts.show_views(views, _SIDE_BY_SIDE if on else _INLINE, {_SIDE_BY_SIDE: obstacle})
         shorten_row(self._bar_row, self.width(), (self._layouts.setVisible,))
-
-    def _show_counts(self, diff: FileDiff) -> None:
-        self._counts.show_counts(diff.added, diff.removed)
-        self._mode.set_text(describe_mode(diff))
 
 
 class CountsLine(QFrame):
@@ -292,12 +253,8 @@ class CountsLine(QFrame):
         super().__init__()
         self._added = TextLine("", 12, 600, "ok")
         self._removed = TextLine("", 12, 600, "error")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        for part in (self._added, self._removed):
-            part.is_fixed_width = True
-            row.addWidget(part)
+        self._added.is_fixed_width = self._removed.is_fixed_width = True
+        self.setLayout(row(self._added, self._removed, gap=6))
 
     def show_counts(self, added: int, removed: int) -> None:
         for part, text, count in zip(

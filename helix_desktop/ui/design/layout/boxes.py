@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QSplitter, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.mirror import set_margins
 
@@ -16,7 +17,11 @@ LayoutItem = QWidget | QLayout | int | None
 
 
 def _fill(
-    layout: QBoxLayout, items: tuple[LayoutItem, ...], margins: tuple[int, int, int, int], gap: int
+    layout: QBoxLayout,
+    items: tuple[LayoutItem, ...],
+    margins: tuple[int, int, int, int],
+    gap: int,
+    stretch: int | None,
 ) -> None:
     set_margins(layout, *margins)
     layout.setSpacing(gap)
@@ -29,6 +34,8 @@ def _fill(
             layout.addLayout(part)
         else:
             layout.addWidget(part)
+    if stretch is not None:
+        layout.setStretch(stretch, 1)
 
 
 def row(
@@ -36,12 +43,16 @@ def row(
     margins: tuple[int, int, int, int] = (0, 0, 0, 0),
     gap: int = 8,
     stretch: int | None = None,
+    top: Sequence[QWidget] = (),
 ) -> QHBoxLayout:
-    """Return a horizontal layout of parts; margins and gap in pixels, `stretch` is the part that grows."""
+    """Return a horizontal layout of parts; margins and gap in pixels, `stretch` is the part that grows.
+
+    Those in `top` stand at the top, all others in the middle.
+    """
     layout = QHBoxLayout()
-    _fill(layout, items, margins, gap)
-    if stretch is not None:
-        layout.setStretch(stretch, 1)
+    _fill(layout, items, margins, gap, stretch)
+    for part in top:
+        layout.setAlignment(part, Qt.AlignmentFlag.AlignTop)
     return layout
 
 
@@ -53,9 +64,7 @@ def column(
 ) -> QVBoxLayout:
     """Return a vertical layout of parts; the same."""
     layout = QVBoxLayout()
-    _fill(layout, items, margins, gap)
-    if stretch is not None:
-        layout.setStretch(stretch, 1)
+    _fill(layout, items, margins, gap, stretch)
     return layout
 
 
@@ -88,6 +97,21 @@ def shorten_row(layout: QHBoxLayout, width: int, parts: Sequence[Callable[[bool]
         if layout.minimumSize().width() <= width:
             return
         show(False)
+
+
+def splitter(
+    *parts: QWidget, across: bool = True, sizes: Sequence[int] = (), handle_px: int | None = None
+) -> QSplitter:
+    """Return parts side by side, or one below the other, whose share the user can change; first sizes."""
+    result = QSplitter(Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical)
+    result.setChildrenCollapsible(False)
+    if handle_px is not None:
+        result.setHandleWidth(handle_px)
+    for part in parts:
+        result.addWidget(part)
+    if sizes:
+        result.setSizes(list(sizes))
+    return result
 
 
 def card(layout: QLayout, role: str = "card") -> QFrame:

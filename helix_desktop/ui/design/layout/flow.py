@@ -134,6 +134,17 @@ class FlowBox(QWidget):
                 self.rearrange()
         return super().event(event)
 
+    def show_parts(self, parts: Sequence[QWidget]) -> None:
+        """Show other parts; those before go."""
+        for part in self._parts:
+            part.setParent(None)
+            part.deleteLater()
+        self._parts = list(parts)
+        for part in self._parts:
+            part.setParent(self)
+            part.show()
+        self.rearrange()
+
     def rearrange(self) -> None:
         """Place all parts again, after some were hidden, shown or changed."""
         self._forget_sizes()

@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QStackedWidget, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QStackedWidget, QTextEdit, QWidget
 
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton
@@ -25,13 +25,12 @@ from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
-from helix_desktop.ui.design.layout.boxes import line, shorten_row
+from helix_desktop.ui.design.layout.boxes import line, row, shorten_row
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.viewer.find_bar import FindBar
-from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.ui.design.viewer.find_bar import FindBar, FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.words.translation import Translator
 
@@ -316,7 +315,20 @@ class ContentViewer(Card):
         FindShortcut(self, self.open_find)
         self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
         self._next_button = IconButton("chevron-right", tr("Next page"), px=15, edge=28)
-        self._lay_out()
+        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
+        pages = (self.position_label, self._previous_button, self._next_button)
+        buttons = (*self._wrap_buttons, self._find_button, self.copy_button)
+        self.head = row(self.meta, None, *pages, *buttons, margins=(13, 3, 5, 3), gap=4)
+        self.head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
+        self.body.addLayout(self.head)
+        for section in (line(), self.find_bar, self._problem):
+            self.body.addWidget(section)
+        self.body.addWidget(self.pages, 1)
+        self.position_label.is_fixed_width = True
+        self.text.setMinimumHeight(_MIN_TEXT_PX)
+        floor = QWidget()
+        floor.setFixedHeight(7)  # room for the card's round corners below the square text
+        self.body.addWidget(floor)
         self._previous_button.clicked.connect(lambda: self.text.show_page(self.text.page_index - 1))
         self._next_button.clicked.connect(lambda: self.text.show_page(self.text.page_index + 1))
         self.text.page_changed.connect(lambda _: self._update_page())
@@ -392,33 +404,6 @@ class ContentViewer(Card):
         if self._data is not None:
             self.find_bar.open_bar()
 
-    def _lay_out(self) -> None:
-        head = self.head = QHBoxLayout()
-        head.setContentsMargins(13, 3, 5, 3)
-        head.setSpacing(4)
-        self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
-        head.addWidget(self.meta)
-        head.addStretch(1)
-        for part in (
-            self.position_label,
-            self._previous_button,
-            self._next_button,
-            *self._wrap_buttons,
-            self._find_button,
-            self.copy_button,
-        ):
-            head.addWidget(part)
-        head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
-        self.body.addLayout(head)
-        for section in (line(), self.find_bar, self._problem):
-            self.body.addWidget(section)
-        self.body.addWidget(self.pages, 1)
-        self.position_label.is_fixed_width = True
-        self.text.setMinimumHeight(_MIN_TEXT_PX)
-        floor = QWidget()
-        floor.setFixedHeight(7)  # room for the card's round corners below the square text
-        self.body.addWidget(floor)
-
     def _show_rows(self) -> None:
         data, as_hex = self._data or b"", self._as_hex
         self.find_bar.clear_hits()
@@ -448,7 +433,7 @@ class ContentViewer(Card):
     def _show(self, content: PagedContent) -> None:
         self.text.show_content(content, self._name)
         if not self.find_bar.isHidden() and content.row_count:
-            self.find_bar.search_again()
+            self.find_bar.search()
         self.indexed.emit()
 
     def _update_page(self) -> None:

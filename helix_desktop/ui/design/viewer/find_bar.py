@@ -1,22 +1,45 @@
-"""Find in the preview: a field, how many hits there are, and the way from one to the next."""
+"""Find in a content: its key, a field, how many hits there are, and the way from one to the next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
+
+
+class FindShortcut(QObject):
+    """Gives Ctrl+F to a pane while the keyboard is in it, before a shortcut of the window takes it."""
+
+    def __init__(self, pane: QWidget, callback: Callable[[], object]) -> None:
+        """Call `callback` each time; the pane owns this object."""
+        super().__init__(pane)
+        self._callback = callback
+        pane.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent) or not event.matches(QKeySequence.StandardKey.Find):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()
+            return True
+        if event.type() is QEvent.Type.KeyPress:
+            self._callback()
+            return True
+        return False
+
 
 _DEBOUNCE_MS = 120  # after the last key, before the search begins
 
@@ -62,20 +85,11 @@ class FindBar(QWidget):
         before = IconButton("chevron-up", tr("Previous result (Shift+F3)"), on_click=lambda: self.step(-1))
         after = IconButton("chevron-down", tr("Next result (F3)"), on_click=lambda: self.step(1))
         leave = IconButton("x", tr("Close (Esc)"), on_click=self.close_bar)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 6, 8, 6)
-        row.setSpacing(4)
-        row.addWidget(self.field, 1)
-        row.addSpacing(6)
-        for part in (self.count, before, after, leave):
-            row.addWidget(part)
-        self._debounce = QTimer(self)
-        self._debounce.setSingleShot(True)
-        self._debounce.setInterval(_DEBOUNCE_MS)
-        self._debounce.timeout.connect(self._start_search)
-        self._continue_timer = QTimer(self)
-        self._continue_timer.setSingleShot(True)
-        self._continue_timer.setInterval(0)
+        parts = (self.field, 6, self.count, before, after, leave)
+        self.setLayout(row(*parts, margins=(10, 6, 8, 6), gap=4, stretch=0))
+        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self.search)
+        self._continue_timer = QTimer(self, singleShot=True, interval=0)
         self._continue_timer.timeout.connect(self._continue_search)
         self.field.textChanged.connect(lambda _: self._debounce.start())
 
@@ -84,23 +98,19 @@ class FindBar(QWidget):
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
         if self.field.text() and not self._hits:
-            self._start_search()
+            self.search()
 
     def find_text(self, query: str) -> None:
         """Search for words without taking the keyboard; without any, go."""
-        self.field.blockSignals(True)
-        self.field.setText(query)
-        self.field.blockSignals(False)
+        with QSignalBlocker(self.field):
+            self.field.setText(query)
         self.setVisible(bool(query))
-        self._start_search()
+        self.search()
 
     def close_bar(self) -> None:
         self.clear_hits()
         self.hide()
         self.closed.emit()
-
-    def search_again(self) -> None:
-        self._start_search()
 
     def clear_hits(self) -> None:
         self._continue_timer.stop()
@@ -139,7 +149,7 @@ class FindBar(QWidget):
         if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
             announce(self, text)
 
-    def _start_search(self) -> None:
+    def search(self) -> None:
         self.clear_hits()
         if self.field.text():
             self._results = self._text.content.search(self.field.text())

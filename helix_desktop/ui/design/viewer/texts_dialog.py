@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSplitter, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.fields import CheckList, SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane, splitter
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
@@ -46,21 +46,14 @@ class TextsDialog(SizedDialog):
         `start` owns what indexes a long text.
         """
         height = max(_MIN_SIZE[1], min(_SIZE[1], parent.window().height() - _BESIDE_PX))
-        super().__init__(parent, (_SIZE[0], height), _MIN_SIZE)
-        self.setWindowTitle(title)
-        self.setModal(True)
+        super().__init__(parent, title, (_SIZE[0], height), _MIN_SIZE)
         self.texts = dict(texts)
         self.viewer = ContentViewer(start)
         self.viewer.wrap_button.setChecked(True)
         self.field = SearchField(tr("Search names"))
         self.field.setVisible(len(texts) >= _SEARCHED_FROM)
         self.field.textChanged.connect(self._filter)
-        self.list = QTreeWidget()
-        self.list.setAccessibleName(title)
-        self.list.setProperty("kind", "checklist")
-        self.list.setHeaderHidden(True)
-        self.list.setRootIsDecorated(False)
-        self.list.setUniformRowHeights(True)
+        self.list = CheckList(title)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # files differ at the end of their names
         for name in texts:
             item = QTreeWidgetItem([name])
@@ -69,12 +62,7 @@ class TextsDialog(SizedDialog):
             self.list.addTopLevelItem(item)
         names = pane(column(self.field, self.list, gap=6))
         names.setVisible(len(texts) > 1)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(names)
-        split.addWidget(self.viewer)
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(12)
-        split.setSizes([_LIST_PX, _TEXT_PX])
+        split = splitter(names, self.viewer, sizes=(_LIST_PX, _TEXT_PX), handle_px=12)
         split.setStretchFactor(1, 1)
         close = PushButton(tr("Close"), "" if buttons else "primary", name="close", on_click=self.reject)
         words = [label(title, "title"), *(label(note, "muted", wrap=True) for note in notes)]
@@ -83,12 +71,8 @@ class TextsDialog(SizedDialog):
         body.setStretchFactor(split, 1)
         self.setLayout(body)
         self.list.currentItemChanged.connect(lambda *_: self.show_current())
-        self.list.setCurrentItem(self.items()[0])
+        self.list.setCurrentItem(self.list.items()[0])
         (self.list if len(texts) > 1 else self.viewer.text).setFocus()
-
-    def items(self) -> list[QTreeWidgetItem]:
-        items = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
-        return [item for item in items if item is not None]
 
     def show_current(self) -> None:
         """Show the text of the current name, if it is there by now."""
@@ -98,9 +82,7 @@ class TextsDialog(SizedDialog):
         self.viewer.show_data(None if text is None else text.encode("utf-8", "replace"), name)
 
     def _filter(self, typed: str) -> None:
-        words = typed.casefold().split()
-        for item in self.items():
-            item.setHidden(not all(word in item.text(0).casefold() for word in words))
-        shown = [item for item in self.items() if not item.isHidden()]
+        self.list.filter(typed)
+        shown = [item for item in self.list.items() if not item.isHidden()]
         if shown and self.list.currentItem() not in shown:
             self.list.setCurrentItem(shown[0])

@@ -1,21 +1,23 @@
-"""The page of MCP servers: those of a workspace, a place to paste more, and its own cache as one."""
+"""The page of MCP servers: how to sign in, those of other programs, and its own cache as one."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import urlsplit
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
-from helix_desktop.services.foreign_servers import ForeignServer
+from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.copied import show_copied
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch, show_copied
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import ElidedLabel, align_as_code, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, line, pane, row
@@ -23,12 +25,14 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Dot
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.mcp.foreign_servers import ForeignServersBox
-from helix_desktop.ui.settings.mcp.server_form import DisclosureButton, LogView, ServerEditor, ToolList
-from helix_desktop.ui.settings.mcp.sign_in import SignInBox
-from helix_desktop.ui.settings.mcp.texts import (
+from helix_desktop.ui.settings.mcp.server_form import (
     STATE_COLORS,
+    DisclosureButton,
+    LogView,
+    ServerEditor,
+    ToolList,
     consent_reason_text,
     consent_text,
     secret_values_text,
@@ -43,6 +47,182 @@ from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: MCP")
+
+
+class ForeignServersBox(QFrame):
+    def __init__(self, review: Callable[[ForeignServer], object]) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._review = review
+        self._shown = ForeignServers()
+        self._rows, body = QVBoxLayout(), QWidget()
+        self._rows.setSpacing(10)
+        lead = label(
+            tr(
+                "Found in this folder and in your settings of other programs. Nothing starts until you "
+                "review and add it; values of variables and headers aren't copied."
+            ),
+            "note",
+            wrap=True,
+        )
+        body.setLayout(column(lead, self._rows, gap=10, margins=(0, 0, 4, 4)))
+        self.toggle = DisclosureButton("", body)
+        self.setLayout(
+            column(row(self.toggle, None, margins=(-_LINK_PX, 0, 0, 0)), body, margins=(16, 5, 12, 5))
+        )
+        self.hide()
+
+    def show_servers(self, found: ForeignServers) -> None:
+        """Show servers, and what can't be used; nothing is rebuilt while both stay the same."""
+        self.setVisible(bool(found.servers or found.unusable))
+        if found == self._shown:
+            return
+        self._shown = found
+        count, problems = len(found.servers), len(found.unusable)
+        self.toggle.setText(
+            tr.plural(count, "%n server from other programs", "%n servers from other programs")
+            if count
+            else tr.plural(
+                problems,
+                "Servers from other programs: %n problem",
+                "Servers from other programs: %n problems",
+            )
+        )
+        clear_layout(self._rows)
+        for server in found.servers:
+            self._rows.addWidget(self._server_row(server))
+        if count and problems:
+            self._rows.addWidget(line())
+        for problem in found.unusable:
+            self._rows.addWidget(_problem_row(problem))
+
+    def _server_row(self, server: ForeignServer) -> QWidget:
+        draft, name = server.draft, server.draft.config.name
+        review = PushButton(tr("Review"), name=f"review:{name}", on_click=lambda: self._review(server))
+        review.setAccessibleName(tr("Review {name}", name=name))
+        words = column(
+            row(
+                label(name, "strong"),
+                ElidedLabel(f"{server.program} · {server.file}", "faint"),
+                gap=9,
+                stretch=1,
+            ),
+            ElidedLabel(draft.config.target_line, "mono"),
+            gap=2,
+        )
+        inputs = (*draft.config.secret_names, *(each.strip("${}") for each in draft.placeholders))
+        if inputs:
+            words.addWidget(label(tr("Asks for {names}", names=inputs), "note", wrap=True))
+        return pane(row(pane(words), review, gap=12, stretch=0))
+
+
+def _problem_row(problem: UnusableServer) -> QWidget:
+    place = " · ".join(filter(None, (problem.name, problem.file)))
+    return pane(
+        column(label(place, "note", wrap=True), label(translate(problem.why), "warn", wrap=True), gap=2)
+    )
+
+
+class SignInBox(QFrame):
+    def __init__(self, session: Session, server: str) -> None:
+        super().__init__()
+        self.setProperty("role", "well")
+        self._session, self._server = session, server
+        self._host = self._secret_storage = self._address = ""
+        self._task: asyncio.Task[None] | None = None
+        self._words, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self.start = PushButton(tr("Sign in…"), name="sign_in", on_click=self._start)
+        self.open = PushButton(
+            tr("Open browser"), "", "external-link", name="open_browser", on_click=self._open
+        )
+        self._copy = PushButton(
+            tr("Copy address"), "", "copy", name="copy_address", on_click=self._copy_address
+        )
+        self.cancel = PushButton(tr("Cancel"), name="cancel_sign_in", on_click=self.stop)
+        buttons = FlowBox([self.start, self.open, self._copy, self.cancel])
+        self.setLayout(column(self._error, self._words, buttons, margins=(12, 9, 12, 10)))
+        self._error.hide()
+        self._show_step()
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None
+
+    def show_server(self, url: str, secret_storage: str) -> None:
+        """Say where to sign in, and where that is kept: `secret_storage` says it."""
+        self._host, self._secret_storage = escape_invisible(urlsplit(url).netloc), secret_storage
+        if not self.is_running:
+            self._show_step()
+
+    def _start(self) -> None:
+        show_text(self._error, "")
+        task = self._task = self._session.actions.start(self._sign_in(), "mcp sign-in")
+        self.destroyed.connect(lambda _: task.cancel())
+        self._show_step(self.cancel)
+
+    async def _sign_in(self) -> None:
+        servers, workspace_id = self._session.app.mcp_servers, self._session.workspace_id
+        try:
+            await servers.sign_in(workspace_id, self._server, self._show_address)
+        except HelixError as error:
+            self._end(error_text(error))
+        else:
+            self._end("")
+
+    def _show_address(self, address: str) -> None:
+        self._address = address
+        self._show_step(self.open)
+
+    def _open(self) -> None:
+        """Open the address that is on screen, as the user has seen it."""
+        is_opened = QDesktopServices.openUrl(QUrl.fromEncoded(self._address.encode()))
+        fault = tr("The browser couldn't be opened. Copy the address, and open it there.")
+        show_text(self._error, "" if is_opened else fault)
+        if is_opened:
+            host = urlsplit(self._address).netloc
+            self._words.setText(tr("Waiting for you to sign in at {host}.", host=host))
+        announce(self, self._words.text() if is_opened else fault)
+
+    def _copy_address(self) -> None:
+        QGuiApplication.clipboard().setText(self._address)
+        show_copied(self._copy)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._end("")
+
+    def _end(self, fault: str) -> None:
+        self._task, self._address = None, ""
+        show_text(self._error, fault)
+        self._show_step(self.start)
+        if fault:
+            announce(self, fault)
+
+    def _show_step(self, focus: PushButton | None = None) -> None:
+        """Show what comes next; the keyboard goes to `focus` if it is in this box."""
+        if not self.is_running:
+            words = tr(
+                "Helix asks {host} where you sign in, and shows you that address before your browser "
+                "opens it. The tokens are secrets.",
+                host=self._host,
+            )
+            words = join_sentences(words, self._secret_storage)
+        elif not self._address:
+            words = tr("Asking {host} where you sign in…", host=self._host)
+        else:
+            words = tr("Sign in at {host} in your browser.", host=urlsplit(self._address).netloc)
+            announce(self, words)
+        self._words.setText(words)
+        focused = QApplication.focusWidget()
+        had_focus = focused is not None and self.isAncestorOf(focused)
+        self.start.setVisible(not self.is_running)
+        self.open.setVisible(bool(self._address))
+        self._copy.setVisible(bool(self._address))
+        self.cancel.setVisible(self.is_running)
+        if had_focus and focus is not None:
+            focus.setFocus(Qt.FocusReason.OtherFocusReason)
+
 
 _PASTE_PX = 92
 _REFRESH_MS = 80  # many changes at once are shown once
@@ -141,9 +321,8 @@ class AddServerBox(QFrame):
         self._add_all = PushButton("", "primary", name="add_all", on_click=lambda: page.add(self._drafts))
         cancel = PushButton(tr("Cancel"), name="cancel_add_all", on_click=page.close_add)
         self._multiple.setLayout(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
-        self._empty = QWidget()
         other = PushButton(tr("Cancel"), name="cancel_add", on_click=page.close_add)
-        self._empty.setLayout(row(None, other))
+        self._empty = pane(row(None, other))
         self._lead = label("", "note", wrap=True)
         self.setLayout(
             column(
@@ -244,7 +423,20 @@ class ServerCard(QFrame):
         )
         self._consent_reason = label("", "warn", wrap=True)
         self._consent_files = label("", "note", wrap=True)
-        self._consent = self._consent_box()
+        allow = PushButton(tr("Allow and start"), name="allow", on_click=self._give_consent)
+        box = card(
+            column(
+                self._consent_reason,
+                self._consent_summary,
+                self._consent_details,
+                self._consent_files,
+                row(allow, None),
+                margins=(12, 9, 12, 10),
+            ),
+            "well",
+        )
+        box.hide()
+        self._consent = box
         self.sign_in = SignInBox(page.session, name)
         self._signed_in = label("", "faint", wrap=True)
         self.tools = ToolList(lambda off: self._change(self._servers.set_disabled_tools, "tools", off))
@@ -272,22 +464,6 @@ class ServerCard(QFrame):
                 links, self.tools, self.log, self.editor, margins=(16, 12, 12, 10), gap=7,
             )
         )  # fmt: skip
-
-    def _consent_box(self) -> QFrame:
-        allow = PushButton(tr("Allow and start"), name="allow", on_click=self._give_consent)
-        box = card(
-            column(
-                self._consent_reason,
-                self._consent_summary,
-                self._consent_details,
-                self._consent_files,
-                row(allow, None),
-                margins=(12, 9, 12, 10),
-            ),
-            "well",
-        )
-        box.hide()
-        return box
 
     def _change(self, operation: Callable[..., Awaitable[object]], name: str, *values: object) -> None:
         """Do something with this server, of the workspace on screen."""
@@ -338,9 +514,8 @@ class ServerCard(QFrame):
         self._cost.setToolTip(token_count_tip())
         self._endpoint.set_full_text(report.config.target_line)
         self._endpoint.setVisible(report.state != "unapproved")  # what is agreed to says it in full
-        self._enabled_switch.blockSignals(True)
-        self._enabled_switch.setChecked(report.config.enabled)
-        self._enabled_switch.blockSignals(False)
+        with QSignalBlocker(self._enabled_switch):
+            self._enabled_switch.setChecked(report.config.enabled)
         self._enabled_switch.update()
         failed = report.state in ("failed", "waiting") and report.why
         self._reason.setText(translate(report.why) if failed else "")
@@ -407,8 +582,7 @@ class McpPage(QWidget):
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
         self._undo = UndoLine(lambda: self.change(self._undo_removal, "undo"))
-        self._list = QVBoxLayout()
-        self._list.setSpacing(10)
+        self._list = column(gap=10)
         self.sharing = SharingCard(self)
         self.foreign_servers = ForeignServersBox(self.review)
         self._head = FlowBox([self._add_button, self._total], right_from=1)

@@ -177,26 +177,21 @@ def _profile(policy: ContextPolicy) -> Profile:
     name, handover_at = policy.profile, format_percent(policy.handover_at)
     match name:
         case "lean":
-            description = tr(
-                "Sends the least: outputs are cached, and older messages compacted as notes and facts, all "
-                "early."
-            )
+            description = tr("Sends the least: outputs are cached, and older messages compacted, early.")
         case "balanced":
             description = tr(
-                "The default: old outputs are cached, and older messages compacted as notes and facts, each "
-                "when that pays off."
+                "The default: old outputs are cached, and older messages compacted, when that saves tokens."
             )
         case "classic":
             description = tr(
-                "For comparison: caches old outputs in fixed batches and writes a handover at {share}. No "
-                "notes before that.",
+                "For comparison: caches old outputs in fixed batches, and compacts older messages only at "
+                "{share}.",
                 share=handover_at,
             )
         case "plain":
             description = tr(
-                "For comparison: caches old outputs at once and writes a handover at {share}. Changes the "
-                "context most often, and loses the prompt cache of what follows each time: can cost more "
-                "than Off.",
+                "For comparison: caches old outputs at once, and compacts older messages only at {share}. "
+                "Changes the context most often, and can cost more than Off.",
                 share=handover_at,
             )
         case _:

@@ -14,6 +14,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, line, pane
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -128,9 +129,10 @@ class PolicyPage(QWidget):
         open_file.clicked.connect(files.open)
         file_row = ResponsiveRow(label(tr("The file has more numbers."), "faint", wrap=True), [open_file])
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
-        self._of_workspace = pane(
-            column(self._file_card, head, self.replay_card, self.form, file_row, gap=12)
-        )
+        self.replay = Disclosure(DisclosureHead(tr("What it would do to this session")), self.replay_card)
+        numbers = pane(column(self.form, file_row, gap=12))
+        self.numbers = Disclosure(DisclosureHead(tr("Numbers")), numbers)
+        self._of_workspace = pane(column(self._file_card, head, self.replay, self.numbers, gap=12))
         self._open_folder = PushButton(tr("Open folder…"), name="open_folder")
         self._open_folder.clicked.connect(lambda: perform(self, OpenFolder()))
         body = column(self._of_workspace, FlowBox([self._open_folder]))

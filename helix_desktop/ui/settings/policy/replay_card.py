@@ -212,9 +212,9 @@ def _rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
     """Return what a rewrite would have done, about where the replay is an estimate."""
     kinds = {
         "sweep-made": tr("outputs cached"),
-        "fold-made": tr("steps compacted as a note"),
-        "observations-placed": tr("messages compacted as facts"),
-        "handover-made": tr("messages compacted as a handover"),
+        **dict.fromkeys(
+            ("fold-made", "observations-placed", "handover-made"), tr("older messages compacted")
+        ),
     }
     change = _about(is_exact) + format_token_change(rewrite.tokens_before, rewrite.tokens_after)
     parts = (kinds.get(rewrite.kind, tr("context rewritten")), change, f"e{rewrite.seq}")
@@ -481,9 +481,7 @@ def _layer(dot: tuple[PolicyRewrite, int]) -> int:
 def _dot_color(kind: str, theme: Theme) -> str:
     colors = {
         "sweep-made": theme.seg_output,
-        "fold-made": theme.seg_fold,
-        "observations-placed": theme.seg_observations,
-        "handover-made": theme.seg_handover,
+        **dict.fromkeys(("fold-made", "observations-placed", "handover-made"), theme.seg_handover),
     }
     return colors.get(kind, theme.muted)
 

@@ -1,45 +1,277 @@
-"""The fields of one provider, its models, and the buttons that save, test and use it."""
+"""The fields of one provider, extra headers among them, and the buttons that save, test and use it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from typing import Literal
+import json
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Any, Literal
 
 import msgspec
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider, is_provider_name
 from helix_desktop.domain.dialects import DIALECTS
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
+from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.dynamic_style import restyle
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line
+from helix_desktop.ui.kit.forms import Choice, Draft, FieldRow, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
 from helix_desktop.ui.settings.providers.draft import (
     EMPTY_DRAFT,
+    IncompleteExtras,
     ProviderDraft,
     ProviderStatus,
     provider_name,
     validate_provider,
     web_address,
 )
-from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
+
+
+_BODY_PX = 84
+
+
+class _HeaderRow(QWidget):
+    def __init__(self, form: ExtrasForm, name: str, value: str, is_secret: bool) -> None:
+        super().__init__()
+        self.name, self.value = QLineEdit(name), QLineEdit(value)
+        self.name.setObjectName("header_name")
+        self.value.setObjectName("header_value")
+        self.name.setPlaceholderText(tr("Header name"))
+        self.name.setAccessibleName(tr("Header name"))
+        self.value.setAccessibleName(tr("Header value"))
+        self.secret = IconButton("lock", tr("Keep secret: in the system's keychain only"))
+        self.secret.setObjectName("header_secret")
+        self.secret.setCheckable(True)
+        remove = IconButton("trash-2", tr("Remove header"), name="remove_header")
+        fields = row(self.name, self.value, self.secret, remove, gap=6)
+        fields.setStretch(0, 2)
+        fields.setStretch(1, 3)
+        self.setLayout(fields)
+        self.is_saved = False
+        self.secret.setChecked(is_secret)
+        self.refresh()
+        for field in (self.name, self.value):
+            field.editingFinished.connect(form.take_edit)
+            field.textEdited.connect(lambda _: form.edited.emit())
+        self.secret.toggled.connect(lambda _: self.refresh())
+        self.secret.toggled.connect(lambda _: form.take_edit())
+        remove.clicked.connect(lambda: form.remove(self))
+
+    def refresh(self) -> None:
+        """Show dots for a secret value, and whether one is kept."""
+        is_secret = self.secret.isChecked()
+        self.secret.set_icon("lock" if is_secret else "lock-open")
+        self.value.setEchoMode(QLineEdit.EchoMode.Password if is_secret else QLineEdit.EchoMode.Normal)
+        self.value.setPlaceholderText(
+            tr("Saved. Type to replace it.") if is_secret and self.is_saved else tr("Value")
+        )
+
+
+class ExtrasForm(QWidget):
+    edited = Signal()
+    """The user changed something, or is still typing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._owner: str | None = None
+        self._rows: list[_HeaderRow] = []
+        self.head = DisclosureHead(tr("Extra headers and fields"))
+        self.head.setObjectName(f"{name}_head")
+        self._column = column(gap=5)
+        self._add_button = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
+        example = '{"service_tier": "flex"}'
+        self.body_field = TextArea(words=tr("Extra body fields"), placeholder=example, height_px=_BODY_PX)
+        self.body_field.setObjectName(f"{name}_body")
+        self._body_row = FieldRow("", self.body_field, room=2, is_labeled=False)
+        self._content = pane(
+            column(
+                label(
+                    tr("Headers of every request. Secret values are never written to a file."),
+                    "faint",
+                    wrap=True,
+                ),
+                self._column,
+                row(self._add_button, None),
+                label(tr("Fields added to the body of every request, as a JSON object."), "faint", wrap=True),
+                self._body_row,
+                margins=(20, 0, 0, 4),
+                gap=6,
+            )
+        )
+        self.setLayout(column(self.head, self._content, gap=2))
+        self._content.hide()
+        self.head.toggled.connect(self._content.setVisible)
+        self._add_button.clicked.connect(self._add_empty)
+        self.body_field.textChanged.connect(self._on_body_changed)
+        self.body_field.installEventFilter(self)
+
+    def show_extras(
+        self, owner: str, extras: RequestExtras, saved: Collection[str], typed: Mapping[str, str]
+    ) -> None:
+        """Fill the fields for an owner, and leave them alone if they hold the same: the user may be typing.
+
+        `saved` names secrets that are kept, `typed` has values of others.
+        """
+        if owner != self._owner or extras != self.extras():
+            self._owner = owner
+            self._remove_rows()
+            for name, value in extras.headers.items():
+                self._add(name, value, is_secret=False)
+            for name in extras.secret_headers:
+                self._add(name, typed.get(name, ""), is_secret=True)
+            with QSignalBlocker(self.body_field):
+                text = json.dumps(extras.body, indent=2, ensure_ascii=False) if extras.body else ""
+                self.body_field.setPlainText(text)
+            self._show_error("")
+            self.head.setChecked(bool(extras))
+        for header in self._rows:
+            header.is_saved = header.name.text().strip() in saved
+            header.refresh()
+        self._show_count()
+
+    def show_incomplete(self, typed: IncompleteExtras) -> None:
+        if typed == self.incomplete():
+            return
+        self._remove_rows()
+        for header in typed.headers:
+            self._add(*header)
+        with QSignalBlocker(self.body_field):
+            self.body_field.setPlainText(typed.body)
+        self.head.setChecked(True)
+        self._show_count()
+        self.validate("")
+
+    def _remove_rows(self) -> None:
+        clear_layout(self._column)
+        self._rows = []
+
+    def clear(self) -> None:
+        """Forget what is filled in, typed secrets too."""
+        self.show_extras("", NO_EXTRAS, (), {})
+        self._owner = None
+
+    def extras(self) -> RequestExtras:
+        """Return what is filled in; without the body while that is no JSON object."""
+        entered = [
+            (header, header.name.text().strip()) for header in self._rows if header.name.text().strip()
+        ]
+        return RequestExtras(
+            {name: header.value.text().strip() for header, name in entered if not header.secret.isChecked()},
+            tuple(name for header, name in entered if header.secret.isChecked()),
+            self._body() or {},
+        )
+
+    def incomplete(self) -> IncompleteExtras | None:
+        """Return what is typed if it can't be sent; None if it can."""
+        if self._body() is not None and not self._has_nameless() and not self.extras().fault(""):
+            return None
+        return IncompleteExtras(
+            tuple(
+                (header.name.text(), header.value.text(), header.secret.isChecked()) for header in self._rows
+            ),
+            self.body_field.toPlainText(),
+        )
+
+    def _has_nameless(self) -> bool:
+        return any(header.value.text().strip() and not header.name.text().strip() for header in self._rows)
+
+    def secret_values(self) -> dict[str, str]:
+        """Return the secret values that were typed, by the name of their header."""
+        return {
+            header.name.text().strip(): header.value.text().strip()
+            for header in self._rows
+            if header.secret.isChecked() and header.value.text().strip()
+        }
+
+    def validate(self, dialect: str) -> str:
+        """Return what can't be sent, and show it; empty if everything can.
+
+        An empty `dialect` is for while the user types: a header may have its value before its name.
+        """
+        if self._body() is None:
+            error = tr("Enter the body fields as a JSON object, such as {example}.", example='{"top_p": 0.9}')
+        elif dialect and self._has_nameless():
+            error = tr("Enter a name for each header.")
+        else:
+            error = translate(self.extras().fault(dialect))
+        self._show_error(error)
+        return error
+
+    def error_text(self) -> str:
+        return self._body_row.error_text()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Say what is wrong with the body when it loses the keyboard."""
+        if event.type() == QEvent.Type.FocusOut:
+            self.validate("")
+        return super().eventFilter(watched, event)
+
+    def _body(self) -> dict[str, Any] | None:
+        """Return the fields of the body; None if the text is no JSON object."""
+        text = self.body_field.toPlainText().strip()
+        try:
+            value = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def _on_body_changed(self) -> None:
+        if self._body() is not None:
+            self.take_edit()
+        else:
+            self.edited.emit()
+
+    def _add(self, name: str, value: str, is_secret: bool) -> _HeaderRow:
+        header = _HeaderRow(self, name, value, is_secret)
+        self._rows.append(header)
+        self._column.addWidget(header)
+        return header
+
+    def _add_empty(self) -> None:
+        self._add("", "", is_secret=False).name.setFocus()
+
+    def remove(self, header: _HeaderRow) -> None:
+        self._rows.remove(header)
+        self._column.removeWidget(header)
+        header.hide()
+        header.deleteLater()
+        self.take_edit()
+
+    def take_edit(self) -> None:
+        self._show_count()
+        self.validate("")
+        self.edited.emit()
+
+    def _show_count(self) -> None:
+        extras = self.extras()
+        count = len(extras.headers) + len(extras.secret_headers) + len(extras.body)
+        title = tr("Extra headers and fields")
+        self.head.setText(f"{title} ({count})" if count else title)
+        self.head.setAccessibleName(self.head.text())
+
+    def _show_error(self, error: str) -> None:
+        self._body_row.show_error(error)
+        restyle(self.body_field, "invalid", self._body() is None and bool(error))
+
 
 TestState = Literal["running", "ok", "failed"]
 _STEP_NAMES: dict[CheckStepName, str] = {
@@ -89,10 +321,8 @@ class _StepRow(QWidget):
         self._server_text.hide()
         self._server_fold = _server_disclosure(self._server_text)
         words = column(self._details, self._fix, self._server_fold, gap=1)
-        line = row(self._icon, self._name, words, gap=8, stretch=2)
-        for part in (self._icon, self._name):
-            line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
-        self.setLayout(line)
+        top = (self._icon, self._name)
+        self.setLayout(row(*top, words, gap=8, stretch=2, top=top))
         self.show_step(step)
 
     def show_step(self, step: CheckStep) -> None:
@@ -131,8 +361,7 @@ class ProviderCheckView(Themed, QWidget):
         super().__init__()
         self._rows = {tick.name: _StepRow(tick) for tick in UNTESTED_STEPS}
         self._steps = pane(column(*self._rows.values(), gap=3))
-        self._notices = QVBoxLayout()
-        self._notices.setSpacing(4)
+        self._notices = column(gap=4)
         self._close = IconButton("x", tr("Hide result"), px=13, edge=22, on_click=self.clear)
         self._content = _ScrollContent()
         self._content.laid_out.connect(self._fit)
@@ -143,9 +372,7 @@ class ProviderCheckView(Themed, QWidget):
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        layout = row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6)
-        layout.setAlignment(self._close, Qt.AlignmentFlag.AlignTop)
-        self.setLayout(layout)
+        self.setLayout(row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6, top=[self._close]))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.clear()
 
@@ -186,9 +413,7 @@ class ProviderCheckView(Themed, QWidget):
                 words.setParent(line_widget)
                 words.hide()
                 texts.addWidget(_server_disclosure(words))
-            parts = row(face, texts, gap=8, stretch=1)
-            parts.setAlignment(face, Qt.AlignmentFlag.AlignTop)
-            line_widget.setLayout(parts)
+            line_widget.setLayout(row(face, texts, gap=8, stretch=1, top=[face]))
             accessible = (
                 tr("{name}: {detail}", name=line.name, detail=line.detail) if line.detail else line.name
             )
@@ -253,9 +478,9 @@ class ProviderEditor(QWidget):
         self._fields = Form(PROVIDER, self._draft, gap=8)
         self._fields.edited.connect(self._on_edited)
         self._draft.follow("name", self._show_saved_name)
-        self._name, self._url, self._key = (self._fields.line(name) for name in ("name", "base_url", "key"))
+        self._name, self._url, self.key = (self._fields.line(name) for name in ("name", "base_url", "key"))
         self._name.setObjectName("provider_name")
-        self._key.setObjectName("api_key")
+        self.key.setObjectName("api_key")
         self._url.editingFinished.connect(self._on_url_entered)
         remove_key = self._fields.trailing["key"].findChild(IconButton, "remove_key")
         assert remove_key is not None
@@ -264,7 +489,7 @@ class ProviderEditor(QWidget):
         self._remove_key.clicked.connect(lambda: self._on_edited("key"))
         self._key_source: KeySource = "none"
         self.models.list_button.clicked.connect(lambda: self.models_requested.emit(self.form()))
-        self._check_view = ProviderCheckView()
+        self.check_view = ProviderCheckView()
         self._test = PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider")
         self._save = PushButton(tr("Save"), "primary", name="save_provider")
         self._use = PushButton("", name="use_provider")
@@ -273,15 +498,6 @@ class ProviderEditor(QWidget):
         self.conflict = EditConflict("provider")
         self.conflict.edit_kept.connect(lambda: self.show_conflict(False))
         self.footer = QFrame()
-        self._fill_footer()
-        self.setLayout(column(self._fields, self.extras_form, 6, self.models, None, gap=8))
-        self.extras_form.edited.connect(self.edited)
-        self.models.changed.connect(self.edited)
-        self.edited.connect(self._show_discard)
-        self._discard.clicked.connect(self.discarded)
-        self.show_provider(EMPTY_DRAFT, ProviderStatus("", False, "none"))
-
-    def _fill_footer(self) -> None:
         self._test.clicked.connect(self._test_or_stop)
         self._save.clicked.connect(self._validate_and_save)
         keys = QKeySequence(QKeySequence.StandardKey.Save)
@@ -292,8 +508,14 @@ class ProviderEditor(QWidget):
         self.footer.setObjectName("settings_footer")
         buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
         self.conflict.setContentsMargins(28, 10, 28, 0)
-        footer = column(self._check_view, self.conflict, row(buttons, margins=(28, 10, 28, 12)), gap=0)
+        footer = column(self.check_view, self.conflict, row(buttons, margins=(28, 10, 28, 12)), gap=0)
         self.footer.setLayout(page_column(footer))
+        self.setLayout(column(self._fields, self.extras_form, 6, self.models, None, gap=8))
+        self.extras_form.edited.connect(self.edited)
+        self.models.changed.connect(self.edited)
+        self.edited.connect(self._show_discard)
+        self._discard.clicked.connect(self.discarded)
+        self.show_provider(EMPTY_DRAFT, ProviderStatus("", False, "none"))
 
     def _on_edited(self, name: str) -> None:
         """Drop what a test with another server or key showed, and say that something is edited."""
@@ -301,7 +523,7 @@ class ProviderEditor(QWidget):
             self._on_server_edited()
         elif name == "key":
             self.server_edited.emit()
-            self._check_view.clear()
+            self.check_view.clear()
         self.edited.emit()
 
     def _show_discard(self) -> None:
@@ -368,7 +590,7 @@ class ProviderEditor(QWidget):
             self.extras_form.show_incomplete(form.incomplete_extras)
         self.models.show_models(form.models, form.default_model, self._resolve_spec, form)
         self._suggest()
-        self._check_view.clear()
+        self.check_view.clear()
         self._fields.refresh()
         self._fields.rows["key"].show_note(
             status.key_note or tr("Will be kept in the system's keychain, if there is one.")
@@ -399,7 +621,7 @@ class ProviderEditor(QWidget):
             "keychain": tr("Saved. Type to replace it."),
         }
         removed = self._remove_key.isChecked()
-        self._key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
+        self.key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
 
     def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
@@ -407,10 +629,10 @@ class ProviderEditor(QWidget):
             self._form = form
 
     def require_key(self, is_required: bool) -> None:
-        self._key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
+        self.key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))
 
     def focus_first_empty(self) -> None:
-        empty = next((field for field in (self._name, self._url, self._key) if not field.text()), self._key)
+        empty = next((field for field in (self._name, self._url, self.key) if not field.text()), self.key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def enter_key(self, key: str, is_ready: bool) -> None:
@@ -421,15 +643,6 @@ class ProviderEditor(QWidget):
             self._test.setFocus(Qt.FocusReason.ShortcutFocusReason)  # seen, for Enter
         else:
             self.focus_first_empty()
-
-    def focus_key(self) -> None:
-        self._key.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def show_notices(self, notices: Sequence[CheckNotice]) -> None:
-        self._check_view.show_notices(notices)
-
-    def show_steps(self, steps: Sequence[CheckStep]) -> None:
-        self._check_view.show_steps(steps)
 
     def show_testing(self, is_testing: bool) -> None:
         """While a test runs, its button stops it."""
@@ -477,7 +690,7 @@ class ProviderEditor(QWidget):
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
         self.server_edited.emit()
-        self._check_view.clear()
+        self.check_view.clear()
 
     def _on_url_entered(self) -> None:
         """Complete the address, and look models up that it publishes."""

@@ -1,40 +1,139 @@
-"""A provider's models: the table, the figures of the chosen one, and how another one is added."""
+"""A provider's models: the table, the list of what a server offers, and how another one is added."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSignalBlocker,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QColor, QIcon, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QCompleter, QHeaderView, QScrollArea, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCompleter,
+    QHeaderView,
+    QScrollArea,
+    QTableView,
+    QTreeWidgetItem,
+    QWidget,
+)
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.domain.model_spec import (
+    ResolvedModelSpec,
+    SourcedSpec,
+    resolve_spec,
+)
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.providers.draft import ProviderDraft
-from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
-from helix_desktop.ui.settings.providers.model_rows import (
+from helix_desktop.ui.settings.providers.draft import EMPTY_DRAFT, ProviderDraft
+from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,
     NUMBERS,
     UNKNOWN,
     ModelRow,
+    ModelSpecForm,
     cell_text,
+    figure_faults,
     tooltip_text,
 )
-from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm, figure_faults
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 
-_NO_DRAFT = ProviderDraft("", "", "")
+
+text = TextContext("Settings: Models")
+
+_OFFERED = ((text("Model"), 0), (text("Context"), 96), (text("$ in / out"), 110))
+_LIST_CELLS = (0, 1, 3)  # of a row of the table of models
+_LIST_ROW_PX, _LIST_MAX_ROWS, _LIST_HEAD_PX = 30, 8, 32
+
+
+class ModelChecklist(QWidget):
+    def __init__(self, add_models: Callable[[list[str]], object]) -> None:
+        """`add_models` gets the names of the checked models, in the order of the list."""
+        super().__init__()
+        self.filter = SearchField(tr("Filter models"))
+        self.filter.textChanged.connect(self._filter)
+        self.list = CheckList(tr("Offered models"), _OFFERED, numbers=(1, 2))
+        self.list.setObjectName("offered_models")
+        self.list.setAllColumnsShowFocus(True)
+        self.list.changed.connect(self._update_buttons)
+        self._no_match = label(tr("No matching models"), "muted")
+        self.add = PushButton("", "primary", on_click=lambda: add_models(self.checked()))
+        self._all = PushButton("", "link", name="check_all", on_click=self.list.check_all)
+        self._close = PushButton(tr("Cancel"), name="cancel", on_click=self.hide)
+        self.add.setObjectName("add_checked_models")
+        buttons = row(self._all, None, self._close, self.add, gap=8)
+        body = column(self.filter, self.list, self._no_match, buttons, margins=(12, 12, 12, 12), gap=8)
+        self.setLayout(column(card(body)))
+        self.hide()
+
+    def show_models(
+        self, names: Sequence[str], spec_lookup: Callable[[str], ResolvedModelSpec], existing: Collection[str]
+    ) -> None:
+        """Show what is offered; models that are `existing` already are checked and cannot be changed."""
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for name in names:
+                self.list.addTopLevelItem(_item(name, spec_lookup(name), name in existing))
+        rows = max(1, min(_LIST_MAX_ROWS, len(names)))
+        self.list.setFixedHeight(_LIST_HEAD_PX + rows * _LIST_ROW_PX + 2 * self.list.frameWidth())
+        self.filter.clear()
+        self._filter("")
+        self.show()
+        self.filter.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def checked(self) -> list[str]:
+        """List the models that are checked and not present yet, also those that the filter hides."""
+        return [item.text(0) for item in self.list.checked()]
+
+    def _filter(self, query: str) -> None:
+        is_any = self.list.filter(query)
+        self.list.setVisible(is_any)
+        self._no_match.setVisible(not is_any)
+        self._update_buttons()
+
+    def _update_buttons(self) -> None:
+        count = len(self.list.checked())
+        self.add.setText(tr.plural(count, "Add %n model", "Add %n models") if count else tr("Add models"))
+        self.add.setEnabled(bool(count))
+        self._all.setText(tr("Clear selection") if self.list.is_all_checked else tr("Select all"))
+        self._all.setEnabled(bool(self.list.open_items()))
+
+
+def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
+    model_row = ModelRow(name, False, spec)
+    item = QTreeWidgetItem([cell_text(model_row, place) for place in _LIST_CELLS])
+    if spec.values["window"].origin == "assumed":  # nobody says it
+        item.setText(1, "—")
+    if not (spec.is_free or spec.number("price_in") or spec.number("price_out")):
+        item.setText(2, "—")
+    for place in (1, 2):
+        item.setTextAlignment(place, AT_END)
+    item.setToolTip(0, name)
+    item.setCheckState(0, Qt.CheckState.Checked if exists else Qt.CheckState.Unchecked)
+    if exists:
+        item.setText(0, name)
+        item.setToolTip(0, tr("{name} is already in the list", name=name))
+        item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
+    return item
+
+
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
 Index = QModelIndex | QPersistentModelIndex
@@ -73,7 +172,9 @@ class _ModelTableModel(QAbstractTableModel):
             Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
             Qt.ItemDataRole.ForegroundRole: lambda: self._text_color(row, column),
             Qt.ItemDataRole.DecorationRole: lambda: self._star(row) if first else None,
-            Qt.ItemDataRole.AccessibleTextRole: lambda: _accessible_text(row, column),
+            Qt.ItemDataRole.AccessibleTextRole: lambda: tr(
+                "{name}: {value}", name=COLUMNS[column], value=cell_text(row, column)
+            ),
         }
         getter = getters.get(role)
         return getter() if getter is not None else None
@@ -169,10 +270,6 @@ class ModelTable(QTableView):
             self._set_default(self._name(index))
 
 
-def _accessible_text(row: ModelRow, column: int) -> str:
-    return tr("{name}: {value}", name=COLUMNS[column], value=cell_text(row, column))
-
-
 def _alignment(column: int) -> Qt.AlignmentFlag:
     side = Qt.AlignmentFlag.AlignRight if column in NUMBERS else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
@@ -249,7 +346,7 @@ class ProviderModels(QWidget):
         entries: Sequence[ModelEntry],
         default_model: str,
         spec_lookup: SpecLookup,
-        draft: ProviderDraft = _NO_DRAFT,
+        draft: ProviderDraft = EMPTY_DRAFT,
     ) -> None:
         """Show these models; `spec_lookup` says what is known of one.
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QListWidget, QListWidgetItem, QMenu, QWidget
 
@@ -24,12 +24,13 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.stack import FittedStack
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import FoundServerList
+from helix_desktop.ui.settings.app_settings import ROLES, role_reasons
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.providers.draft import (
     EMPTY_DRAFT,
@@ -38,7 +39,6 @@ from helix_desktop.ui.settings.providers.draft import (
     provider_name,
 )
 from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
-from helix_desktop.ui.settings.roles_page import ROLES, role_reasons
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -102,9 +102,6 @@ class ProvidersPage(Themed, QWidget):
         self._show_editor(False)
         self.show_scope(has_workspace=True)
         self.set_catalog(ModelCatalog())
-        self._connect()
-
-    def _connect(self) -> None:
         start, editor, change = self._async_actions.start, self.editor, self._run_change
         editor.saved.connect(lambda form: change(lambda: self._save(form), "save"))
         editor.test_requested.connect(self._start_test)
@@ -119,7 +116,20 @@ class ProvidersPage(Themed, QWidget):
 
     def _show_selected(self) -> None:
         for item in self.list.selectedItems():
-            self._show_item(item)
+            key = str(item.data(_ID))
+            form = self._forms[key]
+            state = self._states.get(key, ProviderStatus(key, False, "none"))
+            self._leave(key)
+            self._show_editor(not form.demo)
+            self._use_demo_button.setVisible(form.demo and not state.in_use)
+            if key == self._edited_key and self.editor.has_unsaved_edits():
+                self.editor.update_form(form)
+            elif not form.demo:
+                self._edited_key = key
+                self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
+                self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
+            self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
+            self._stop_test()
 
     def _demo_page(self) -> QWidget:
         words = label(
@@ -165,11 +175,10 @@ class ProvidersPage(Themed, QWidget):
         self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
         self._edited_from = {key: form for key, form in self._edited_from.items() if key in self._drafts}
         self._states = {state.id: state for state in states} | {key: self._states[key] for key in new_forms}
-        self.list.blockSignals(True)
-        self.list.clear()
-        for key in self._forms:
-            self._add_row(key)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for key in self._forms:
+                self._add_row(key)
         self._fit_list()
         used = next((state.id for state in states if state.in_use), "")
         names = list(self._forms)
@@ -311,22 +320,6 @@ class ProvidersPage(Themed, QWidget):
         self._stack.setCurrentIndex(0 if visible else 1)
         self.editor.footer.setVisible(visible)
 
-    def _show_item(self, item: QListWidgetItem) -> None:
-        key = str(item.data(_ID))
-        form = self._forms[key]
-        state = self._states.get(key, ProviderStatus(key, False, "none"))
-        self._leave(key)
-        self._show_editor(not form.demo)
-        self._use_demo_button.setVisible(form.demo and not state.in_use)
-        if key == self._edited_key and self.editor.has_unsaved_edits():
-            self.editor.update_form(form)
-        elif not form.demo:
-            self._edited_key = key
-            self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
-            self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
-        self.editor.show_conflict(key in self._drafts and not self.is_edited_from(form))
-        self._stop_test()
-
     def _leave(self, next_key: str) -> None:
         """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
         left = self._edited_key
@@ -347,7 +340,7 @@ class ProvidersPage(Themed, QWidget):
         """Errors of this page stand in it."""
         detail = translate(join_sentences(error.why, error.fix))
         notice = CheckNotice(translate(error.what), "failed", detail, translate(error.details))
-        self.editor.show_notices([notice])
+        self.editor.check_view.show_notices([notice])
 
     async def refresh(self) -> None:
         """Show the providers as they are now; the selection stays."""
@@ -410,7 +403,7 @@ class ProvidersPage(Themed, QWidget):
         if form.id not in ("", provider.name) and not form.key:
             detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
             lines.append(CheckNotice(tr("API key"), "failed", detail))
-        self.editor.show_notices(lines)
+        self.editor.check_view.show_notices(lines)
 
     def _role_notices(self, roles_before: Sequence[str]) -> list[CheckNotice]:
         """Return which roles were filled from the catalog, with which model and why."""
@@ -424,7 +417,7 @@ class ProvidersPage(Themed, QWidget):
 
     def enter_key(self, name: str) -> None:
         self.select(name)
-        self.editor.focus_key()
+        self.editor.key.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def select(self, name: str) -> None:
         """Choose a provider in the list, if it is still there."""
@@ -444,7 +437,7 @@ class ProvidersPage(Themed, QWidget):
         if self.editor.has_unsaved_edits() and self.editor.form().name == typed:
             return  # they could not be saved, which the page says
         await self.use(f"{provider_name(typed)}{slash}{model}")
-        self.editor.show_notices([self._default_notice()])
+        self.editor.check_view.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
         workspace = self._session.opened
@@ -498,7 +491,7 @@ class ProvidersPage(Themed, QWidget):
         await self.refresh()
 
     async def _list_models(self, form: ProviderDraft) -> None:
-        self.editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
+        self.editor.check_view.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
         server = self._shown_server()
         offered = await self._services.models.list_models(form.provider(), form.key, form.secret_headers)
         if self._shown_server() != server:
@@ -514,7 +507,7 @@ class ProvidersPage(Themed, QWidget):
             )
         else:
             found = tr("No models found. Load a model on the server first.")
-        self.editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
+        self.editor.check_view.show_notices([CheckNotice(tr("Models"), "ok", found)])
 
     def _shown_server(self) -> tuple[str, str, str]:
         form = self.editor.form()
@@ -570,7 +563,7 @@ class ProvidersPage(Themed, QWidget):
 
     def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
         self._steps = steps
-        self.editor.show_steps(steps)
+        self.editor.check_view.show_steps(steps)
 
     async def scan(self, view: FoundServerList) -> None:
         view.show_scanning()
@@ -596,7 +589,7 @@ class ProvidersPage(Themed, QWidget):
         self.select(provider.name)
         self.found_servers.hide()
         added = CheckNotice(tr("Added"), "ok", provider.name)
-        self.editor.show_notices([added, self._first_notice()] if is_first else [added])
+        self.editor.check_view.show_notices([added, self._first_notice()] if is_first else [added])
 
     def _is_first(self) -> bool:
         """Return True while no model is the default: the demo model would answer."""

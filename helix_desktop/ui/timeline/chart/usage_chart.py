@@ -452,10 +452,8 @@ class UsageChart(Themed, QWidget):
 
     def _paint_mark(self, painter: QPainter, position: QPointF, kind: PointKind) -> None:
         colors = {
-            "handover": self._theme.seg_handover,
+            **dict.fromkeys(("fold", "observations", "handover"), self._theme.seg_handover),
             "sweep": self._theme.seg_output,
-            "fold": self._theme.seg_fold,
-            "observations": self._theme.seg_observations,
             "failure": self._theme.error,
         }
         if kind in colors:

@@ -1,14 +1,20 @@
-"""The list of a workspace's sessions, by mouse and by keyboard."""
+"""The list of a workspace's sessions: its rows and their order, and what mouse and keyboard do in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import (
+    QAbstractListModel,
     QEvent,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QPoint,
     QRect,
@@ -28,9 +34,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.domain.store import ListPlace
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import mirror
+from helix_desktop.ui.design.pill import Tone
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, Pill, Row, Text, paint_box
@@ -43,28 +52,435 @@ from helix_desktop.ui.kit.intents import (
     OpenInNewWindow,
     OpenListedSession,
     PinSession,
+    RenameSession,
     RestoreSession,
     TrashSession,
     perform,
 )
 from helix_desktop.ui.kit.window_commands import SessionCommands
-from helix_desktop.ui.window.sidebar.session_rows import (
-    FOLDED_ROLE,
-    ITEM_ROLE,
-    RUNNING_ROLE,
-    WHEN_ROLE,
-    FoundMessage,
-    SessionItem,
-    SessionModel,
-    row_end,
-)
+from helix_desktop.ui.window.sidebar.rail import badge_label, matches_query
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.failed_turns import failure_text
+from helix_desktop.words.numbers import format_integer, format_whole_percent
+from helix_desktop.words.times import format_short_time, local_time
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-_RENAME_KEY = "F2"
+ListGroup = Literal["pinned", "today", "yesterday", "earlier", "archived"]
+
+_DATED = ListPlace()
+
+
+class FoundMessage(NamedTuple):
+    """A message of a session that a search found: its event, its line with the words, and the version."""
+
+    seq: int
+    line: str
+    session_id: str = ""
+    mark: str = ""  # of the words, what is marked where it stands
+
+
+class SessionItem(msgspec.Struct, frozen=True):
+    """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
+
+    `versions` are the ids of its versions with their titles, oldest first, where it has several: `id` is the
+    one that the row opens, and what the others run or ask shows here. A search that finds several of them
+    lists the others below it, each with its `version`: its number.
+    `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
+    `failure` says why the newest turn failed, until the next one begins; `budget_spent`
+    says that it ended because the budget is spent, `stopped` that the user stopped it, `interrupted` that the
+    app ended during it.
+    `found` is what a search found in it, where its title does not have the words, and `facts_found` says that
+    the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound.
+    `used` is the share of the context window that its next request would fill, also above 1. None: not known.
+    """
+
+    id: str
+    title: str
+    subtitle: str
+    updated_ms: int
+    used: float | None
+    running: bool
+    active: bool
+    waiting: bool = False  # for the user
+    parent: str = ""
+    created_ms: int = 0
+    branch_of: str = ""
+    depth: int = 0
+    below_updated_ms: int = 0
+    place: ListPlace = _DATED
+    failure: str = ""
+    budget_spent: bool = False
+    stopped: bool = False
+    interrupted: bool = False
+    found: FoundMessage | None = None
+    facts_found: bool = False
+    began_as: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    version: int = 0
+
+    @property
+    def key(self) -> str:
+        """Return what stays the same whichever version the row opens."""
+        return self.versions[0][0] if self.versions else self.id
+
+    @property
+    def all_ids(self) -> tuple[str, ...]:
+        """Return the ids of its versions, oldest first; its own if it has one only."""
+        return tuple(session_id for session_id, _ in self.versions) or (self.id,)
+
+    @property
+    def found_line(self) -> str:
+        """Return the line in which a search found its words, unless that is the title."""
+        return self.found.line if self.found is not None else self.subtitle if self.facts_found else ""
+
+    @property
+    def tree_updated_ms(self) -> int:
+        """Return when it or a session below it changed."""
+        return max(self.updated_ms, self.below_updated_ms)
+
+
+def row_end(item: SessionItem, when: str) -> tuple[str, Tone | None]:
+    """Return the last word of a session's row, the most urgent that there is, and the tone of its pill.
+
+    `when` says when it changed. It is plain text, as what it began as: without a tone.
+    """
+    if item.waiting:
+        return tr("Waiting"), "accent"
+    if item.running:
+        return tr("Working"), "ok"
+    if item.failure:
+        return (tr("Budget spent"), "warn") if item.budget_spent else (tr("Failed"), "error")
+    if item.interrupted:
+        return tr("Interrupted"), "warn"
+    if item.parent:
+        return (tr("Stopped"), None) if item.stopped else ("", None)
+    return item.began_as or when, None
+
+
+def list_group(item: SessionItem, now: datetime) -> ListGroup:
+    """Return the group of the session at the top of a tree, seen from a local `now`."""
+    if item.place.archived:
+        return "archived"
+    return "pinned" if item.place.pinned else day_group(item.tree_updated_ms, now)
+
+
+def day_group(updated_ms: int, now: datetime) -> ListGroup:
+    """Return the day group of a moment (milliseconds since 1970), seen from a local `now`."""
+    day = local_time(updated_ms).date()
+    if day >= now.date():
+        return "today"
+    return "yesterday" if day == now.date() - timedelta(days=1) else "earlier"
+
+
+def group_label(group: ListGroup) -> str:
+    match group:
+        case "pinned":
+            return tr("Pinned")
+        case "archived":
+            return tr("Archived")
+        case "today":
+            return tr("Today")
+        case "yesterday":
+            return tr("Yesterday")
+        case "earlier":
+            return tr("Earlier")
+
+
+def nested_sessions(
+    items: Iterable[SessionItem], needle: str = "", found: Mapping[str, FoundMessage] = MappingProxyType({})
+) -> list[SessionItem]:
+    """Return the sessions to show, newest first, each followed by what is below it in the order it began.
+
+    Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
+    where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
+    trees come first, archived ones last. `found` has by session what a search for the `needle` found in it.
+    """
+    listed = [row for item in items for row in _with_found(item, needle, found)] if needle else list(items)
+    places = {item.id: item.place for item in listed}
+    below: dict[str, list[SessionItem]] = {}
+    for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
+        above = item.parent or item.branch_of
+        is_below = above in places and item.place.is_below(places[above])
+        below.setdefault(above if item.parent or is_below else "", []).append(item)
+    trees = _trees(below, needle)
+    listed_trees = [tree for tree in trees if tree]
+    listed_trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
+    return [item for tree in listed_trees for item in tree]
+
+
+def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> list[SessionItem]:
+    """Return a session with what a search found in it, and its other versions in which it found something."""
+    hits = {version: found[version] for version in item.all_ids if version in found}
+    shown = item.id if item.id in hits or not hits else [*hits][-1]
+    others = [
+        replace(
+            item,
+            id=version,
+            title=tr("Version {number} of {count}", number=number, count=len(item.versions)),
+            parent=item.id,
+            versions=(),
+            version=number,
+            found=message,
+            running=False,
+            waiting=False,
+            failure="",
+            interrupted=False,
+            active=False,
+        )
+        for number, version in enumerate(item.all_ids, 1)
+        if (message := hits.get(version)) is not None and version != shown
+    ]
+    is_titled = matches_query(needle, item.title)
+    message = hits.get(shown)
+    if message is None and not is_titled and matches_query(needle, item.title, item.subtitle):
+        item = replace(item, facts_found=True)
+    return [item if message is None or (is_titled and not others) else replace(item, found=message), *others]
+
+
+def _is_found(item: SessionItem, needle: str) -> bool:
+    titles = (title for _, title in item.versions)
+    return item.found is not None or matches_query(needle, item.title, item.subtitle, item.began_as, *titles)
+
+
+def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:
+    """Return the trees of sessions, of any depth, each as the rows that are shown of it."""
+    roots = [(root, 0) for root in below.get("", ())]
+    descending = list(roots)
+    for item, depth in descending:
+        descending += [(child, depth + 1) for child in below.get(item.id, ()) if not child.parent]
+    trees: dict[str, list[SessionItem]] = {}
+    for item, depth in reversed(descending):
+        children = below.get(item.id, ())
+        branches = [row for child in children if not child.parent for row in trees.pop(child.id)]
+        subagents = [child for child in children if child.parent]
+        trees[item.id] = _tree(item, depth, subagents, branches, needle)
+    return [trees[root.id] for root, _ in roots]
+
+
+def _tree(
+    item: SessionItem,
+    depth: int,
+    subagents: Sequence[SessionItem],
+    branches: Sequence[SessionItem],
+    needle: str,
+) -> list[SessionItem]:
+    """Return a session and what is shown below it; nothing if none of it matches a search."""
+    if needle:
+        subagents = [child for child in subagents if _is_found(child, needle)]
+    elif not (item.active or any(child.active or child.running for child in subagents)):
+        subagents = []
+    rows = [*(replace(child, depth=depth + 1) for child in subagents), *branches]
+    if needle and not rows and not _is_found(item, needle):
+        return []
+    updated = max((row.tree_updated_ms for row in rows if not row.parent), default=0)
+    # Most of 10,000 stay as they are: a copy of each would stop the window for a third of a second.
+    if depth or updated:
+        item = replace(item, depth=depth, below_updated_ms=updated)
+    return [item, *rows]
+
+
+ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
+WHEN_ROLE = ITEM_ROLE + 1
+FOLDED_ROLE = ITEM_ROLE + 2
+RUNNING_ROLE = ITEM_ROLE + 3
 
 _Index = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+
+class SessionModel(QAbstractListModel):
+    """Rows are either a group or a session; a changed title is performed, never kept here.
+
+    The group of archived sessions shows them when it is unfolded, and those that a search finds.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._items: list[SessionItem] = []
+        self._rows: list[SessionItem | ListGroup] = []
+        self._needle = ""
+        self._found: Mapping[str, FoundMessage] = {}
+        self._is_folded = True  # the archive
+        self._now = datetime.fromtimestamp(0)
+
+    def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
+        """Show these sessions, grouped as seen from a local `now`.
+
+        When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
+        """
+        self._items = list(items)
+        self._now = now
+        self._show(self._arranged())
+
+    def mark_open(self, session_id: str) -> None:
+        self.show_sessions(
+            [
+                replace(item, id=session_id, active=True)
+                if session_id in item.all_ids
+                else replace(item, active=False)
+                for item in self._items
+            ],
+            self._now,
+        )
+
+    def fold_archive(self, is_folded: bool) -> None:
+        """Hide or show the archived sessions below their heading; a search shows what it finds."""
+        self._is_folded = is_folded
+        self._show(self._arranged())
+
+    def _show(self, rows: list[SessionItem | ListGroup]) -> None:
+        if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
+            changed = [at for at, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
+            self._rows = rows
+            if changed:
+                self.dataChanged.emit(self.index(changed[0]), self.index(changed[-1]))
+            return
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    @property
+    def items(self) -> Sequence[SessionItem]:
+        return self._items
+
+    def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
+        """Show only sessions whose title or facts have every word, and those with a message `found`."""
+        self._needle, self._found = needle, found
+        self._show(self._arranged())
+
+    def sessions(self) -> list[SessionItem]:
+        return [row for row in self._rows if isinstance(row, SessionItem)]
+
+    def session_count(self) -> int:
+        """Return how many sessions there are, shown or not."""
+        return sum(not item.parent for item in self._items)
+
+    def index_of(self, session_id: str) -> QModelIndex:
+        for place, entry in enumerate(self._rows):
+            if isinstance(entry, SessionItem) and session_id in entry.all_ids:
+                return self.index(place)
+        return QModelIndex()
+
+    def index_of_archive(self) -> QModelIndex:
+        """Return the index of the archive's heading; invalid without archived sessions."""
+        return self.index(self._rows.index("archived")) if "archived" in self._rows else QModelIndex()
+
+    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Sessions can be chosen and renamed, what is found in another version can be chosen.
+
+        Of the headings only that of the archive can be, to fold it.
+        """
+        entry = self._rows[index.row()]
+        if entry == "archived":
+            return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        if isinstance(entry, str):
+            return Qt.ItemFlag.NoItemFlags
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        return flags if entry.version else flags | Qt.ItemFlag.ItemIsEditable
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        entry = self._rows[index.row()]
+        if role == ITEM_ROLE:
+            return entry
+        if isinstance(entry, str):
+            return self._heading_data(entry, role)
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
+            return entry.title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return _accessible_text(entry)
+        when = format_short_time(entry.updated_ms, self._now)
+        if role == WHEN_ROLE:
+            return when
+        if role == Qt.ItemDataRole.AccessibleDescriptionRole:
+            return ", ".join(filter(None, (when, entry.subtitle, _usage(entry))))
+        return _tooltip(entry, when) if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def _heading_data(self, group: ListGroup, role: int) -> object:
+        is_archive = group == "archived"
+        if role == FOLDED_ROLE:  # None: it has no sign for that
+            return self._is_folded if is_archive and not self._needle else None
+        archived = [item for item in self._items if item.place.archived and not item.parent]
+        is_running = is_archive and any(item.running for item in archived)
+        if role == RUNNING_ROLE:
+            return is_running
+        if role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            return None
+        label = group_label(group)
+        if not is_archive:
+            return label
+        if role == Qt.ItemDataRole.DisplayRole:
+            return label if self._needle else f"{label} · {format_integer(len(archived))}"
+        sessions = tr.plural(len(archived), "%n session", "%n sessions")
+        fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
+        return ", ".join(filter(None, (label, sessions, fold, tr("working") if is_running else "")))
+
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Ask for a new title; the list shows it when the session says so."""
+        entry = self._rows[index.row()]
+        name = str(value).strip()
+        if role != Qt.ItemDataRole.EditRole or isinstance(entry, str) or not name or name == entry.title:
+            return False
+        perform(self, RenameSession(name, entry.id))
+        return True
+
+    @staticmethod
+    def _key(entry: SessionItem | ListGroup) -> str:
+        return f"#{entry}" if isinstance(entry, str) else entry.key
+
+    def _arranged(self) -> list[SessionItem | ListGroup]:
+        rows: list[SessionItem | ListGroup] = []
+        heading: ListGroup | None = None
+        for item in nested_sessions(self._items, self._needle, self._found):
+            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
+            is_same = item.depth or (heading == "earlier" and not item.place.archived)
+            group = heading if is_same else list_group(item, self._now)
+            if group is not None and group != heading:
+                heading = group
+                rows.append(group)
+            if heading != "archived" or not self._is_folded or self._needle:
+                rows.append(item)
+        return rows
+
+
+def _tooltip(item: SessionItem, when: str) -> str:
+    state = tr("Stopped") if item.stopped else failure_text(item.budget_spent) if item.failure else ""
+    if item.waiting or item.interrupted:
+        state = badge_label("waiting" if item.waiting else "interrupted")
+    line = item.found.line if item.found is not None else ""
+    parts = (
+        item.title,
+        item.began_as,
+        state,
+        line,
+        dotted((when, item.subtitle)),
+        _usage(item),
+        item.failure,
+    )
+    return plain_tooltip("\n".join(filter(None, parts)))
+
+
+def _accessible_text(item: SessionItem) -> str:
+    state = tr("waiting for you") if item.waiting else tr("working") if item.running else ""
+    state = state or (tr("stopped") if item.stopped else tr("interrupted") if item.interrupted else "")
+    state = state or (failure_text(item.budget_spent) if item.failure else "")
+    kind = "" if item.version else tr("subagent") if item.parent else item.began_as
+    place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
+    line = item.found.line if item.found is not None else ""
+    return ", ".join(filter(None, (kind, item.title, state, line, item.failure, place)))
+
+
+def _usage(item: SessionItem) -> str:
+    share = item.used
+    return "" if share is None else tr("{share} of the context used", share=format_whole_percent(share))
+
+
+_RENAME_KEY = "F2"
+
 _HEADING_PX, _LINE_PX, _NESTED_PX, _FOUND_PX = 34, 36, 30, 54  # heights of rows
 _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
@@ -73,8 +489,10 @@ _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 class SessionDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         """Return a fixed height per kind of row, so that thousands cost nothing."""
-        entry = index.data(ITEM_ROLE)
-        return QSize(120, fonts.scaled(_HEADING_PX if isinstance(entry, str) else _height(entry)))
+        item, high = index.data(ITEM_ROLE), _HEADING_PX
+        if isinstance(item, SessionItem):
+            high = _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
+        return QSize(120, fonts.scaled(high))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         entry = index.data(ITEM_ROLE)
@@ -156,11 +574,6 @@ def _title(item: SessionItem, when: str) -> Box:
     return Row([*icons, title, *end])
 
 
-def _height(item: SessionItem) -> int:
-    """Return the height of a session's row, in pixels at 100 %."""
-    return _FOUND_PX if item.found_line else _NESTED_PX if item.parent else _LINE_PX
-
-
 def _indent(item: SessionItem) -> int:
     return _INDENT_PX * min(item.depth, _MAX_DEPTH)
 
@@ -194,7 +607,6 @@ class SessionList(Themed, QListView):
         self.clicked.connect(self._select)
 
     def update_time(self, now: datetime) -> None:
-        """Update when each session changed, and on which day, as seen from a local `now`."""
         self.show_sessions(self._sessions_model.items, now)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
@@ -228,7 +640,11 @@ class SessionList(Themed, QListView):
         index = self.index_of(session_id)
         places = range(min(row, self._sessions_model.rowCount() - 1), -1, -1)
         rows = (self._sessions_model.index(place) for place in places)
-        return index if index.isValid() else next(filter(_is_session, rows), index)
+        return (
+            index
+            if index.isValid()
+            else next((place for place in rows if isinstance(place.data(ITEM_ROLE), SessionItem)), index)
+        )
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions that match a search, or have a message that it `found`."""
@@ -245,7 +661,6 @@ class SessionList(Themed, QListView):
             self._open(item)
 
     def sessions(self) -> list[SessionItem]:
-        """Return the sessions that are shown, in order."""
         return self._sessions_model.sessions()
 
     def is_empty(self) -> bool:
@@ -257,7 +672,6 @@ class SessionList(Themed, QListView):
         return self._sessions_model.session_count()
 
     def index_of(self, session_id: str) -> QModelIndex:
-        """Return the index of a session; invalid when it is not shown."""
         return self._sessions_model.index_of(session_id)
 
     def focus_first(self) -> None:
@@ -372,10 +786,6 @@ class SessionList(Themed, QListView):
         index = self.indexAt(position)
         if isinstance(index.data(ITEM_ROLE), SessionItem):
             self.menu_for(index).popup(self.viewport().mapToGlobal(position))
-
-
-def _is_session(index: QModelIndex) -> bool:
-    return isinstance(index.data(ITEM_ROLE), SessionItem)
 
 
 def _intents(item: SessionItem) -> dict[str, Intent]:

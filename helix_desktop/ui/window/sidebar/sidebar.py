@@ -26,13 +26,12 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.kit.commands import action_shortcut, keep_tip
 from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.ui.kit.window_commands import WindowCommands
-from helix_desktop.ui.window.sidebar.workspace_rows import message_query
+from helix_desktop.ui.window.sidebar.rail import message_query
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.window.sidebar.session_list import SessionList
-    from helix_desktop.ui.window.sidebar.session_rows import FoundMessage, SessionItem
+    from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionItem, SessionList
 
 tr = Translator("Window")
 

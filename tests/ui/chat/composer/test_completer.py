@@ -14,7 +14,12 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.chat.composer.completer import SLOW_MS, CompletionItem, CompletionPopup
+from helix_desktop.ui.chat.composer.completer import (
+    SLOW_MS,
+    CompletionItem,
+    CompletionPopup,
+    CompletionSource,
+)
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
@@ -25,7 +30,7 @@ pytestmark = pytest.mark.qt_loop
 _NAMES = ("alpha.py", "alps.py", "beta.py", "docs/")
 
 
-class Names:
+class Names(CompletionSource):
     """Completes `@` by how names begin; each answer can be held back."""
 
     trigger, only_at_start, name, hint, empty_text = "@", False, "Files", "", "No matching files"
@@ -34,9 +39,6 @@ class Names:
         self.accepted: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
         self.ended: list[str] = []
-
-    def takes(self, query: str) -> bool:
-        return True
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         try:

@@ -15,10 +15,9 @@ from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.changed_files import color_lines, patch_files
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import bar_target
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
-from helix_desktop.ui.chat.viewport.row_menus import fill_rule_menu
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel, ToolRow
+from helix_desktop.ui.chat.viewport.interactions import fill_rule_menu
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key

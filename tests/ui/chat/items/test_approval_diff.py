@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.tools import ApprovalKind
 from helix_desktop.tools.files.edit import unified_diff
 from helix_desktop.ui.chat.rows.changed_files import patch_files
-from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import approval_row, click_area, questions_and_answers, row_widget

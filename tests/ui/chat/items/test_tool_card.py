@@ -15,17 +15,18 @@ from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, figures_text
 from helix_desktop.ui.chat.rows.row_types import (
+    RUNNING_PHASE_TEXTS,
     AssistantRow,
     Badge,
     HeadAndTail,
     OriginalOutput,
     ShellCommand,
+    SubagentStatus,
     ToolRow,
     ToolState,
 )
-from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
-from helix_desktop.ui.chat.viewport.row_menus import menu_groups
+from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.kit.boxes import PaintState

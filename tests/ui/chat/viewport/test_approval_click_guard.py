@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
-from helix_desktop.ui.chat.viewport.mouse import REST_S, SETTLE_S
+from helix_desktop.ui.chat.viewport.interactions import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
 from tests.support.intents import take_intents
 from tests.support.manual_clock import ManualClock
@@ -42,9 +42,9 @@ def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: M
     clock.now += 0.9 * SETTLE_S
     _click(view, "p", "decide:once")
     assert decided == []
-    assert not view.settled_approvals, "a message that was being written is not about it"
+    assert not view.interactions.settled_approvals, "a message that was being written is not about it"
     clock.now += 0.2 * SETTLE_S
-    assert view.settled_approvals == (row_key("p").call_id,)
+    assert view.interactions.settled_approvals == (row_key("p").call_id,)
     _click(view, "p", "decide:once")
     assert decided == ["p"]
 
@@ -71,19 +71,19 @@ def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, 
     view.chat_viewport.model.reset([_question("p"), *words])
     view.show_answer_tips(frozenset({("deny", "Ctrl+Shift+N")}))
     clock.now += 1.0
-    view.answer_first_approval("deny")
+    view.interactions.answer_first("deny")
     assert decided == [], "it only leads there"
     area = _widget(view, "p").item.hit_area("decide:deny")  # type: ignore[union-attr]  # it is shown
     assert area is not None
     assert area.tip == "Ctrl+Shift+N"
-    view.answer_first_approval("deny")
+    view.interactions.answer_first("deny")
     assert decided == ["deny"]
 
 
 def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:
     view.chat_viewport.model.reset([_question(key) for key in "pqrstuvw"])
     view.chat_viewport.show_row(0)
-    assert not view.is_following
+    assert not view.chat_viewport.is_following
     (pill,) = view.findChildren(NewRowsButton)
     assert pill.isHidden()
     view.chat_viewport.model.reset([UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)])

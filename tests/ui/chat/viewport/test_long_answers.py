@@ -14,8 +14,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
-from helix_desktop.ui.chat.items.item import ItemContext
-from helix_desktop.ui.chat.items.text_and_code_blocks import ItemTools
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.chat.style import ChatStyle
@@ -124,7 +123,7 @@ def test_only_visible_and_adjacent_slices_are_built(qtbot: QtBot, view: ChatView
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(300))])
     qtbot.waitUntil(lambda: _built(view) > 5)
     assert _built(view) < 60
-    assert view.is_following
+    assert view.chat_viewport.is_following
     view.chat_viewport.show_row(0, 0.0)
     qtbot.waitUntil(lambda: view.chat_viewport.item(0).built_texts[0].text().startswith("Paragraph 0"))
     assert _built(view) < 90

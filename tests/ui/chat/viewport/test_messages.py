@@ -36,7 +36,7 @@ def test_jumps_go_from_message_to_message_of_the_user_and_to_the_end(view: ChatV
     assert viewport.scroll_layout.position < viewport.style.px(8), "nothing is above the first"
     view.jump_to(row_key("u499"))
     viewport.show_own_message(1)
-    assert view.is_following
+    assert view.chat_viewport.is_following
 
 
 def test_an_answer_names_its_model_where_that_changed(view: ChatView) -> None:

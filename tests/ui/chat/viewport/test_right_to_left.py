@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span, Table
-from helix_desktop.ui.chat.markdown.text_decorations import inline_code_rects
+from helix_desktop.ui.chat.markdown.text_layout import inline_code_rects
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.view import ChatView

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 

@@ -66,7 +66,7 @@ def _click(qtbot: QtBot, view: ChatView, key: str, area: str) -> None:
 
 def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
     view.chat_viewport.model.reset(questions_and_answers(2_000))
-    assert view.is_following
+    assert view.chat_viewport.is_following
     assert _widget(view, "a1999").isVisible()
     for _ in range(300):
         view.chat_viewport.scroll_by(-500)
@@ -78,7 +78,7 @@ def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot,
     model = view.chat_viewport.model
     model.reset(questions_and_answers(30))
     QTest.keyClick(view, Qt.Key.Key_PageUp)
-    assert not view.is_following
+    assert not view.chat_viewport.is_following
     first = view.chat_viewport.scroll_layout.placed[0]
     model.append(UserRow(row_key("new1"), "hello"))
     model.append(AssistantRow(row_key("new2"), "long answer " * 200))
@@ -86,7 +86,7 @@ def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot,
     assert view._new_rows_button.isVisible()
     assert view._new_rows_button.text() == "2 new"
     QTest.mouseClick(view._new_rows_button, Qt.MouseButton.LeftButton)
-    assert view.is_following
+    assert view.chat_viewport.is_following
     assert not view._new_rows_button.isVisible()
     assert row_key("new2") in (view.chat_viewport.widget_pool.visible)
 
@@ -95,9 +95,9 @@ def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> 
     view.chat_viewport.model.reset(questions_and_answers(40))
     bar = view.verticalScrollBar()
     bar.setValue(bar.value() - 100)
-    assert not view.is_following
+    assert not view.chat_viewport.is_following
     bar.setValue(bar.maximum())
-    assert view.is_following
+    assert view.chat_viewport.is_following
 
 
 def test_a_streaming_answer_does_not_move_the_visible_text(qtbot: QtBot, view: ChatView) -> None:
@@ -120,9 +120,9 @@ def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
     QTest.keyClick(view, Qt.Key.Key_PageDown)
     assert view.verticalScrollBar().value() > 400
     QTest.keyClick(view, Qt.Key.Key_Up)
-    assert not view.is_following
+    assert not view.chat_viewport.is_following
     QTest.keyClick(view, Qt.Key.Key_End)
-    assert view.is_following
+    assert view.chat_viewport.is_following
 
 
 def test_jump_brings_a_row_to_the_top(view: ChatView) -> None:

@@ -26,7 +26,7 @@ def test_cards_stay_at_the_end_with_the_keyboard(view: ChatView) -> None:
     """A rewrite of the context is recorded while they wait."""
     model = view.chat_viewport.model
     model.reset([ANSWER, _card("p"), _card("q")])
-    view.follow_end()
+    view.chat_viewport.go_to_end()
     view.setFocus()
     while row_widget(view, "q").focused_area != "decide:deny":
         QTest.keyClick(view.focusWidget() or view, Qt.Key.Key_Tab)

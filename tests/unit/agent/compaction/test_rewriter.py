@@ -13,7 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import sweep
 from helix_desktop.context.rewrites.fold import render_fold_note
-from helix_desktop.context.rewrites.planner import CompactionOutlook, RewriteStatus
+from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
@@ -107,7 +107,7 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
         == window.request.messages
     )
     assert len(rig.events(HandoverMade)) == 1
-    assert await reopened.window.rewrite_status() == RewriteStatus(outlook=CompactionOutlook("hold"))
+    assert await reopened.window.read_outlook() == CompactionOutlook("hold")
 
     await reopened.run("words " * 300)
     assert [handover.trigger for handover in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]

@@ -43,13 +43,3 @@ def test_a_fact_that_is_noted_again_and_ended_stays_as_it_is_noted_now() -> None
     notes, over = end_observations(answer, (earlier,))
     assert leave_out_known(notes, (earlier,), over) == (notes, (earlier,))
     assert notes[1] == answer[1]
-
-
-def test_a_fact_on_progress_ends_the_one_before_it() -> None:
-    """Whatever numbers it has: nobody needs to know how far something was."""
-    earlier = (
-        Observation(1, 2, "10/240 rows are migrated, ETA 25 minutes", (3,)),
-        Observation(2, 3, "a.py", (4,)),
-    )
-    new = Observation(5, 2, "35/240 rows are migrated", (7,))
-    assert leave_out_known((new,), earlier, ()) == ((new,), (earlier[0],))

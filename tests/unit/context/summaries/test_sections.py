@@ -1,4 +1,4 @@
-"""Handovers without a model: newest runs and words, and nothing twice."""
+"""Handovers without a model: words, and nothing twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.descriptions import describe_output
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import (
@@ -23,116 +22,11 @@ from helix_desktop.context.summaries.handover import (
     whole_texts,
 )
 from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
 from tests.unit.context.summaries.test_artifact_ledger import answer
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "is_same"),
-    [
-        ("pytest -q", "pytest -v", True),
-        ("cd app && python -m pytest -q 2>&1", "cd app && python -m pytest -x --tb=short", True),
-        ("cargo test -q", "cargo test", True),
-        ("pytest -q tests/a.py", "pytest -v tests/b.py", False),
-        ("pytest -q", "pytest -v -k login", False),
-        ("pytest -q", "pytest -v | tail -3", False),
-        ("pytest -q", "pytest -v; true", False),
-        ("grep -q TODO a.py", "grep -v TODO a.py", False),
-        ("python -m pytest -q tests", "pytest tests", True),
-    ],
-)
-def test_an_extract_has_the_newest_result_of_the_same_tests(first: str, second: str, is_same: bool) -> None:
-    """A failure is over once the same tests pass, whatever they print; a success once they fail."""
-    for codes in ((1, 0), (0, 1)):
-        simulator = SessionSimulator(PROFILES["balanced"])
-        simulator.send_message("Run the tests.")
-        for command, code in zip((first, second), codes, strict=True):
-            answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
-            simulator.record(msgspec.structs.replace(answer, ok=code == 0))
-        sections = {
-            section.title: section
-            for section in extractive_handover(simulator.transcript.messages.items, None)
-        }
-        bullets = [*sections["Completed Work"].bullets, *sections["Current Issues"].bullets]
-        assert any(f"`{second}`" in bullet.text for bullet in bullets)
-        assert any(f"`{first}`" in bullet.text for bullet in bullets) is not is_same
-
-
-@pytest.mark.parametrize(
-    ("runs", "issues"),
-    [
-        ((("pytest -q tests/a.py", 1), ("pytest -k login", 2), ("pytest", 0)), []),
-        ((("python3 -m unittest tests.test_a", 1), ("python3 -m unittest", 0)), []),
-        ((("pytest", 0), ("pytest tests/a.py", 1)), ["pytest tests/a.py"]),
-        ((("pytest tests/a.py", 1), ("pytest", 1)), ["pytest tests/a.py", "pytest"]),
-        ((("pytest tests/a.py", 1), ("pytest; true", 0)), ["pytest tests/a.py"]),
-        ((("python3 check.py --all", 1), ("python3 check.py", 0)), ["python3 check.py --all"]),
-        ((("pytest tests/a.py", 1), ("cd app && pytest tests", 0)), ["pytest tests/a.py"]),
-        ((("pytest tests/a.py", 1), ("pytest tests", 0)), []),
-        ((("git commit -m x", 128), ("git -c user.name=me commit -m x", 0)), []),
-        ((("git add . && git commit -m x", 1), ("git push", 0)), ["git add . && git commit -m x"]),
-    ],
-)
-def test_failures_of_some_tests_are_over_once_all_pass(
-    runs: tuple[tuple[str, int], ...], issues: list[str]
-) -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Run the tests.")
-    for command, code in runs:
-        answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
-        simulator.record(msgspec.structs.replace(answer, ok=code == 0))
-    [bullets] = [
-        section.bullets
-        for section in extractive_handover(simulator.transcript.messages.items, None)
-        if section.title == "Current Issues"
-    ]
-    assert [bullet.text.split("`")[1] for bullet in bullets] == issues
-
-
-def test_tests_behind_other_commands_are_known_by_their_result() -> None:
-    """A pass was told as the commit behind it, and the failure before it stayed an issue."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Fix it.")
-    outputs = (
-        ("sed -n 1,9p a.py; pytest -q tests 2>&1 | tail -2", "exit code 0\nFAILED tests/a.py::test_async"),
-        (
-            "python -m pytest -q tests && git commit -qm Fix && git show --stat | tail -2",
-            "exit code 0\n........\n43 passed in 0.31s\n a.py | 9 ++\n 2 files changed, 7 insertions(+)",
-        ),
-    )
-    for command, text in outputs:
-        about = describe_output("run_command", text, 0)
-        answer = ToolAnswered("c", "run_command", text, "d" * 64, 1, 1, 1, target=command, exit_code=0)
-        simulator.record(msgspec.structs.replace(answer, about=about))
-    sections = {
-        section.title: [bullet.text for bullet in section.bullets]
-        for section in extractive_handover(simulator.transcript.messages.items, None)
-    }
-    assert sections["Current Issues"] == []
-    assert sections["Completed Work"][-1].endswith(": exit 0: 43 passed in 0.31s")
-
-
-def test_failures_of_unittest_behind_a_filter_are_over_once_the_tests_pass() -> None:
-    """Their last line is an exception: the failed run stayed an issue through an hour of passing ones."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Fix it.")
-    failed = "exit code 0\nUnicodeDecodeError: no\nRan 8 tests in 0.5s\n\nFAILED (errors=1)"
-    outputs = (
-        (r'python3 -m unittest -v 2>&1 | grep -v "^  File\|\^"', failed),
-        ("python3 -m unittest 2>&1 | tail -9", "exit code 0\nRan 9 tests in 0.3s\n\nOK"),
-    )
-    issues = []
-    for command, text in outputs:
-        answer = ToolAnswered("c", "run_command", text, "d" * 64, 1, 1, 1, target=command, exit_code=0)
-        simulator.record(msgspec.structs.replace(answer, about=describe_output("run_command", text, 0)))
-        found = extractive_handover(simulator.transcript.messages.items, None)
-        issues.append([bullet.text for section in found[3:4] for bullet in section.bullets])
-    assert len(issues[0]) == 1
-    assert issues[1] == []
-
 
 PARAGRAPH = "The second paragraph: " + "a thought of its own. " * 12
 
@@ -395,44 +289,3 @@ def test_what_the_user_or_a_model_wrote_stays(changed: dict[str, object]) -> Non
     """Their sentences say what the words mean."""
     handover = msgspec.structs.replace(handover_of(failed_session()), **changed)
     assert without_repeats(handover, [REQUEST]) == handover
-
-
-def _todo_after(model_says: str, cited: int, *, is_answered: bool, texts: tuple[str, ...]) -> list[str]:
-    """Return the open items of a handover without a model, below one that a model wrote after e1."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.record(UserSpoke("Rename the flag.", 5))
-    simulator.record(AssistantSpoke("Renamed.", "test", 5))
-    upto = simulator.transcript.last_seq
-    asked = []
-    for text in texts:
-        simulator.record(UserSpoke(text, 5))
-        asked.append(simulator.transcript.last_seq)
-        if is_answered:
-            simulator.record(AssistantSpoke(f"Done: {text}", "test", 5))
-    sources = (asked[cited],) if cited >= 0 else ()
-    todo = Section("TODO Items", (Bullet(model_says, sources),))
-    previous = HandoverMade(upto, 0, (todo,), "", "", 0, 0, 0, 0, 2, "vendor/m", HandoverTrigger.THRESHOLD)
-    sections = extractive_handover(simulator.transcript.messages.items, previous)
-    return [
-        bullet.text for section in sections if section.title == "TODO Items" for bullet in section.bullets
-    ]
-
-
-@pytest.mark.parametrize(
-    "label", ["Newest request: ", "The user's newest request: ", "Latest request (e90): "]
-)
-def test_the_newest_request_of_a_model_s_handover_does_not_outlive_its_answer(label: str) -> None:
-    """The handover as it would be now begins with a checkpoint, whose newest request was answered since."""
-    says = f"{label}quote the line that sorts the pages."
-    texts = ("Quote the line that sorts the pages.", "Which option runs one test?")
-    assert _todo_after(says, 0, is_answered=True, texts=texts) == []
-    assert _todo_after(says, -1, is_answered=True, texts=texts) == [], "without the entry it comes from"
-    open_items = _todo_after(says, 0, is_answered=False, texts=texts)
-    assert [item.partition(":")[0] for item in open_items] == [
-        "Earlier request, not answered yet",
-        "Last request, not answered yet",
-    ]
-    assert _todo_after(says, 0, is_answered=False, texts=texts[:1]) == [
-        "Last request, not answered yet: Quote the line that sorts the pages."
-    ], "said once while it is the newest"
-    assert _todo_after(says, -1, is_answered=False, texts=()) == [], "Renamed: the turn before was answered"

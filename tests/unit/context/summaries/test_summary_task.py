@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import Cover, LogItem
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.handover import section_text
 from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_task import (
@@ -237,20 +237,6 @@ def test_items_of_a_list_on_both_sides_of_what_is_left_out_are_two_lines() -> No
         cut == "1. `gauge.py` - Read the level in bars\n| 2. Renamed  …\n| …  Skipped as the table is short"
     )
     assert "\n" not in truncate_middle(" ".join(items), 90)
-
-
-def test_source_in_a_note_stands_with_its_constants() -> None:
-    """A fold leaves the names of what it defines; facts can be noted from its constants and limits only."""
-    digest = "ab" * 32
-    text = (
-        "import re\n\nMAX_LINKS = 2_000\n\ndef link(level):\n    pos += 1\n    if level > 32:\n        pass\n"
-    )
-    answer = ToolAnswered("c1", "read_file", text, digest, 9, 9, 9, target="link.py", about="link")
-    items = [LogItem(3, 0, 1, 1, answer, 9, 9)]
-    fold = Cover(9, 0, 4, FoldMade(0, 4, "note", 9, digest, 1, 2, 3))
-    (line,) = transcript_lines(items, [fold])
-    assert line.text == "e3 tool read_file link.py: link\n| MAX_LINKS = 2_000\n| if level > 32:"
-    assert [line.text for line in brief_lines(items)] == ["e3 tool read_file link.py: link"]
 
 
 def test_a_note_names_the_tests_that_failed_and_what_was_edited() -> None:

@@ -19,7 +19,6 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.store import Commit, Content, ContentKind, EntryFilter, SavedCondition
 from helix_desktop.domain.text_format import FIRST_LINE_CAP, ellipsize
-from helix_desktop.ui.cache.columns import tool_name
 from helix_desktop.ui.cache.entry_actions import table_line
 from helix_desktop.ui.cache.filter_bar import restored_options
 from helix_desktop.ui.cache.rows import (
@@ -30,6 +29,7 @@ from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
     CacheState,
+    tool_name,
 )
 from helix_desktop.ui.cache.source import WorkspaceCacheSource, content_states
 from helix_desktop.words.rewrite_explanations import STATE_WORDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.design.viewer.json_tree import GROUP_SIZE, MAX_JSON_BYTES, JsonNode, parse_json
+from helix_desktop.ui.design.viewer.json_view import GROUP_SIZE, MAX_JSON_BYTES, JsonNode, parse_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -26,7 +26,7 @@ NEXT = "At 85 %, a handover like this replaces older messages."
             *(3_360, 668_320, True),
             f"{FULL} All messages would take ≈ 1.34M tokens; the context window has room for 24k. {NEXT}",
         ),
-        (22_000, -40, True, "The context is 92 % full. Above 85 %, it is compacted once that pays."),
+        (22_000, -40, True, "The context is 92 % full. Above 85 %, it is compacted once that frees enough."),
     ],
 )
 def test_it_says_how_full_the_context_is_and_would_be(

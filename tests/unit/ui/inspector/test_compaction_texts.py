@@ -23,17 +23,17 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),
-            "Older messages are compacted at 53 %, once it pays.\n"
-            "A handover would free about 1.2k tokens. It has to free 2.5k tokens.",
+            "Older messages are compacted at 53 %, once that frees enough.\n"
+            "It would free about 1.2k tokens now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little", freed=-40, least=2_500),
-            "Older messages are compacted at 53 %, once it pays.\n"
-            "A handover could be as large as what it replaces. It has to free 2.5k tokens.",
+            "Older messages are compacted at 53 %, once that frees enough.\n"
+            "It would free nothing now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little"),
-            "Older messages are compacted at 53 %, once it pays.\n"
+            "Older messages are compacted at 53 %, once that frees enough.\n"
             "Too few messages lie before the newest ones, which always stay.",
         ),
     ],

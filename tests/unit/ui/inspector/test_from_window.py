@@ -12,7 +12,6 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
-from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
@@ -24,7 +23,7 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     SweepReason,
 )
-from helix_desktop.domain.events.session import HoldSet, InstructionsAdded, SessionStarted, StandingText
+from helix_desktop.domain.events.session import InstructionsAdded, SessionStarted, StandingText
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )
@@ -40,11 +39,11 @@ from helix_desktop.ui.inspector.request_text import request_sections, request_te
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.call_targets import call_verb
-from helix_desktop.words.numbers import format_token_change, format_tokens
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
-from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
+from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites
-from tests.support.session_rewrites import exclude, prepare_observations, truncate
+from tests.support.session_rewrites import exclude, truncate
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 _TOTALS = StoreTotals(0, 0, 0, 1)
@@ -85,17 +84,8 @@ _ANSWER = AssistantSpoke("Well.", "m", 9)
 
 
 @given(histories_with_rewrites())
-def test_what_is_prepared_and_saved_matches_the_log(simulator: SessionSimulator) -> None:
+def test_what_is_saved_matches_the_log(simulator: SessionSimulator) -> None:
     transcript, state = simulator.transcript, _state(simulator)
-    assert bool(state.pending_text) == (observation.pending_observations(transcript) is not None)
-    if state.pending_text:
-        policy, gauge = simulator.policy, _gauge(simulator)
-        is_due = gauge.share >= min(policy.observe_place_at, policy.handover_at)
-        assert ("next request" in state.pending_text) is (is_due and not transcript.on_hold)
-        pending = transcript.rewrites.observations[observation.pending_observations(transcript) or 0]
-        before = observation.tokens_in_window(transcript, pending.after, pending.upto)
-        change = format_token_change(before, pending.tokens)
-        assert state.pending_text.endswith(f"({change})")
     fixed = ("system", "tools", "mcp", "environment", "instructions")
     contents = break_down_window(simulator.window(), transcript, simulator.frame)
     tokens = sum(item.tokens for item in contents if item.kind not in fixed)
@@ -128,14 +118,6 @@ def test_the_handover_that_a_session_starts_with_takes_nothing_from_what_is_kept
         saved.append((_state(simulator).cache.saved, masked))
     assert saved[0] == saved[1]
     assert saved[0][0] > 0
-
-
-def test_on_hold_noted_facts_wait_until_it_is_resumed() -> None:
-    simulator = conversation_with(8)
-    assert prepare_observations(simulator)
-    assert "used once you resume" not in _state(simulator).pending_text
-    simulator.record(HoldSet(on=True))
-    assert "used once you resume compaction. (" in _state(simulator).pending_text
 
 
 def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:

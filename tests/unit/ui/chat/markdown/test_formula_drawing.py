@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.chat.markdown.formula_drawing import draw_formula
+from helix_desktop.ui.chat.markdown.formulas import draw_formula
 
 _PIECES = st.sampled_from(
     ("x", "1", "+", "=", " ", "^", "_", "{", "}", "[", "]", "\\frac", "\\sqrt", "\\left(", "\\right)", "\\\\",

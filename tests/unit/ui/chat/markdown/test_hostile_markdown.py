@@ -20,9 +20,8 @@ from helix_desktop.ui.chat.markdown.parser import (
     parse_user_text,
     plain_blocks,
 )
-from helix_desktop.ui.chat.markdown.plain_text import text_of_block
-from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownStream
+from helix_desktop.ui.chat.markdown.text_layout import text_of_block
 
 _UNITS = (
     "[^a]: ", "[^a]: - ", "[^a]: > ", "[^a]", "[^a]: b\n", "    [^b]: c\n", "- ", "* ", "1. ", "> ", "> - ",

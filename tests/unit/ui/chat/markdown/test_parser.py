@@ -19,7 +19,7 @@ from helix_desktop.ui.chat.markdown.parser import (
     Table,
     parse_user_text,
 )
-from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
+from helix_desktop.ui.chat.markdown.sections import MarkdownStream
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible, wrap_long_line
 
 _PIECES = (

@@ -42,11 +42,11 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.cache.source import content_states
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
+    ChatModel,
     DividerRow,
     NoticeRow,
     Row,

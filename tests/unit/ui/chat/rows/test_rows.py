@@ -32,8 +32,7 @@ from helix_desktop.domain.messages import ModelInfo, StopReason
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.chat.actions import OpenChanges
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import OpenChanges, RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
@@ -43,15 +42,15 @@ from helix_desktop.ui.chat.rows.row_types import (
     ExcerptContent,
     NoticeRow,
     Row,
+    SubagentStatus,
     ToolRow,
     TurnFooterRow,
     UserRow,
     Versions,
 )
-from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.chat.rows.tool_rows import FIRST_BYTES, FIRST_LINES, excerpt_content
-from helix_desktop.ui.chat.rows.versions import find_versions
 from helix_desktop.ui.kit.notices import error_notice
+from helix_desktop.ui.window.branches import find_versions
 from helix_desktop.words.action_labels import action_label, supported_remedies
 from tests.support.call_log import CallLog
 from tests.support.histories import SessionSimulator

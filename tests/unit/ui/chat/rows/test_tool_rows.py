@@ -11,7 +11,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import DENIED
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow

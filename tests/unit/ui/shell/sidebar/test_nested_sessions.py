@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from helix_desktop.ui.window.sidebar.session_rows import FoundMessage, SessionItem, nested_sessions
+from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionItem, nested_sessions
 
 
 def item(name: str, updated: int, branch_of: str = "", parent: str = "", active: bool = False) -> SessionItem:

@@ -1,17 +1,22 @@
-"""The agent's to-do list above the message field while its turn runs."""
+"""Strips above the message field: what is in the way of sending, and the agent's to-do list."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow, UserRow
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dynamic_style import TextRole, set_style_sheet
-from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import clear_layout, row
+from helix_desktop.ui.design.labels import IconLabel, TextLine, label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
@@ -139,3 +144,36 @@ def _spoken_text(item: TodoItem) -> str:
             return tr("In progress: {item}", item=content)
         case "pending":
             return tr("To do: {item}", item=content)
+
+
+_STRIP_WIDTH = 788  # pixels
+_TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
+
+
+class ComposerStrip(QWidget):
+    """Hidden until something is in the way."""
+
+    def __init__(self, icon_name: str, color_token: str, button: str) -> None:
+        """`color_token` is a color of the theme by name."""
+        super().__init__()
+        self.button = PushButton(button, "primary", name="strip_action")
+        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
+        text = QWidget()
+        text.setLayout(column(self._title, self._text, gap=2))
+        message = ResponsiveRow(text, [self.button], _TEXT_PX)
+        picture = IconLabel(icon_name, px=19, color_token=color_token)
+        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
+        parts.setStretch(1, 1)
+        self.frame: QFrame = card(parts)
+        self.frame.setMaximumWidth(_STRIP_WIDTH)
+        outer = row(None, self.frame, None, margins=(14, 4, 14, 4), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    def show_text(self, title: str, text: str) -> None:
+        self._title.setText(title)
+        self._text.setText(text)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(text)

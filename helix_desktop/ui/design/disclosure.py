@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.dynamic_style import TextRole
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
@@ -84,17 +85,18 @@ def _title_x() -> int:
 
 
 class Disclosure(QWidget):
-    """A heading with a body that is built when it is first opened."""
+    """A heading with a body, which is built when it is first opened unless it is there."""
 
-    def __init__(self, head: DisclosureHead, build: Callable[[], QWidget]) -> None:
+    def __init__(self, head: DisclosureHead, body: QWidget | Callable[[], QWidget]) -> None:
         super().__init__()
-        self._build = build
+        self._build = body if not isinstance(body, QWidget) else lambda: body
         self._body: QWidget | None = None
         self.head = head
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
-        self._column.addWidget(head)
+        if isinstance(body, QWidget):
+            body.setParent(self)  # a search finds what is in it
+            body.hide()
+        self._column = column(head, gap=2)
+        self.setLayout(self._column)
         head.toggled.connect(self._toggle)
 
     def _toggle(self, opened: bool) -> None:

@@ -1,4 +1,4 @@
-"""The messages that wait for the agent, above the composer: changed, reordered, taken back, or to steer."""
+"""What is sent next, above the composer: messages that wait for the agent, else one that is proposed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
 from helix_desktop.words.translation import Translator
@@ -95,7 +96,9 @@ class QueueLine(QWidget):
         )
         self._send_now.setToolTip(tr("Stop the running command and send this message now"))
         seq = message.seq
-        self._steer = self._button("steer", "zap", "", self._toggle_steering)
+        self._steer = self._button(
+            "steer", "zap", "", lambda: perform(self, SteerQueued(seq, not self.message.steer))
+        )
         self._edit = self._button("edit", "pencil", tr("Edit"), self.begin_edit)
         move_up, move_down = MoveQueued(seq, -1), MoveQueued(seq, 1)
         self.up = self._button("earlier", "chevron-up", tr("Move up"), partial(perform, self, move_up))
@@ -121,9 +124,6 @@ class QueueLine(QWidget):
         button.setObjectName(name)
         button.clicked.connect(do)
         return button
-
-    def _toggle_steering(self) -> None:
-        perform(self, SteerQueued(self.message.seq, not self.message.steer))
 
     def show_message(self, message: QueuedMessage, first: bool, last: bool, is_call_running: bool) -> None:
         """Show it as it is now; words that are being changed stay."""
@@ -252,3 +252,90 @@ class QueueList(QFrame):
 
     def _fit_height(self) -> None:
         self._scroll.setFixedHeight(min(_MAX_HEIGHT, self._column.sizeHint().height()))
+
+
+_PLACE_PX = 22  # from the icon of a suggestion to its words
+_MAX_WIDTH = 760  # pixels, as the conversation above
+
+
+class NextMessages(QWidget):
+    """Messages that wait for their turn, else one that the user may send."""
+
+    suggestion_accepted = Signal(str)
+    """The user wants to send the message that is proposed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = QueueList()
+        self._is_past = False
+        self._suggestion = self._line_text = ""  # the line shows nothing in the past
+        self._place: SamplePlace = ""
+        self.frame = QWidget()
+        self.frame.setMaximumWidth(_MAX_WIDTH)
+        self._column = QVBoxLayout(self.frame)
+        self._column.setContentsMargins(2, 2, 2, 8)
+        self._column.setSpacing(4)
+        self._suggestion_layout = QVBoxLayout()
+        self._suggestion_layout.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self.queue)
+        self._column.addLayout(self._suggestion_layout)
+        outer = row(None, self.frame, None, margins=(14, 0, 14, 0), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.hide()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
+        return (*waiting, *((self._line_text,) if self._line_text else ()))
+
+    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool, is_call_running: bool) -> None:
+        """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
+        self.queue.show_waiting(waiting, is_paused, is_call_running)
+        self._suggestion = ""
+        self._update_line()
+
+    def show_suggestion(self, text: str, place: SamplePlace = "") -> None:
+        """Offer a message to be sent with one click, and say where to look then; empty offers nothing."""
+        self.queue.show_waiting((), is_paused=False)
+        self._suggestion, self._place = text, place
+        self._update_line()
+
+    def show_past(self, is_past: bool) -> None:
+        """Offer nothing while an earlier step is on screen: the message would follow another answer."""
+        self._is_past = is_past
+        self._update_line()
+
+    def _update_line(self) -> None:
+        text = "" if self._is_past else self._suggestion
+        self.setVisible(bool(text or self.queue.waiting))
+        if text == self._line_text:
+            return
+        self._line_text = text
+        clear_layout(self._suggestion_layout)
+        if text:
+            self._suggestion_layout.addWidget(self._line_widget(text))
+
+    def _line_widget(self, text: str) -> QWidget:
+        send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
+        send.setAccessibleDescription(text)
+        send.clicked.connect(lambda: self.suggestion_accepted.emit(text))
+        caption = ElidedLabel(tr("Suggested next: {message}", message=text), "muted")
+        parts = row(IconLabel("sparkles", px=14), caption, send, gap=8)
+        parts.setStretch(1, 1)
+        line = QWidget()
+        place = _place_text(self._place)
+        body = column(parts, gap=2)
+        if place:
+            body.addLayout(row(label(place, "faint", wrap=True), margins=(_PLACE_PX, 0, 0, 0)))
+        line.setLayout(body)
+        return line
+
+
+def _place_text(place: SamplePlace) -> str:
+    match place:
+        case "timeline":
+            return tr("Then open Timeline: it shows what left the context, with Undo.")
+        case "cache":
+            return tr("Then open Cache: it has every output, byte for byte, with Recall.")
+    return ""

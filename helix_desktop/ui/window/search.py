@@ -1,0 +1,467 @@
+"""Searches messages for session list and switcher, and all there is for the panel of Ctrl+Shift+F."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterable
+from contextlib import aclosing
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QPainter, QStandardItem
+from PySide6.QtWidgets import QButtonGroup, QWidget
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.retention import DAY_MS
+from helix_desktop.domain.text_search import ExcerptSize, word_spans
+from helix_desktop.services.search import (
+    SEARCH_KINDS,
+    SearchFindings,
+    SearchHit,
+    SearchKind,
+    SearchRequest,
+    SessionHits,
+)
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import elide_title
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text, paint_box
+from helix_desktop.ui.kit.intents import GoToSession, perform
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.window.sidebar.session_list import FoundMessage
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.numbers import format_size, format_whole_percent
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_short_time
+from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.window.sidebar.sidebar import Sidebar
+
+tr = Translator("Workspaces")
+
+_SHOW_MS = 60  # between two times that what was found is shown
+_AGAIN_MS = 1_500  # until it searches again what is being indexed
+_MAX_SESSIONS, _NARROW = 200, ExcerptSize(room=32, lead=10)  # in the session list
+
+
+class RunningSearch:
+    """Searches for one thing at a time, and again while some of the messages are not in the index.
+
+    `on_found` is called with what is found so far and, at the end, with True.
+    """
+
+    def __init__(
+        self, parent: QObject, session: Session, on_found: Callable[[SearchFindings, bool], None]
+    ) -> None:
+        self._session, self._service, self._on_found = session, session.app.search, on_found
+        self.findings = SearchFindings(SearchRequest(""))
+        self.mark = ""  # the longest of the words, which is marked where it stands in a message
+        self._task: asyncio.Task[None] | None = None
+        self._show_timer = QTimer(parent, singleShot=True, interval=_SHOW_MS)
+        self._show_timer.timeout.connect(lambda: on_found(self.findings, False))
+        self._again_timer = QTimer(parent, singleShot=True, interval=_AGAIN_MS)
+        self._again_timer.timeout.connect(lambda: self.start(self.findings.request))
+
+    def start(self, request: SearchRequest) -> None:
+        """Search in place of what is searched for now. Raises InvalidInput."""
+        self.stop()
+        self.mark = max(request.terms, key=len, default="")
+        self._task = self._session.start(self._find(request), "search")
+
+    def stop(self) -> None:
+        self._again_timer.stop()
+        self._show_timer.stop()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def end(self) -> None:
+        """Stop, and close the stores that were opened for it."""
+        self.stop()
+        self._session.start(self._service.release(), "close searched stores")
+
+    async def _find(self, request: SearchRequest) -> None:
+        is_again = self.findings.request == request
+        findings = SearchFindings(request)
+        async with aclosing(self._service.find(request)) as parts:
+            async for part in parts:
+                findings.add(part)
+                if not is_again:
+                    self.findings = findings
+                    if not self._show_timer.isActive():
+                        self._show_timer.start()
+        self.findings = findings
+        self._show_timer.stop()
+        self._on_found(findings, True)
+        if findings.unindexed[0]:
+            self._again_timer.start()
+            closed = {workspace for workspace, (behind, _) in findings.progress.items() if behind}
+            closed -= self._session.app.open_workspaces.keys()  # open ones do it by themselves
+            if closed and not is_again and not self._service.is_indexing:
+                self._session.start(self._index(closed), "index closed workspaces")
+
+    async def _index(self, workspaces: Collection[str]) -> None:
+        def index(on_progress: OnProgress) -> Coroutine[Any, Any, None]:
+            return self._service.index_closed(on_progress, workspaces)
+
+        await self._session.job(tr("Indexing sessions for search…"), index, tr("Cancel"))
+
+
+def indexing_note(findings: SearchFindings) -> str:
+    """Say that not all could be searched yet; empty if all was."""
+    behind, events = findings.unindexed
+    if not behind:
+        return ""
+    share = format_whole_percent((events - behind) / events)
+    return tr("Still indexing ({share}): older messages may be missing.", share=share)
+
+
+def search_sessions(sidebar: Sidebar, session: Session) -> None:
+    """Search the messages of the workspace on screen while the session list has a filter."""
+
+    def request(query: str) -> None:
+        search.stop()
+        if query:
+            here, size = (session.workspace_id,), _MAX_SESSIONS
+            try:
+                search.start(
+                    SearchRequest(query, ("message",), here, per_session=1, limit=size, excerpt=_NARROW)
+                )
+            except InvalidInput:
+                sidebar.show_searched(query, "")
+
+    def show(findings: SearchFindings, is_over: bool) -> None:
+        query, hits = findings.request.query, [found.hits[0] for found in findings.sessions()]
+        found = {hit.session: FoundMessage(hit.seq, hit.excerpt, hit.session, search.mark) for hit in hits}
+        sidebar.show_found(query, found)
+        if is_over:
+            notes = [tr("Titles and messages of this workspace."), indexing_note(findings)]
+            if findings.has_more:
+                notes.append(
+                    tr.plural(
+                        len(found),
+                        "Only the newest %n session with these words in its messages.",
+                        "Only the newest %n sessions with these words in their messages.",
+                    )
+                )
+            if findings.errors:
+                notes[0] = tr("Titles only: the messages can't be searched.")
+            sidebar.show_searched(query, " ".join(filter(None, notes)))
+
+    search = RunningSearch(sidebar, session, show)
+    sidebar.messages_requested.connect(request)
+
+
+_WIDE_PX, _MAX_LINES, _LINE_PX = 860, 14, 34
+_DAYS = (7, 30)  # that a search can be limited to
+_PAUSE_MS = 120  # of typing, before it searches
+_SHOWN = 400  # results; more are not built at once
+_EDGE_PX, _ICON_PX, _TEXT_PX = 12, 15, 40
+_DETAIL_SHARE = 0.36  # of a line's width that says where and when
+_HIT_ROLE = int(Qt.ItemDataRole.UserRole)
+"""What a line leads to: a SearchHit; SessionHits for more in that session; True for more outputs."""
+_FOUND_ROLE, _WORDS_ROLE = _HIT_ROLE + 1, _HIT_ROLE + 2
+"""The SessionHits of a line; the words of a heading, and of a line where and when it is, with its marks."""
+_ICONS = {"user": "user", "agent": "bot", "output": "archive", "handover": "book-open", "file": "file-text"}
+
+
+class SearchPanel(QuickPicker):
+    """Searches while it is open; what was found stays until the next search."""
+
+    wide_px = _WIDE_PX
+    _is_open = False  # Qt hides a panel while it is made
+
+    def __init__(self, window: QWidget, session: Session) -> None:
+        names = {
+            "": tr("All"),
+            "message": tr("Messages"),
+            "output": tr("Outputs"),
+            "handover": tr("Handovers"),
+            "file": tr("Files"),
+        }
+        kinds = [_filter(text, f"search_kind-{kind or 'all'}") for kind, text in names.items()]
+        days = [
+            _filter(tr.plural(count, "Last day", "Last %n days"), f"search_days-{count}") for count in _DAYS
+        ]
+        self._here = _filter(tr("This workspace"), "search_here")
+        self._filters = FlowBox((*kinds, *days, self._here), right_from=len(kinds))
+        self._clear = PushButton(tr("Clear filters"), "link", name="clear_filters")
+        super().__init__(
+            window,
+            tr("Search everything"),
+            tr("Search messages, outputs, handovers and file names"),
+            "",
+            tr("open", "what the Enter key does"),
+            _MAX_LINES,
+            (self._clear,),
+            head=self._filters,
+        )
+        self._kinds, self._days = QButtonGroup(self), QButtonGroup(self)
+        for place, button in enumerate(kinds):
+            self._kinds.addButton(button, place)
+        kinds[0].setChecked(True)
+        self._days.setExclusive(False)
+        for button, count in zip(days, _DAYS, strict=True):
+            self._days.addButton(button, count)
+        self.setObjectName("search_everything")
+        self._shown: list[SessionHits] = []
+        self._terms: tuple[str, ...] = ()  # that they were found by
+        self._offers_outputs = False  # to search those that were left out
+        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause_timer.timeout.connect(self._request)
+        self.set_delegate(_ResultDelegate(self.list_view, _LINE_PX))
+        self.search.textChanged.connect(lambda _: self._pause_timer.start())
+        self._kinds.idClicked.connect(lambda _: self._on_filter())
+        self._days.buttonClicked.connect(self._on_days)
+        self._here.clicked.connect(self._on_filter)
+        self._clear.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._clear.clicked.connect(self.clear_filters)
+        self._clear.hide()
+        self.note.show()
+        self._show_state(tr("Type words to search all workspaces."), "")
+        self._session, self._search = session, RunningSearch(self, session, self._show)
+        self._announced = SearchRequest("")
+        session.changed.connect(self._allow_here)
+        self._allow_here()
+
+    @property
+    def words(self) -> str:
+        return self.search.text().strip()
+
+    @property
+    def kinds(self) -> tuple[SearchKind, ...]:
+        place = self._kinds.checkedId()
+        return (SEARCH_KINDS[place - 1],) if place > 0 else SEARCH_KINDS
+
+    @property
+    def days(self) -> int:
+        """Of how many days; 0 for any time."""
+        return next((self._days.id(button) for button in self._days.buttons() if button.isChecked()), 0)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether only the workspace on screen is searched."""
+        return self._here.isChecked()
+
+    def open_with(self, words: str) -> None:
+        """Appear; without words with those of the last search, selected."""
+        words = words or self.search.text()
+        super().open()
+        self._is_open = True
+        self.search.setText(words)
+        self.search.selectAll()
+
+    def _allow_here(self) -> None:
+        """Offer to search the workspace on screen alone, if there is one."""
+        self._here.setVisible(self._session.has_workspace)
+        self._filters.rearrange()
+
+    def clear_filters(self) -> None:
+        self._kinds.button(0).setChecked(True)
+        for button in (*self._days.buttons(), self._here):
+            button.setChecked(False)
+        self._on_filter()
+
+    def _show_state(self, empty_text: str, note: str) -> None:
+        """Say what is the matter where there are no lines, and below those that are there."""
+        self.set_empty_text(empty_text)
+        self.note.setText(note or tr('Quotes find a phrase: "end of file".'))
+        if self.isVisible():
+            self._position(self.height())
+
+    def _request(self) -> None:
+        """Search for what is asked for now, in place of what is searched for."""
+        here = (self._session.workspace_id,) if self.is_here and self._session.workspace_id else ()
+        since = wall_clock_ms() - self.days * DAY_MS if self.days else 0
+        if self.words:
+            self._start(SearchRequest(self.words, self.kinds, here, since))
+            return
+        self._search.stop()
+        self._clear_shown()
+        self._show_state(tr("Type words to search all workspaces. All of them must be in one place."), "")
+
+    def _clear_shown(self) -> None:
+        self._shown, self._offers_outputs = [], False
+        self.refresh()
+
+    def _start(self, request: SearchRequest) -> None:
+        try:
+            self._search.start(request)
+        except InvalidInput as error:
+            self._clear_shown()
+            self._show_state(error_text(error), "")
+        else:
+            self._show_state(tr("Searching…"), "")
+
+    def _show(self, findings: SearchFindings, is_over: bool) -> None:
+        shown, count = list[SessionHits](), 0
+        for found in findings.sessions():
+            if count < _SHOWN:
+                shown.append(found)
+                count += len(found.hits) + found.has_more
+        if (shown, findings.outputs_left) != (self._shown, self._offers_outputs):
+            self._shown, self._offers_outputs = shown, findings.outputs_left
+            self._terms = findings.request.terms
+            self.refresh()  # the chosen line stays chosen if it is among them
+        if is_over:
+            self._say(findings)
+
+    def _say(self, findings: SearchFindings) -> None:
+        """Say what was found, and what was not searched and why."""
+        notes = list(filter(None, [indexing_note(findings)]))
+        if findings.errors:
+            names = ", ".join(self._name_of(workspace_id) for workspace_id in findings.errors)
+            notes.append(tr("Can't be searched: {names}. Open it to see why.", names=names))
+        if findings.has_more:
+            notes.append(tr("Only the newest results. Add a word to narrow them down."))
+        if findings.request.session:
+            notes.append(tr("Only one session. Change a word to search all."))
+        filters = self.days or self.is_here or len(self.kinds) == 1
+        nothing = tr("No results with these filters.") if filters else tr("No results. Try fewer words.")
+        self._show_state(nothing, " ".join(notes))
+        if findings.request != self._announced:
+            self._announced = findings.request
+            sessions = len(findings.sessions())
+            places = tr.plural(findings.count, "%n result", "%n results")
+            accessibility.announce(
+                self,
+                f"{places} {tr.plural(sessions, 'in %n session', 'in %n sessions')}" if sessions else nothing,
+            )
+
+    def _name_of(self, workspace_id: str) -> str:
+        return self._session.app.registry.get(workspace_id).name
+
+    def find_items(self, needle: str) -> Iterable[QStandardItem]:
+        now = datetime.now()
+        for found in self._shown:
+            workspace, summary = self._name_of(found.workspace_id), found.summary
+            title, detail = tr("Outputs of deleted sessions"), workspace
+            if summary is not None:
+                title, archived = session_title(summary.title), tr("Archived") if summary.archived else ""
+                detail = dotted((workspace, archived, format_short_time(summary.updated, now)))
+            yield _heading(title, detail)
+            for hit in found.hits:
+                yield _hit_item(hit, found, title, self._terms, now)
+            if found.has_more and summary is not None:
+                yield _more_item(tr("More in this session"), title, found)
+        if self._offers_outputs:
+            title = tr("Not searched yet")
+            yield _heading(title, "")
+            yield _more_item(tr("Search large outputs, too"), title, True)
+
+    def initial_row(self, needle: str) -> int:
+        return 1
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Open a session where something was found, or search for more."""
+        target, request = index.data(_HIT_ROLE), self._search.findings.request
+        if isinstance(target, SearchHit):
+            self.hide()
+            mark = self._search.mark if target.kind == "message" else ""
+            found: SessionHits = index.data(_FOUND_ROLE)
+            session_id = found.summary.id if found.summary is not None else ""
+            perform(self, GoToSession(found.workspace_id, session_id, target.seq, mark, target.digest))
+        elif isinstance(target, SessionHits) and target.summary is not None:
+            here = (target.workspace_id,)
+            self._start(replace(request, workspaces=here, session=target.summary.id))
+        elif target:
+            self._start(replace(request, all_outputs=True))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_open:
+            self._is_open = False
+            self._pause_timer.stop()
+            self._search.end()
+
+    def _on_days(self, clicked: PushButton) -> None:
+        for button in self._days.buttons():
+            if button is not clicked:
+                button.setChecked(False)
+        self._on_filter()
+
+    def _on_filter(self) -> None:
+        self._clear.setVisible(len(self.kinds) == 1 or bool(self.days) or self.is_here)
+        self._footer.rearrange()
+        self._request()
+
+
+class _ResultDelegate(LineDelegate):
+    def paint_heading(
+        self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        title, detail = index.data(_WORDS_ROLE)
+        line = box.adjusted(_EDGE_PX, 4, -_EDGE_PX, 0)
+        words = Text(title, 12, weight=600, cut=elide_title, grow=True, shrink=True)
+        paint_box(painter, line, current_theme(), Row([words, _detail(detail, line.width() / 2)], 16))
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        hit, words = index.data(_HIT_ROLE), str(index.data())
+        line = box.adjusted(_TEXT_PX, 0, -_EDGE_PX, 0)
+        if not isinstance(hit, SearchHit):
+            paint_box(painter, line, current_theme(), Text(words, color="accent_text"))
+            return
+        detail, marks = index.data(_WORDS_ROLE)
+        speaker = "user" if hit.speaker == "user" else "agent"
+        name = _ICONS[speaker if hit.kind == "message" else hit.kind]
+        sign = QRectF(box.x(), box.y(), 44, box.height())
+        paint_box(painter, sign, current_theme(), Icon(name, "muted", _ICON_PX))
+        elide = Qt.TextElideMode.ElideLeft if hit.kind == "file" else Qt.TextElideMode.ElideRight
+        text = Text(words, elide=elide, marks=marks, grow=True, shrink=True)
+        content = Row([text, _detail(detail, line.width() * _DETAIL_SHARE)], 16)
+        paint_box(painter, line, current_theme(), content)
+
+
+def _detail(words: str, most: float) -> Box:
+    """Return words at the end of a line, at most so many pixels of it."""
+    text = Text(words, 12, "muted", elide=Qt.TextElideMode.ElideMiddle)
+    return Frame(text, wide=min(text.width(), most))
+
+
+def _filter(text: str, name: str) -> PushButton:
+    button = PushButton(text, "filter", name=name)
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
+def _heading(title: str, detail: str) -> QStandardItem:
+    item = heading_item(f"{title}, {detail}")
+    item.setData((title, detail), _WORDS_ROLE)
+    item.setToolTip(plain_tooltip(title))
+    return item
+
+
+def _hit_item(
+    hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime
+) -> QStandardItem:
+    kinds = {"output": tr("Output"), "handover": tr("Handover"), "file": tr("File")}
+    kind = kinds.get(hit.kind, tr("You") if hit.speaker == "user" else tr("Agent"))
+    source, size = (
+        (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")
+    )
+    line, detail = hit.excerpt or source, dotted((source, size, format_short_time(hit.at, now)))
+    item = QStandardItem(line)
+    item.setToolTip(plain_tooltip(f"{line}\n{detail}".strip()))
+    item.setData(hit, _HIT_ROLE)
+    item.setData(found, _FOUND_ROLE)
+    item.setData((detail, word_spans(hit.excerpt, terms)), _WORDS_ROLE)
+    item.setData(", ".join(filter(None, (kind, line, detail, title))), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def _more_item(words: str, title: str, target: SessionHits | bool) -> QStandardItem:
+    item = QStandardItem(words)
+    item.setData(target, _HIT_ROLE)
+    item.setData(f"{words}, {title}", Qt.ItemDataRole.AccessibleTextRole)
+    return item
