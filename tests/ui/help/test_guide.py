@@ -58,7 +58,7 @@ def test_every_page_is_shown_whole(guide: GuideDialog) -> None:
         headings = [line.removeprefix("## ") for line in written.splitlines() if line.startswith("## ")]
         assert guide.topic == topic
         assert shown.splitlines()[0] == title.removeprefix("# ") == guide.browser.accessibleName()
-        assert shown.splitlines()[1] == lead.replace("`", "")
+        assert shown.splitlines()[1] == lead.replace("`", "").replace("**", "")
         assert set(headings) <= set(shown.splitlines()), topic
         assert not any(mark in shown for mark in ("**", "](", "|--", "```", "`-")), topic
 
