@@ -26,14 +26,14 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
     "ui/chat/notices.py: _SPENDING": {"checkpoint"},
-    "ui/chat/rows/subagent_status.py: RUNNING_PHASE_TEXTS": {"done", "failed", "interrupted", "stopped"},
+    "ui/chat/rows/row_types.py: RUNNING_PHASE_TEXTS": {"done", "failed", "interrupted", "stopped"},
     "ui/handover/parts.py: _SIGNS": {"same"},
+    "ui/inspector/charts.py: SEGMENT_COLORS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _EXAMPLES": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/provider_cache.py: _CAUSES": {"idle", "model"},
     "words/revert_plans.py: _PROBLEMS": {""},
     "words/rewrite_reasons.py: _PLACEMENTS": {"threshold"},
-    "words/rewrite_reasons.py: texts": {"hold", "off", "paused"},
 }
 """The tables that are never asked for some values, and for which."""
 
