@@ -563,10 +563,12 @@ class ServerQuestionCard(QuestionFrame):
             (self.cancel, tr("Give no answer; the call continues")),
         ):
             button.setToolTip(words)
-        parts: list[LayoutItem] = []
+        parts: list[LayoutItem] = [self.form.widget]
         if question.fields:
             hint = tr("Only {server} gets what you send.", server=question.server)
-            parts = [self.form.widget, label(hint, "faint", wrap=True)]
+            parts.append(label(hint, "faint", wrap=True))
+        else:
+            self.form.widget.hide()
         if self._url:
             host = urlsplit(self._url).hostname or ""
             parts.append(label(host, "strong", wrap=True))

@@ -197,7 +197,7 @@ class Breakdown(QWidget):
         self._markers = Pill("", "ok")
         self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self._saved, self._entries = KeyValue("", ""), KeyValue("", "")
-        survives = PushButton(tr("Compare with sending everything"), "link", name="show_survival")
+        survives = PushButton(tr("What survives"), "link", name="show_survival")
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
