@@ -38,32 +38,34 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertSelection, SessionChanges
 from helix_desktop.domain.files.mention import format_mention
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.rows import (
-    KIND_ICONS,
-    STATUSES,
+from helix_desktop.ui.changes.change_groups import (
     ChangeGroup,
     Entry,
     FileRow,
     LineCounts,
-    accessible_row_text,
     agent_capture_ids,
-    binary_text,
     can_accept,
     can_change,
     capture_selection,
+    file_of,
+    is_redoable,
+    session_selection,
+    turn_selection,
+)
+from helix_desktop.ui.changes.texts import (
+    KIND_ICONS,
+    STATUSES,
+    accessible_row_text,
+    binary_text,
     change_status_text,
     counts_texts,
-    file_of,
     files_text,
     group_files_text,
-    is_redoable,
     kind_text,
     makers_text,
-    path_text,
-    session_selection,
     split_path,
-    turn_selection,
     turn_text,
     when_text,
     who_text,
@@ -208,14 +210,14 @@ class ChangeListModel(QAbstractListModel):
 
 def _name(entry: Entry) -> str:
     if isinstance(entry, FileRow):
-        return who_text(entry.last) if entry.is_one_capture else path_text(entry.path)
-    return path_text(entry.head.path) if entry.head else turn_text(entry)
+        return who_text(entry.last) if entry.is_one_capture else escape_hidden_name(entry.path)
+    return escape_hidden_name(entry.head.path) if entry.head else turn_text(entry)
 
 
 def _tip(entry: Entry) -> str:
     if isinstance(entry, ChangeGroup):
         return turn_text(entry) if entry.head is None else _tip(entry.head)
-    moved = tr("Moved from {path}", path=path_text(entry.moved_from)) if entry.moved_from else ""
+    moved = tr("Moved from {path}", path=escape_hidden_name(entry.moved_from)) if entry.moved_from else ""
     shared = tr("Another command ran at the same time and may have made this change.")
     found = tr("Helix ended during the call. What it had changed was found at the next start.")
     uncovered = tr("Can't be undone: the previous content isn't saved.")
@@ -223,7 +225,7 @@ def _tip(entry: Entry) -> str:
         filter(
             None,
             (
-                path_text(entry.path),
+                escape_hidden_name(entry.path),
                 moved,
                 makers_text(entry.captures),
                 found if entry.last.is_after_crash else "",

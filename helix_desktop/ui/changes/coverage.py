@@ -10,15 +10,10 @@ from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.tools import AutoRunChange
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.changes.change_groups import Obstacle
 from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
-from helix_desktop.ui.changes.rows import (
-    Obstacle,
-    copied_share,
-    file_coverage_text,
-    path_text,
-    place_note,
-    uncovered_texts,
-)
+from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, place_note, uncovered_texts
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Ground
@@ -152,7 +147,7 @@ class UncoveredPlacesDialog(SizedDialog):
         self.include_requested.emit(place.path, is_included)
 
     def _row(self, place: UncoveredPlace, *, is_included: bool = False) -> QWidget:
-        path = TextLine(path_text(place.path), 13, mono=True)
+        path = TextLine(escape_hidden_name(place.path), 13, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
         words_below = tr("Included") if is_included else place_note(place.reason, place.files, place.size)
         note = label(words_below, "ok" if is_included else "muted", wrap=True)
@@ -162,7 +157,7 @@ class UncoveredPlacesDialog(SizedDialog):
             return words
         verb, name = (tr("Leave out"), "leave-out") if is_included else (tr("Include"), "include")
         include = PushButton(verb, name=f"{name}:{place.path}")
-        include.setAccessibleName(tr("{verb}: {path}", verb=verb, path=path_text(place.path)))
+        include.setAccessibleName(tr("{verb}: {path}", verb=verb, path=escape_hidden_name(place.path)))
         include.clicked.connect(lambda: self._include(place, not is_included))
         return ResponsiveRow(words, [include], _PATH_PX)
 
@@ -240,7 +235,7 @@ class UndoneChangesPanel(Ground):
         self.fold.set_tip(tr("Show files") if is_folded else tr("Hide files"))
 
     def _row(self, change: AutoRunChange) -> QWidget:
-        name = path_text(change.path)
+        name = escape_hidden_name(change.path)
         path = TextLine(name, 12, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
         restore = PushButton(tr("Restore"), name=f"restore:{change.path}")

@@ -11,11 +11,9 @@ from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
 
 from helix_desktop.domain.file_history.changes import FileState, RecordedChanges
 from helix_desktop.domain.file_history.diff import FileDiff, HunkState
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.changes.change_list_view import RevertHunk
-from helix_desktop.ui.changes.rows import (
-    KIND_ICONS,
-    STATUSES,
+from helix_desktop.ui.changes.change_groups import (
     ChangeGroup,
     Contents,
     Entry,
@@ -24,19 +22,23 @@ from helix_desktop.ui.changes.rows import (
     can_accept,
     can_change,
     can_revert_hunks,
+    file_of,
+    is_redoable,
+    visible_changes,
+)
+from helix_desktop.ui.changes.change_list_view import RevertHunk
+from helix_desktop.ui.changes.texts import (
+    KIND_ICONS,
+    STATUSES,
     change_status_text,
     counts_texts,
-    file_of,
     files_text,
     group_files_text,
     hunk_marks,
-    is_redoable,
     kind_text,
     makers_text,
-    path_text,
     split_path,
     turn_text,
-    visible_changes,
     when_text,
     who_text,
 )
@@ -220,7 +222,7 @@ class ChangeDetail(Themed, QWidget):
         self._icon.show_icon(icon, color)
         folder, name = split_path(file.path)
         self._title.set_text(f"{folder}/{name}" if folder else name)
-        self._title.setToolTip(path_text(file.path))
+        self._title.setToolTip(escape_hidden_name(file.path))
         self._show_note(file)
         self.show_turn_lines(None)  # the diff has its own
         self._show_status(file)
@@ -263,7 +265,9 @@ class ChangeDetail(Themed, QWidget):
 
     def _show_note(self, entry: Entry) -> None:
         if isinstance(entry, FileRow):
-            moved = tr("moved from {path}", path=path_text(entry.moved_from)) if entry.moved_from else ""
+            moved = (
+                tr("moved from {path}", path=escape_hidden_name(entry.moved_from)) if entry.moved_from else ""
+            )
             parts = [
                 moved if moved and entry.kind != "same" else kind_text(entry.kind),
                 who_text(entry.last) if entry.is_one_capture else makers_text(entry.captures),

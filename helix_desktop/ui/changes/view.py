@@ -20,10 +20,7 @@ from helix_desktop.domain.file_history.diff import FileDiff, HunkState
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
-from helix_desktop.ui.changes.change_list_view import ChangeActions, ChangeListView
-from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
-from helix_desktop.ui.changes.detail import ChangeDetail
-from helix_desktop.ui.changes.rows import (
+from helix_desktop.ui.changes.change_groups import (
     SOURCES,
     ChangeFilter,
     ChangeGroup,
@@ -39,16 +36,21 @@ from helix_desktop.ui.changes.rows import (
     added_up,
     can_change,
     can_revert_hunks,
-    change_source_text,
-    changes_total_text,
     commit_changes,
-    empty_button_text,
-    empty_text,
     file_of,
     group_changes,
     narrow_groups,
     net_rows,
     visible_changes,
+)
+from helix_desktop.ui.changes.change_list_view import ChangeActions, ChangeListView
+from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
+from helix_desktop.ui.changes.detail import ChangeDetail
+from helix_desktop.ui.changes.texts import (
+    change_source_text,
+    changes_total_text,
+    empty_button_text,
+    empty_text,
 )
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine

@@ -14,8 +14,8 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, AttachFiles
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
-from helix_desktop.ui.chat.composer.next_messages import NextMessages
-from helix_desktop.ui.chat.composer.strips import ComposerStrip, TodoPanel
+from helix_desktop.ui.chat.composer.next_messages import ComposerStrip, NextMessages
+from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed

@@ -12,12 +12,12 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.reverts.flow import REVERTED, RevertFlow
 from helix_desktop.ui.changes.view import ChangesPage
-from helix_desktop.ui.chat.completion import PromptFileActions, add_completions
+from helix_desktop.ui.chat.completion_sources import PromptFileActions, add_completions
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.drafts.attachments import RecallController
 from helix_desktop.ui.chat.drafts.session_drafts import UnsavedDraft
-from helix_desktop.ui.chat.notices import follow_session
 from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.session_notices import follow_session
 from helix_desktop.ui.chat.turn import TurnController
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance

@@ -14,7 +14,7 @@ from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.chat.model_menu import ModelMenu
-from helix_desktop.ui.chat.notices import MissingKeys, follow_model_change
+from helix_desktop.ui.chat.session_notices import MissingKeys, follow_model_change
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.dynamic_style import restyle

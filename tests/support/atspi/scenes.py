@@ -30,7 +30,6 @@ from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
-from helix_desktop.ui.chat.notices import spend_notice
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -40,6 +39,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
     UserRow,
 )
+from helix_desktop.ui.chat.session_notices import spend_notice
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import merge
+from helix_desktop.ui.changes.change_groups import ChangesState, LineCounts
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog, RewindPoint
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.rows import ChangesState, LineCounts
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme

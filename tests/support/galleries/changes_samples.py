@@ -26,7 +26,7 @@ from helix_desktop.domain.file_history.changes import (
 )
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
 from helix_desktop.domain.tools import AutoRunChange
-from helix_desktop.ui.changes.rows import (
+from helix_desktop.ui.changes.change_groups import (
     ChangesState,
     Contents,
     Entry,

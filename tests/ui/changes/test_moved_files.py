@@ -11,7 +11,7 @@ from helix_desktop.domain.file_history.changes import (
     RecordedChanges,
     SessionChanges,
 )
-from helix_desktop.ui.changes.rows import FileRow, group_changes
+from helix_desktop.ui.changes.change_groups import FileRow, group_changes
 
 A, B = FileState("file", "a", 1, 0o644), FileState("file", "b", 1, 0o644)
 CAPTURE = RecordedChanges("", "s", 1, 1, 1, 1, "", "command")

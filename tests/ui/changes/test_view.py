@@ -16,20 +16,22 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import FileChange, FileState, RecordedChanges, RevertScope
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.changes.change_list_view import CopyPatch
-from helix_desktop.ui.changes.rows import (
+from helix_desktop.ui.changes.change_groups import (
     ChangeGroup,
     ChangesState,
     FileRow,
     LineCounts,
+    file_of,
+    group_changes,
+    is_redoable,
+    net_rows,
+)
+from helix_desktop.ui.changes.change_list_view import CopyPatch
+from helix_desktop.ui.changes.texts import (
     accessible_row_text,
     change_status_text,
     changes_total_text,
-    file_of,
-    group_changes,
     group_files_text,
-    is_redoable,
-    net_rows,
     turn_text,
 )
 from helix_desktop.ui.changes.view import ChangesPage

@@ -32,6 +32,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
+from helix_desktop.ui.changes.change_groups import FileRow, LineCounts
 from helix_desktop.ui.changes.change_list_view import (
     AcceptChanges,
     CopyPatch,
@@ -43,15 +44,7 @@ from helix_desktop.ui.changes.change_list_view import (
 )
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
-from helix_desktop.ui.changes.rows import (
-    KIND_ICONS,
-    FileRow,
-    LineCounts,
-    counts_texts,
-    files_text,
-    path_text,
-    revert_name,
-)
+from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text, revert_name
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import PushButton, show_copied
@@ -251,7 +244,7 @@ class PlanView(QWidget):
 
     def _row(self, file: PlannedFile, choice: RevertChoice | None) -> QWidget:
         icon, color = _icon(file)
-        path = TextLine(path_text(file.path), 13, mono=True)
+        path = TextLine(escape_hidden_name(file.path), 13, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
         counts = TextLine("", 11, 500, "ok"), TextLine("", 11, 500, "error")
         for part in counts:
@@ -272,7 +265,7 @@ class PlanView(QWidget):
     def _choice(
         self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None
     ) -> Sequence[QWidget]:
-        combo = ComboBox(words=tr("What {file} becomes", file=path_text(file.path)))
+        combo = ComboBox(words=tr("What {file} becomes", file=escape_hidden_name(file.path)))
         combo.setObjectName(f"choice:{file.path}")
         for option in options:
             combo.addItem(choice_text(option), option)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from helix_desktop.domain.file_history.diff import Chunk, ChunkChoice, Merge
 from helix_desktop.domain.files.content import utf16_encoding
-from helix_desktop.ui.changes.rows import path_text
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
@@ -320,7 +320,7 @@ class MergeDialog(SizedDialog):
 
     def __init__(self, parent: QWidget, path: str, merged: Merge) -> None:
         """Let the user finish the merge of a file: theirs is what was there before the change."""
-        super().__init__(parent, tr("Merge {file}", file=path_text(path)), _SIZE, _MIN_SIZE)
+        super().__init__(parent, tr("Merge {file}", file=escape_hidden_name(path)), _SIZE, _MIN_SIZE)
         self._merge = merged
         self.before = SideView(tr("Before the change"), "theirs")
         self.present = SideView(tr("Now"), "ours")
@@ -355,7 +355,7 @@ class MergeDialog(SizedDialog):
             "The file was changed since. Choose for each difference, or edit the result below. Nothing is "
             "written until you revert."
         )
-        title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
+        title = label(tr("Merge {file}", file=escape_hidden_name(path)), "title", wrap=True)
         words = column(title, label(lead, "muted", wrap=True), gap=5)
         buttons = FlowBox([self._cancel, self.save], right_from=0)
         self.setLayout(column(words, split, buttons, margins=DIALOG_MARGINS, gap=12, stretch=1))

@@ -1,4 +1,4 @@
-"""What is sent next, above the composer: messages that wait for the agent, else one that is proposed."""
+"""What stands above the composer: what is in the way of sending, and the messages that are sent next."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from helix_desktop.domain.choices import SamplePlace
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
 from helix_desktop.words.translation import Translator
@@ -255,7 +257,6 @@ class QueueList(QFrame):
 
 
 _PLACE_PX = 22  # from the icon of a suggestion to its words
-_MAX_WIDTH = 760  # pixels, as the conversation above
 
 
 class NextMessages(QWidget):
@@ -271,7 +272,7 @@ class NextMessages(QWidget):
         self._suggestion = self._line_text = ""  # the line shows nothing in the past
         self._place: SamplePlace = ""
         self.frame = QWidget()
-        self.frame.setMaximumWidth(_MAX_WIDTH)
+        self.frame.setMaximumWidth(MAX_COLUMN_WIDTH)
         self._column = QVBoxLayout(self.frame)
         self._column.setContentsMargins(2, 2, 2, 8)
         self._column.setSpacing(4)
@@ -339,3 +340,36 @@ def _place_text(place: SamplePlace) -> str:
         case "cache":
             return tr("Then open Cache: it has every output, byte for byte, with Recall.")
     return ""
+
+
+_STRIP_WIDTH = 788  # pixels
+_TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
+
+
+class ComposerStrip(QWidget):
+    """Hidden until something is in the way."""
+
+    def __init__(self, icon_name: str, color_token: str, button: str) -> None:
+        """`color_token` is a color of the theme by name."""
+        super().__init__()
+        self.button = PushButton(button, "primary", name="strip_action")
+        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
+        text = QWidget()
+        text.setLayout(column(self._title, self._text, gap=2))
+        message = ResponsiveRow(text, [self.button], _TEXT_PX)
+        picture = IconLabel(icon_name, px=19, color_token=color_token)
+        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
+        parts.setStretch(1, 1)
+        self.frame: QFrame = card(parts)
+        self.frame.setMaximumWidth(_STRIP_WIDTH)
+        outer = row(None, self.frame, None, margins=(14, 4, 14, 4), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    def show_text(self, title: str, text: str) -> None:
+        self._title.setText(title)
+        self._text.setText(text)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(text)

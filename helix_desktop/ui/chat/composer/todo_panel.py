@@ -1,4 +1,4 @@
-"""Strips above the message field: what is in the way of sending, and the agent's to-do list."""
+"""The agent's to-do list, above the message field while its turn runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow, UserRow
-from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH
 from helix_desktop.ui.design.dynamic_style import TextRole, set_style_sheet
-from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import clear_layout, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
@@ -24,7 +23,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
-_MAX_WIDTH = 728  # pixels, as the conversation above and less than the message field below
+_MAX_WIDTH = MAX_COLUMN_WIDTH - 32  # pixels; between the round corners of the message field
 _MAX_HEIGHT = 136  # pixels
 _MAX_LOOKBACK_ROWS = 400  # rows; an older list says nothing of the work under way
 _ICON_SIZE = 15  # pixels
@@ -103,10 +102,10 @@ class TodoPanel(Themed, QWidget):
         """Return the newest list of the turn at the end of the rows."""
         rows = self._model.raw_rows()
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
-            row = rows[at]
-            if isinstance(row, ToolRow) and row.todo and row.state not in ("failed", "denied"):
-                return row.todo
-            if isinstance(row, UserRow) and not row.steered and not row.is_side:
+            newest = rows[at]
+            if isinstance(newest, ToolRow) and newest.todo and newest.state not in ("failed", "denied"):
+                return newest.todo
+            if isinstance(newest, UserRow) and not newest.steered and not newest.is_side:
                 return ()
         return ()
 
@@ -144,36 +143,3 @@ def _spoken_text(item: TodoItem) -> str:
             return tr("In progress: {item}", item=content)
         case "pending":
             return tr("To do: {item}", item=content)
-
-
-_STRIP_WIDTH = 788  # pixels
-_TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
-
-
-class ComposerStrip(QWidget):
-    """Hidden until something is in the way."""
-
-    def __init__(self, icon_name: str, color_token: str, button: str) -> None:
-        """`color_token` is a color of the theme by name."""
-        super().__init__()
-        self.button = PushButton(button, "primary", name="strip_action")
-        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
-        text = QWidget()
-        text.setLayout(column(self._title, self._text, gap=2))
-        message = ResponsiveRow(text, [self.button], _TEXT_PX)
-        picture = IconLabel(icon_name, px=19, color_token=color_token)
-        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
-        parts.setStretch(1, 1)
-        self.frame: QFrame = card(parts)
-        self.frame.setMaximumWidth(_STRIP_WIDTH)
-        outer = row(None, self.frame, None, margins=(14, 4, 14, 4), gap=0)
-        outer.setStretch(1, 1000)
-        self.setLayout(outer)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.hide()
-
-    def show_text(self, title: str, text: str) -> None:
-        self._title.setText(title)
-        self._text.setText(text)
-        self.setAccessibleName(title)
-        self.setAccessibleDescription(text)
