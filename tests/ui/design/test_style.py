@@ -64,7 +64,9 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
     *(("muted", background) for background in ("warn_soft", "error_soft", "accent_soft")),
 )
 """Text token and ground token of every pair that the window shows."""
-ROW_KINDS: tuple[RowKind, ...] = tuple(kind for kinds in get_args(RowKind) for kind in get_args(kinds))
+ROW_KINDS: tuple[RowKind, ...] = tuple(
+    kind for kinds in get_args(RowKind) for kind in get_args(kinds) if kind in SEGMENT_COLORS
+)
 
 
 def luminance(color: str) -> float:
