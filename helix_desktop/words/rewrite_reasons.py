@@ -187,7 +187,7 @@ def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
         return tr("Context management is off.")
     if trigger.is_due:
         return tr("Above {share}, it is compacted once that frees enough.", share=share)
-    return tr("At {share}, a handover like this replaces older messages.", share=share)
+    return tr("At {share} at the latest, facts or a handover like this replace older messages.", share=share)
 
 
 def next_try_text(failures: int) -> str:

@@ -43,7 +43,7 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
     assert compaction_text(outlook, _GAUGE) == text
 
 
-WORDS = {HandoverTrigger.THRESHOLD: ("compaction in ≈ 5k", "above 53 %", "At 53 %,", "Above 53 %,")}
+WORDS = {HandoverTrigger.THRESHOLD: ("compaction in ≈ 5k", "above 53 %", "At 53 % at", "Above 53 %,")}
 """What the gauge and the preview say of each trigger of the policy, far from it and beyond it."""
 
 
