@@ -83,7 +83,7 @@ class WindowRow(msgspec.Struct, frozen=True):
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
             case "assistant" | "arguments":
-                return tr("Answer") if self.has_words else tr("Tool calls")
+                return tr("Answer") if self.has_words else self.name
             case "handover":
                 return tr("Older messages")
         return self.name

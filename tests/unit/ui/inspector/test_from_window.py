@@ -207,14 +207,14 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     assert len(totals) == 5, "the total is the provider's"
 
 
-def test_an_answer_that_only_calls_tools_is_named_by_that() -> None:
+def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
     simulator = build_history(1)
-    simulator.step("Reading.", 1)
+    simulator.step("I read all of it before I change anything. " * 9, 1)
     simulator.answer_call(0, "text")
-    simulator.step("", 1)
+    simulator.step("Now.", 1)
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = window_rows(break_down_window(window, simulator.transcript, simulator.frame))
-    assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Tool calls"]
+    assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Calls write_file"]
 
 
 def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
