@@ -238,7 +238,7 @@ class CacheStats(msgspec.Struct, frozen=True):
 
     entries: int = 0
     size: int = 0
-    markers: int = 0
+    cached: int = 0
     saved: int = 0
 
 
