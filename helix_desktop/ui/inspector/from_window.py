@@ -96,7 +96,7 @@ def inspector_state(
         is_estimated=not gauge.is_reported,
         source=gauge_source_text(gauge),
         threshold=gauge.trigger.share,
-        compaction_text=compaction_text(outlook, gauge),
+        compaction_text=compaction_text(outlook, gauge, policy),
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
