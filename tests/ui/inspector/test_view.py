@@ -171,8 +171,8 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
     assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
-    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30 · Compacted"
-    assert entries.rows[heading].shown_state == "Compacted"
+    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30 · In part"
+    assert entries.rows[heading].shown_state == "In part"
     pane.requests.setCurrentIndex(entries.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
