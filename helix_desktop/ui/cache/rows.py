@@ -233,7 +233,7 @@ def tokens_text(row: CacheRow) -> str:
 COLUMNS: tuple[Column, ...] = (
     Column("state", text("State"), 104, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
-    Column("tool", text("Tool"), 106, 3, "text", lambda row, _: tool_name(row),
+    Column("tool", text("Tool"), 118, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
     Column("target", text("Target"), 146, 0, "path", lambda row, _: target_name(row) or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),
