@@ -197,7 +197,7 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("Once facts take this share of the context, outdated ones are dropped.")),
     "handover_at": _share(
         0.30, 0.95, _text("Compact at"),
-        _text("At the latest: a handover replaces older messages. Lower in a small context window.")),
+        _text("At the latest. Lower where the answer needs the room.")),
     "handover_cooldown_s": PolicyField(
         _text("At most every"), "s",
         _text("Between two handovers; after failures, up to four times as long.")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import (
@@ -115,7 +116,15 @@ def divider_reason_text(
     return tr("older messages compacted")
 
 
-def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
+def threshold_text(by_policy: float, in_window: float) -> str:
+    """Return the share at which it is compacted, and the one in a model's context window if that is lower."""
+    usual, here = format_whole_percent(by_policy), format_whole_percent(in_window)
+    if here == usual:
+        return usual
+    return tr("{usual}, here {here} to leave room for the answer", usual=usual, here=here)
+
+
+def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
     """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
     state = outlook.state
     if state == "off":
@@ -128,13 +137,14 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
             "Compaction only when you start it: the last try failed or freed too little.",
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
-    share = format_whole_percent(gauge.trigger.share)
+    share = threshold_text(policy.handover_at, gauge.trigger.share)
     left = format_tokens(max(0, gauge.trigger.distance))
+    room = tr("Older messages are compacted at {share}: {tokens} left.", share=share, tokens=left)
+    if policy.fold_after_steps or policy.observe_at:
+        room += " " + tr("Earlier when that saves tokens.")
     texts: dict[CompactionState, str] = {
-        "room": tr(
-            "Older messages are compacted at {share} at the latest, {tokens} left.", share=share, tokens=left
-        ),
-        "due": tr("Older messages are compacted at {share} at the latest, due now.", share=share),
+        "room": room,
+        "due": tr("Older messages are compacted at {share}: due now.", share=share),
         **dict.fromkeys(
             ("full", "facts"),
             tr("Older messages are compacted at {share}, with the next request.", share=share),
@@ -187,7 +197,7 @@ def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
         return tr("Context management is off.")
     if trigger.is_due:
         return tr("Above {share}, it is compacted once that frees enough.", share=share)
-    return tr("At {share}, a handover like this replaces older messages.", share=share)
+    return tr("At {share} at the latest, facts or a handover like this replace older messages.", share=share)
 
 
 def next_try_text(failures: int) -> str:

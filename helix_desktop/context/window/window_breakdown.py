@@ -430,11 +430,11 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             name, why = _plain(message.text) or text("Images"), _message_text(message)
             return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
         case AssistantSpoke() as response:
-            name = _plain(response.text) or text(
-                "Calls {tools}", tools=tuple(call.name for call in response.calls)
-            )
+            has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
+            tools = tuple(dict.fromkeys(call.name for call in response.calls))
+            name = _plain(response.text) if has_words else text("Calls {tools}", tools=tools)
             state: WindowItemState = "arguments_cached" if masked else "full"
-            why, has_words = _step_text(item, transcript), bool(response.text.strip())
+            why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
         case ToolAnswered() as output:
             row = _output_item(item, output, tokens, masked, transcript)

@@ -181,7 +181,7 @@ INDEX_LABELS: dict[str, TranslatableText] = {
     "observations": text("Facts"),
     "fold": text("Note"),
 }
-"""For what wrote an index, in place of a tool's name."""
+"""What replaced the messages of an index, by what wrote it."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
     **{state: words.tooltip for state, words in STATE_WORDS.items()},
     "elsewhere": text("This session doesn't use it."),
@@ -215,15 +215,15 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def tool_name(row: CacheRow) -> str:
-    """Return a row's tool as the table writes it; what wrote an index is not one."""
+    """Return a row's tool as the table writes it; what was compacted or sent in a call is of none."""
     if row.state == "index":
-        return translate(INDEX_LABELS.get(row.tool, row.tool))
-    return tr("Arguments") if row.tool == "argument" else display_name(row.tool)
+        return tr("Compaction")
+    return tr("Call arguments") if row.tool == "argument" else display_name(row.tool)
 
 
 def target_name(row: CacheRow) -> str:
-    """Return a row's target as the table writes it; an index lists what was compacted."""
-    return tr("Messages") if row.state == "index" else row.target
+    """Return a row's target as the table writes it; of an index, what replaced the messages that it lists."""
+    return translate(INDEX_LABELS.get(row.tool, row.tool)) if row.state == "index" else row.target
 
 
 def tokens_text(row: CacheRow) -> str:
@@ -233,7 +233,7 @@ def tokens_text(row: CacheRow) -> str:
 COLUMNS: tuple[Column, ...] = (
     Column("state", text("State"), 104, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
-    Column("tool", text("Tool"), 106, 3, "text", lambda row, _: tool_name(row),
+    Column("tool", text("Tool"), 118, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
     Column("target", text("Target"), 146, 0, "path", lambda row, _: target_name(row) or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),

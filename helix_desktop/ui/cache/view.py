@@ -164,7 +164,7 @@ class CacheBrowser(Ground):
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
         saved = tr(
-            "All tool outputs are saved here. Cached ones have left the context: Recall brings them back."
+            "Saved here: tool outputs, call arguments, compacted messages. Recall what left the context."
         )
         self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))

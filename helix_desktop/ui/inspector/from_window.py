@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import FIND_TOOLS
 from helix_desktop.domain.store import StoreTotals
@@ -96,7 +96,7 @@ def inspector_state(
         is_estimated=not gauge.is_reported,
         source=gauge_source_text(gauge),
         threshold=gauge.trigger.share,
-        compaction_text=compaction_text(outlook, gauge),
+        compaction_text=compaction_text(outlook, gauge, policy),
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
@@ -167,31 +167,32 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheSt
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
-        markers=_markers(transcript),
+        cached=_cached(transcript),
         saved=max(0, transcript.messages.full_total_tokens - entries),
     )
 
 
-def _markers(transcript: Transcript) -> int:
-    """Return how many markers stand in the window; one message may have several."""
-    entries = (
-        entry.item if isinstance(entry, PinnedCopy) else entry for entry in transcript.window.entries()
-    )
-    masked = (
-        entry.event
-        for entry in entries
-        if isinstance(entry, LogItem) and entry.seq in transcript.window.masked
-    )
-    return sum(_markers_in(event) for event in masked)
+def _cached(transcript: Transcript) -> int:
+    """Return how many contents are cached, each once as on the Cache page; none that is sent elsewhere."""
+    cached: set[str] = set()
+    sent: set[str] = set()
+    for entry in transcript.window.entries():
+        item = entry.item if isinstance(entry, PinnedCopy) else entry
+        if isinstance(item, LogItem):
+            (cached if item.seq in transcript.window.masked else sent).update(_digests_of(item.event))
+    return len(cached - sent)
 
 
-def _markers_in(event: MessageEvent) -> int:
+def _digests_of(event: MessageEvent) -> Iterator[str]:
+    """Yield the contents of a message that can be cached."""
     match event:
         case AssistantSpoke(short=short):
-            return sum(len(call.digests) for call in short)
+            for call in short:
+                yield from call.digests
         case UserSpoke(attachments=attachments):
-            return sum(attachment.image is not None for attachment in attachments)
-    return 1
+            yield from (attachment.digest for attachment in attachments if attachment.image is not None)
+        case ToolAnswered(digest=digest) if digest:
+            yield digest
 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:

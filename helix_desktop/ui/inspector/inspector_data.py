@@ -83,7 +83,7 @@ class WindowRow(msgspec.Struct, frozen=True):
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
             case "assistant" | "arguments":
-                return tr("Answer") if self.has_words else tr("Tool calls")
+                return tr("Answer") if self.has_words else self.name
             case "handover":
                 return tr("Older messages")
         return self.name
@@ -114,6 +114,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
+        if self.is_heading and self.seq:
+            return translate(STATE_WORDS["in_part"].label)
         return _state_text(self.state) if self.state is not None else ""
 
     @property
@@ -130,7 +132,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def tooltip(self) -> str:
         changed = explain_changed(self.changed_since) if self.changed_since else ""
-        explained = (self.name, self.why, _explain_state(self.state), changed)
+        is_rest = self.is_heading and self.seq
+        explained = (self.name, self.why, "" if is_rest else _explain_state(self.state), changed)
         return "\n".join(filter(None, explained))
 
     @property
@@ -195,7 +198,8 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
     if first.question == first.seq or not first.question:
         return ()
     name, seq = first.question_name, first.question
-    return (WindowRow(seq, "user", name, 0, "noted", question=seq, is_heading=True),)
+    why = tr("The beginning of this turn was compacted; the rest is still sent.")
+    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, is_heading=True),)
 
 
 def _state_text(state: WindowItemState) -> str:
@@ -238,7 +242,7 @@ class CacheStats(msgspec.Struct, frozen=True):
 
     entries: int = 0
     size: int = 0
-    markers: int = 0
+    cached: int = 0
     saved: int = 0
 
 

@@ -194,15 +194,15 @@ class Breakdown(QWidget):
         self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
-        self._markers = Pill("", "ok")
-        self._markers.setToolTip(translate(STATE_WORDS["cached"].tooltip))
+        self._cached = Pill("", "ok")
+        self._cached.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self._saved, self._entries = KeyValue("", ""), KeyValue("", "")
         survives = PushButton(tr("What survives"), "link", name="show_survival")
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
                 *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
-                ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._markers]),
+                ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._cached]),
                 *(self._saved, self._entries, self.provider_cache),
                 row(survives, None),
             )
@@ -241,8 +241,8 @@ class Breakdown(QWidget):
         return row
 
     def _show_cache(self, cache: CacheStats) -> None:
-        self._markers.set_text(tr.plural(cache.markers, "%n cached", "%n cached"))
-        self._markers.setVisible(cache.markers > 0)
+        self._cached.set_text(tr.plural(cache.cached, "%n cached", "%n cached"))
+        self._cached.setVisible(cache.cached > 0)
         saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
         self._saved.set_value(tr("Not sent anymore"), saved)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")

@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QAccessible,
     QColor,
     QFontMetricsF,
+    QHideEvent,
     QImage,
     QImageWriter,
     QKeyEvent,
@@ -104,8 +105,8 @@ class SurvivalChart(Themed, QWidget):
         self._requests = [compaction.request for compaction in figures.compactions]
         self._window, self._current = figures.window, request
         curves = tr(
-            "Context of {count} requests. Unmanaged: up to {unmanaged} tokens, {unmanaged_end} at the end. "
-            "With Helix: up to {managed}, {managed_end} at the end.",
+            "Context of {count} requests. Without Helix: up to {unmanaged} tokens, {unmanaged_end} at the "
+            "end. With Helix: up to {managed}, {managed_end} at the end.",
             count=format_integer(len(self._managed)),
             unmanaged=format_tokens(max(self._unmanaged)),
             unmanaged_end=format_tokens(self._unmanaged[-1]),
@@ -126,7 +127,7 @@ class SurvivalChart(Themed, QWidget):
             return ""
         at = self._plot().index_at(place.x())
         return tr(
-            "Request {request}\nUnmanaged: {unmanaged}\nWith Helix: {managed}",
+            "Request {request}\nWithout Helix: {unmanaged}\nWith Helix: {managed}",
             request=format_integer(at + 1),
             unmanaged=format_tokens(self._unmanaged[at]),
             managed=format_tokens(self._managed[at]),
@@ -192,10 +193,11 @@ class SurvivalChart(Themed, QWidget):
         """Name both curves where they end, and the first and the last request."""
         painter.setFont(ui_font(11, 500))
         height, x = QFontMetricsF(painter.font()).height(), plot.rect.right() + _GAP
-        low = min(plot.y_of(self._managed[-1]), plot.rect.bottom() - height)
-        high = min(plot.y_of(self._unmanaged[-1]), low - 2.2 * height)
+        above, bottom = 2.2 * height, plot.rect.bottom() - height
+        high = max(_TOP, min(plot.y_of(self._unmanaged[-1]), bottom - above))
+        low = max(high + above, min(plot.y_of(self._managed[-1]), bottom))
         for y, (name, sizes), color in (
-            (max(high, _TOP), self._names()[0], self._theme.muted),
+            (high, self._names()[0], self._theme.muted),
             (low, self._names()[1], self._theme.accent_text),
         ):
             painter.setPen(QColor(color))
@@ -207,7 +209,7 @@ class SurvivalChart(Themed, QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignRight, format_integer(len(self._managed)))
 
     def _names(self) -> tuple[tuple[str, Sequence[int]], tuple[str, Sequence[int]]]:
-        return (tr("Unmanaged"), self._unmanaged), (tr("With Helix"), self._managed)
+        return (tr("Without Helix"), self._unmanaged), (tr("With Helix"), self._managed)
 
     def _plot(self) -> Plot:
         top = max(1_000, round(max(*self._unmanaged, *self._managed) * 1.05))
@@ -233,7 +235,7 @@ _KINDS: dict[FactKind, TranslatableText] = {
 }
 _PLACES: dict[FactPlace, TranslatableText] = {
     "context": STATE_WORDS["in_window"].label,
-    "one_call": text("One call away"),
+    "one_call": text("By recall"),
     "nowhere": text("Gone"),
 }
 _SUMMARY, _FIRST_PLACE = 2, 3  # columns
@@ -273,7 +275,7 @@ class Survival(msgspec.Struct, frozen=True):
             return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
         count, nowhere = format_integer(total), total - in_context - one_call
         if moment == len(self.moments) - 1:
-            first = tr("At the end, {total} facts count.", total=count)
+            first = tr("At the end, {total} facts matter.", total=count)
         else:
             first = tr(
                 "{name}: {agent}’s summary names {in_summary} of {total} facts.",
@@ -283,10 +285,10 @@ class Survival(msgspec.Struct, frozen=True):
                 total=count,
             )
         if not nowhere and not one_call:
-            return f"{first} " + tr("Helix keeps all of them in context.")
-        parts = [tr("Helix keeps {in_context} in context", in_context=format_integer(in_context))]
+            return f"{first} " + tr("With Helix, the context still names all of them.")
+        parts = [tr("With Helix, the context names {in_context}", in_context=format_integer(in_context))]
         if one_call:
-            parts.append(tr.plural(one_call, "%n is one call away", "%n are one call away"))
+            parts.append(tr.plural(one_call, "%n needs a recall", "%n need a recall"))
         if nowhere:
             parts.append(tr.plural(nowhere, "%n can't be recalled", "%n can't be recalled"))
         return f"{first} {dotted(parts)}."
@@ -306,7 +308,7 @@ class Survival(msgspec.Struct, frozen=True):
 
         def compared(managed: float, unmanaged: float, shown: str) -> str:
             share = format_whole_percent(managed / unmanaged if unmanaged else 1.0)
-            return tr("{share} of {unmanaged} unmanaged", share=share, unmanaged=shown)
+            return tr("{share} of {unmanaged} without Helix", share=share, unmanaged=shown)
 
         sent = format_tokens(other.input_tokens)
         yield (
@@ -330,7 +332,11 @@ class Survival(msgspec.Struct, frozen=True):
             if self.figures.reach.output_bytes
             else 1.0
         )
-        yield tr("Outputs that can be recalled"), reachable, tr("{share} in context", share=in_context)
+        yield (
+            tr("Outputs that can be recalled"),
+            reachable,
+            tr("{share} of their text in context", share=in_context),
+        )
 
     @property
     def notes(self) -> str:
@@ -340,7 +346,7 @@ class Survival(msgspec.Struct, frozen=True):
                 "Estimated: tokens are Helix's own count, without system prompt and tools. Billed is the "
                 "input with a prompt cache that never expires. Helix's summaries here need no model."
             ),
-            tr("A fact survives where its name, number or words are in the text. One call is a recall."),
+            tr("A fact survives where its name, number or words are in the text."),
         ]
         if self.figures.faults.not_made:
             count = self.figures.faults.not_made
@@ -518,6 +524,7 @@ class SurvivalPage(Ground):
         super().__init__(parent)
         self._results: dict[_Key, Survival] = {}
         self._key: _Key | None = None  # of what is on the page, or comes there
+        self._was_hidden = False  # since it last showed the newest
         self._task: asyncio.Task[None] | None = None
         self._state: Literal["empty", "busy", "stopped", "ready"] = "empty"
         self.empty = EmptyState("layers", "")
@@ -553,7 +560,7 @@ class SurvivalPage(Ground):
         session.on_refresh_page("survives", self.refresh)
 
     def refresh(self) -> None:
-        """Show the session on screen: as it was replayed, or begin to."""
+        """Show the session on screen; replay it if it is another one, or has gone on while out of sight."""
         conversation = self._session.find_conversation()
         if conversation is None:
             return
@@ -568,17 +575,15 @@ class SurvivalPage(Ground):
         if key in self._results:
             self._key = key
             self._show_result(is_other)
-        elif is_other:
-            known = [each for each in self._results if each[0] == key[0]]
-            self._key = known[-1] if known else key
-            if known:
-                self._show_result(is_other)
-            else:
-                self._measure()
+        elif is_other or self._state == "empty" or (self._was_hidden and self._state == "ready"):
+            self._measure()
         elif shown in self._results:
             self._show_result(is_other)
-        elif shown != key and self._state == "empty":
-            self._measure()
+        self._was_hidden = False
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._was_hidden = True
 
     def _key_of(self, conversation: Conversation) -> _Key:
         transcript = conversation.session.transcript
@@ -597,7 +602,9 @@ class SurvivalPage(Ground):
         conversation = self._session.conversation
         self.stop()
         self._key = self._key_of(conversation)
-        self._show_empty("busy", tr("Replaying this session with and without management…"), tr("Cancel"))
+        self._show_empty(
+            "busy", tr("Replaying this session with and without Helix. No model is used."), tr("Cancel")
+        )
         self._task = self._session.start(self._run(conversation, self._key), "replay a session")
 
     def stop(self) -> None:

@@ -504,7 +504,7 @@ def chooser_text(card: FormCard) -> str:
 def _observations_title(card: ObservationsCard) -> str:
     count = len(card.event.observations)
     if card.placed_seq:
-        return tr.plural(count, "Sent in their place: %n fact", "Sent in their place: %n facts")
+        return tr.plural(count, "Older messages compacted to %n fact", "Older messages compacted to %n facts")
     return tr.plural(
         count, "Prepared for the next compaction: %n fact", "Prepared for the next compaction: %n facts"
     )

@@ -146,7 +146,7 @@ def inside_pill(name: str) -> Pill:
 
 def undone_pill(name: str = "") -> Pill:
     """Says that a rewrite was undone, together with which other one, if any."""
-    return Pill(tr("Undone with {title}", title=name) if name else tr("Undone"), "warn")
+    return Pill(tr("Undone with “{title}”", title=name) if name else tr("Undone"), "warn")
 
 
 def state_pills(is_undone: bool, inside: str, undone_with: str = "") -> list[Pill]:

@@ -266,7 +266,7 @@ class Timeline(Themed, QWidget):
         actions = [self._topic, self.now_button, self.handovers_button]
         card.body.addWidget(ResponsiveRow(numbers, actions))
         card.body.addWidget(self.chart)
-        self._no_cards = SelectableText(tr("Nothing was cached or compacted yet."), 12, "muted")
+        self._no_cards = SelectableText(tr("Nothing has left the context yet."), 12, "muted")
         card.body.addWidget(self._no_cards)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())

@@ -71,7 +71,7 @@ def test_a_button_leads_to_the_handovers_as_soon_as_there_is_a_message(qtbot: Qt
     """Not while the past is looked at: the window shows what would be written now."""
     pane = open_timeline(qtbot, TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.empty.isVisible()
-    assert "Nothing was cached or compacted yet." in shown_texts(pane)
+    assert "Nothing has left the context yet." in shown_texts(pane)
     assert pane.handovers_button.isVisible()
     with performed(pane) as intents:
         pane.handovers_button.click()

@@ -138,7 +138,7 @@ async def test_an_imported_session_shows_what_the_command_line_says(
             moments.activated.emit(moment)
             assert _table(page) == _counts(file, moment)
         total = sum(kind["total"] for kind in file["at_end"])
-        assert f"At the end, {total} facts count." in page.report.sentence.text()
+        assert f"At the end, {total} facts matter." in page.report.sentence.text()
         assert "Claude Code compacted before request" in page.report.chart.accessibleName()
 
         page.report.chart.compaction_clicked.emit(0)
@@ -177,11 +177,11 @@ async def test_a_session_that_nobody_compacted_is_compared_at_its_end(
         assert _table(page) == _counts(file, -1)
         assert page.report.facts.isColumnHidden(2)
         assert not page.moments.isVisible()
-        assert "Helix keeps all of them in context." in page.report.sentence.text()
+        assert "With Helix, the context still names all of them." in page.report.sentence.text()
 
 
 async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, tmp_path: Path) -> None:
-    """It says what it needs, can be canceled, and never begins by itself again."""
+    """It says what it needs, and can be canceled; by itself it begins again only when it is opened."""
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("own")
         page = rig.window.pages.survives.get()
@@ -205,6 +205,10 @@ async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, t
         rig.window.commands.show_chat.trigger()
         await rig.run_turn("And now?")
         rig.window.commands.show_survival.trigger()
+        await until(lambda: page.report.isVisible() and page.report.about.text() != before, "the newest")
+
+        before = page.report.about.text()
+        await rig.run_turn("And then?")
         await until(page.update_button.isVisible, "that there is news")
         assert page.report.about.text() == before
         press(page, "update_survival")

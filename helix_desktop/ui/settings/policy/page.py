@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
+from helix_desktop.context.window.usage_gauge import handover_threshold
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.replay.policy.session_replays import SessionReplays
@@ -29,7 +30,9 @@ from helix_desktop.ui.settings.policy.form import FILE_FIELDS, POLICY, PolicyVal
 from helix_desktop.ui.settings.policy.preview import PolicyPreview, ReplayPreparation
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.settings.policy.slider import PolicySlider
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.policies import policy_name
+from helix_desktop.words.rewrite_reasons import threshold_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
@@ -330,7 +333,18 @@ class PolicyPage(QWidget):
     def show_effects(self, effects: Mapping[str, str]) -> None:
         """Say at each number what it does to the session on screen; the others say what they are."""
         for name, field in self.form.rows.items():
-            field.show_note(effects.get(name) or translate(self.form.fields[name].note))
+            field.show_note(effects.get(name) or self._note(name))
+
+    def _note(self, name: str) -> str:
+        """Return what a number is, or what it is in the context window of the session on screen."""
+        conversation = self._session.find_conversation()
+        if name == "handover_at" and conversation is not None:
+            policy, info = self.values.policy, conversation.window.frame.info
+            share = handover_threshold(policy, info) / max(1, info.window)
+            threshold = threshold_text(policy.handover_at, share)
+            if threshold != format_whole_percent(policy.handover_at):
+                return tr("At the latest: {threshold}.", threshold=threshold)
+        return translate(self.form.fields[name].note)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Say that the page is in sight: only then sessions are replayed."""

@@ -18,6 +18,7 @@ _LABEL_PX = 11
 _LABEL_HEIGHT = 18.0  # pixels that a label takes, at the usual size of text
 _TICK_DISTANCE = 30.0  # pixels between two lines of the axis, at least
 _TICK_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_MAX_TICKS = 5  # above 0
 _MANY_POINTS = 300  # of a curve
 _TIME_GAP = 28.0  # pixels between two times, at least
 
@@ -69,7 +70,8 @@ def axis_ticks(top: int, max_ticks: int) -> tuple[int, ...]:
 
 def axis_width(top: int) -> float:
     metrics = QFontMetricsF(ui_font(_LABEL_PX, 500))
-    return max(metrics.horizontalAdvance(format_tokens(tick)) for tick in axis_ticks(top, 4)) + scaled(8)
+    ticks = {tick for count in range(1, _MAX_TICKS + 1) for tick in axis_ticks(top, count)}
+    return max(metrics.horizontalAdvance(format_tokens(tick)) for tick in ticks) + scaled(8)
 
 
 def times_height() -> float:
@@ -79,7 +81,7 @@ def times_height() -> float:
 def paint_axis(painter: QPainter, plot: Plot, theme: Theme) -> None:
     painter.setFont(ui_font(_LABEL_PX, 500))
     max_ticks = int(plot.rect.height() / scaled(round(_TICK_DISTANCE)))
-    for tick in axis_ticks(plot.top, max(1, min(5, max_ticks))):
+    for tick in axis_ticks(plot.top, max(1, min(_MAX_TICKS, max_ticks))):
         y = plot.y_of(tick)
         line = QColor(theme.border_strong if tick == 0 else theme.border)
         painter.setPen(QPen(line, 1))

@@ -29,6 +29,7 @@ from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
     CacheState,
+    target_name,
     tool_name,
 )
 from helix_desktop.ui.cache.source import WorkspaceCacheSource, content_states
@@ -45,10 +46,11 @@ from tests.support.session_simulator import SessionSimulator
     ("maker", "name"),
     [("fold", "Note"), ("handover", "Handover"), ("observations", "Facts"), ("other", "other")],
 )
-def test_an_index_is_named_after_what_it_belongs_to(maker: str, name: str) -> None:
+def test_an_index_is_named_after_what_replaced_its_messages(maker: str, name: str) -> None:
     """In the words of the timeline; a tool of the same name keeps its own."""
     row = replace(cache_row(1), tool=maker)
-    assert tool_name(replace(row, state="index")) == name
+    index = replace(row, state="index")
+    assert (tool_name(index), target_name(index)) == ("Compaction", name)
     assert tool_name(replace(row, state="elsewhere")) == maker
 
 

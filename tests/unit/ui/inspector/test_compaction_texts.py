@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
@@ -16,34 +17,40 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
     ("outlook", "text"),
     [
         (CompactionOutlook("off"), "Context management is off."),
-        (CompactionOutlook("due"), "Older messages are compacted at 53 % at the latest, due now."),
+        (
+            CompactionOutlook("room"),
+            "Older messages are compacted at {at}: 0 left. Earlier when that saves tokens.",
+        ),
+        (CompactionOutlook("due"), "Older messages are compacted at {at}: due now."),
         (
             CompactionOutlook("waiting", 60_000),
-            "Older messages are compacted at 53 %, at least 1 min after the last try.",
+            "Older messages are compacted at {at}, at least 1 min after the last try.",
         ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),
-            "Older messages are compacted at 53 %, once that frees enough.\n"
+            "Older messages are compacted at {at}, once that frees enough.\n"
             "It would free about 1.2k tokens now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little", freed=-40, least=2_500),
-            "Older messages are compacted at 53 %, once that frees enough.\n"
+            "Older messages are compacted at {at}, once that frees enough.\n"
             "It would free nothing now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little"),
-            "Older messages are compacted at 53 %, once that frees enough.\n"
+            "Older messages are compacted at {at}, once that frees enough.\n"
             "Too few messages lie before the newest ones, which always stay.",
         ),
     ],
 )
 def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
     """Never that a compaction is due which the engine would not make."""
-    assert compaction_text(outlook, _GAUGE) == text
+    assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(at="53 %")
+    here = "85 %, here 53 % to leave room for the answer"
+    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at=here)
 
 
-WORDS = {HandoverTrigger.THRESHOLD: ("compaction in ≈ 5k", "above 53 %", "At 53 %,", "Above 53 %,")}
+WORDS = {HandoverTrigger.THRESHOLD: ("compaction in ≈ 5k", "above 53 %", "At 53 % at", "Above 53 %,")}
 """What the gauge and the preview say of each trigger of the policy, far from it and beyond it."""
 
 

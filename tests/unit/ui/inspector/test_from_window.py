@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 from hypothesis import given, settings
 
@@ -31,6 +29,7 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
+from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
@@ -127,22 +126,9 @@ def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
     assert _state(simulator).cache.saved == 12_000
 
 
-_HANDLE = re.compile(r'recall_cached_content\(\\?"[0-9a-f]{64}')
-
-
-def check_the_counted_markers_are_in_the_request(simulator: SessionSimulator) -> None:
-    """Individually: an answer of the agent may have several."""
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    masked = [
-        message
-        for entry, message in zip(window.entries, window.request.messages[1:], strict=True)
-        if (item := getattr(entry, "item", entry))
-        and getattr(item, "seq", 0) in simulator.transcript.window.masked
-    ]
-    # An agent that describes a marker has made none.
-    texts = [message.text for message in masked if message.role != "assistant"]
-    texts += [call.arguments for message in masked for call in message.calls]
-    assert _state(simulator).cache.markers == sum(len(_HANDLE.findall(text)) for text in texts)
+def check_as_many_are_cached_as_on_the_cache_page(simulator: SessionSimulator) -> None:
+    states = content_states(simulator.transcript).values()
+    assert _state(simulator).cache.cached == sum(state == "cached" for state, _ in states)
 
 
 def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
@@ -207,14 +193,14 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     assert len(totals) == 5, "the total is the provider's"
 
 
-def test_an_answer_that_only_calls_tools_is_named_by_that() -> None:
+def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
     simulator = build_history(1)
-    simulator.step("Reading.", 1)
+    simulator.step("I read all of it before I change anything. " * 9, 1)
     simulator.answer_call(0, "text")
-    simulator.step("", 1)
+    simulator.step("Now.", 1)
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = window_rows(break_down_window(window, simulator.transcript, simulator.frame))
-    assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Tool calls"]
+    assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Calls write_file"]
 
 
 def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
@@ -349,7 +335,7 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     check_the_inspector_adds_up(simulator)
     check_an_output_is_named_by_its_call_and_target(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
-    check_the_counted_markers_are_in_the_request(simulator)
+    check_as_many_are_cached_as_on_the_cache_page(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
 
 
