@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries import sections
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import (
     MIN_CHARS,
@@ -21,7 +22,12 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
     whole_texts,
 )
-from helix_desktop.context.summaries.sections import extractive_handover, without_repeats
+from helix_desktop.context.summaries.sections import (
+    SECTIONS,
+    SectionKind,
+    extractive_handover,
+    without_repeats,
+)
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
@@ -289,3 +295,7 @@ def test_what_the_user_or_a_model_wrote_stays(changed: dict[str, object]) -> Non
     """Their sentences say what the words mean."""
     handover = msgspec.structs.replace(handover_of(failed_session()), **changed)
     assert without_repeats(handover, [REQUEST]) == handover
+
+
+def test_each_kind_of_section_is_one_of_a_handover() -> None:
+    assert {kind for kind in vars(sections).values() if isinstance(kind, SectionKind)} == set(SECTIONS)
