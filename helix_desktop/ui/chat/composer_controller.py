@@ -93,7 +93,6 @@ class ComposerController(QObject):
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: session.start(self._show_estimate(), "count draft"))
-        self._has_approval = False
         for changed in (
             self._page.model.rows_reset,
             self._page.model.row_added,
@@ -144,12 +143,8 @@ class ComposerController(QObject):
             self.widget.set_estimate(*_estimate_texts(total, free))
 
     def _note_approvals(self) -> None:
-        """Say what a message means while a call waits for approval, and offer to answer it."""
         has_approval = any(isinstance(row, ApprovalRow) for row in self._page.model.raw_rows())
-        if has_approval != self._has_approval:
-            self._has_approval = has_approval
-            self._session.commands.set_met(WAITING_APPROVAL, has_approval)
-            self.show_availability()
+        self._session.commands.set_met(WAITING_APPROVAL, has_approval)
 
     async def _show(self) -> None:
         """Put the draft of the session on screen into the composer; the former one's is kept.
@@ -202,15 +197,13 @@ class ComposerController(QObject):
         self.widget.set_reasons(*self._reasons(session.workspace, conversation))
 
     def _reasons(self, workspace: OpenWorkspace, conversation: Conversation) -> tuple[str, ...]:
-        """Return why nothing can be sent yet, or what a message means now; the longest text first."""
+        """Return why nothing can be sent yet, or who answers; the longest text first."""
         if workspace.is_read_only:
             if self._session.app.data_dir.refusal:
                 return (tr("Read-only: the data folder can't be written"),)
             return (tr("Read-only: folder not found"),)
         if not workspace.is_trusted():
             return (tr("Trust this folder to send messages"),)
-        if self._has_approval:
-            return tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
         if conversation.model_choice.pending:
             return (tr("Choose a model to continue"),)
         if not self._has_model():
@@ -298,10 +291,17 @@ class ComposerController(QObject):
     def send_as_message(self) -> None:
         """Begin to send what is written as it is, though it begins like a command."""
         self._withdraw_refusal()
-        text = self.widget.text()
-        if text.strip():
-            self.widget.set_text("")
-            self._begin_to_send(text)
+        if self.widget.text().strip():
+            self._begin_to_send(self.widget.take_text())
+
+    def deny_with_message(self, call_id: str) -> bool:
+        """Begin to deny a call with what is typed as the reason; False if it can't be one."""
+        if not self.widget.has_reason:
+            return False
+        workspace, conversation = self._session.workspace, self._session.conversation
+        text = self.widget.take_text()
+        self._start_sending(OutgoingMessage(workspace, conversation, text, [], denied=call_id))
+        return True
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
         message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [], steer, typed)
@@ -309,13 +309,17 @@ class ComposerController(QObject):
         if card is not None and not card.is_late and typed is None:
             message.question, message.options = card.question, card.selection
         elif typed is None:
-            message.denied = self._page.view.interactions.settled_approvals
-        self.outgoing.add(message)
+            message.denied = self._page.view.interactions.approval_in_sight
         if self.attachments.is_attaching:
+            self.outgoing.add(message)
             message.task = self._session.start(self._send_when_attached(message), "send")
         else:
             self._take_attachments(message)
-            message.task = self._session.start(self._send(message), "send")
+            self._start_sending(message)
+
+    def _start_sending(self, message: OutgoingMessage) -> None:
+        self.outgoing.add(message)
+        message.task = self._session.start(self._send(message), "send")
 
     async def _send_when_attached(self, message: OutgoingMessage) -> None:
         """Send a message once what was pasted or dropped just before belongs to it."""
@@ -332,9 +336,7 @@ class ComposerController(QObject):
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
-        message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [])
-        self.outgoing.add(message)
-        message.task = self._session.start(self._send(message), "send")
+        self._start_sending(OutgoingMessage(self._session.workspace, self._session.conversation, text, []))
 
     def prepend(self, text: str) -> None:
         """Put a text that could not be sent in front of what is typed."""
@@ -344,7 +346,7 @@ class ComposerController(QObject):
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
-            if self._answers_question(message) or self._denies_calls(message):
+            if self._answers_question(message) or self._denies_call(message):
                 await self._settle(message)
                 return
             if message.typed is not None:
@@ -376,13 +378,11 @@ class ComposerController(QObject):
             and message.conversation.answer(question.call_id, QuestionReply(message.options, message.text))
         )
 
-    def _denies_calls(self, message: OutgoingMessage) -> bool:
-        """Deny the calls that waited for approval when a message was written, with its text as the reason."""
-        reply = ApprovalReply("deny", reason=message.text)
+    def _denies_call(self, message: OutgoingMessage) -> bool:
+        """Deny the call that waited for approval when a message was written, with its text as the reason."""
         if message.attachments or not message.text.strip():
             return False
-        answered = [message.conversation.decide(call_id, reply) for call_id in message.denied]
-        return any(answered)
+        return message.conversation.decide(message.denied, ApprovalReply("deny", reason=message.text))
 
     async def _settle(self, message: OutgoingMessage) -> None:
         conversation = message.conversation

@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, file
 from helix_desktop.ui.chat.composer.next_messages import ComposerStrip, NextMessages
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
-from helix_desktop.ui.chat.rows.row_types import AskRow, ChatModel, QuestionRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import EmptyState
@@ -246,9 +246,8 @@ class ChatPage(Themed, QWidget):
         suggested = self.next_messages.suggestion_accepted
         suggested.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
         for signal in (self.composer.submitted, self.composer.steered, suggested):
-            signal.connect(
-                lambda _: self.view.chat_viewport.go_to_end()
-            )  # whoever speaks wants to see the answer
+            signal.connect(lambda _: self._show_end())
+        self.composer.reason_changed.connect(self.view.show_reason)
         self.drop_hint = DropHint(self.composer.frame)
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
@@ -356,6 +355,11 @@ class ChatPage(Themed, QWidget):
         if card is not None and self.composer.text():
             card.take_numbers()
 
+    def _show_end(self) -> None:
+        """Show where the answer will stand; of several approvals, what is sent denies the first in sight."""
+        if self.composer.approval_count <= 1:
+            self.view.chat_viewport.go_to_end()
+
     def show_first_ask(self) -> None:
         """Bring the first card that waits for the user into sight, with its buttons; else do nothing."""
         rows = self.model.raw_rows()
@@ -393,6 +397,7 @@ class ChatPage(Themed, QWidget):
         first = questions[-1].question if questions else None
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
         self.composer.show_question(is_answered_here, len(first.options) if first is not None else 0)
+        self.composer.show_approvals(sum(isinstance(row, ApprovalRow) for row in self.model.raw_rows()))
         self.composer.invite(not len(self.model) and not self.model.is_loading)
         if self.model.is_loading and not len(self.model):
             self._loading_timer.start()

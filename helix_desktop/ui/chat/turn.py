@@ -287,10 +287,15 @@ class TurnController(QObject):
 
     @handles(Decide)
     def decide(self, call_id: str, answer: ApprovalAnswer, offer: int) -> None:
-        """Answer whether a call may run; a lasting answer saves the rule that was offered."""
+        """Answer whether a call may run; a lasting answer saves the rule that was offered.
+
+        What is typed is the reason of a denial.
+        """
         conversation = self._session.conversation
         ask = next((pending for pending in conversation.asks if pending.call_id == call_id), None)
         if not isinstance(ask, ApprovalRequest):
+            return
+        if answer == "deny" and self._composer.deny_with_message(call_id):
             return
         rule = (ask.suggested_rules or (ask.rule,))[offer]
         reply = _reply(answer, rule)

@@ -47,7 +47,7 @@ from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Themed, current_theme
-from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
+from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import (
     RequestGroup,
     RowAction,

@@ -32,7 +32,7 @@ from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, ContextBar
+from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS, ContextBar
 from helix_desktop.ui.inspector.inspector_data import (
     CacheStats,
     InspectorState,

@@ -31,6 +31,8 @@ class ListItem(ABC):
 
     backward_entry = ""
     """Name of the place that has the keyboard first when it comes from below; empty: the last one."""
+    row_area = ""
+    """Name of the place that a click beside all places presses; empty: none."""
 
     def __init__(self, key: Hashable) -> None:
         self.key = key

@@ -229,6 +229,7 @@ class ListMouse(QObject):
             return
         pressed, self.pressed = self.pressed, None
         link, self._link = self._link, ""
+        is_click = self._is_selecting and not self._selection
         self._is_selecting = False
         self._edge_timer.stop()
         located = self._rows.hit_test(event.position())
@@ -238,6 +239,10 @@ class ListMouse(QObject):
                 self._click_area(located, area, event)
             elif link and not self._selection and self.link_of(located) == link:
                 self._open_link(link)
+            elif is_click and located.row_index == self.last_index:
+                area = located.item.hit_area(located.item.row_area)
+                if area is not None:
+                    self._click_area(located, area, event)
         self.changed.emit()
 
     def _click_area(self, located: HitResult, area: HitArea, event: QMouseEvent) -> None:
@@ -296,6 +301,8 @@ class ListMouse(QObject):
         located = self._rows.hit_test(self._position)
         area = located.item.hit_area_at(located.x, located.y) if located is not None else None
         link = self.link_of(located) if located is not None and area is None else ""
+        if located is not None and area is None:
+            area = located.item.hit_area(located.item.row_area)
         hovered = (located.item.key, area.name) if located is not None and area is not None else None
         tip = located.item.tip_at(located.x, located.y) if located is not None else ""
         self._set_hover(hovered, link or tip)

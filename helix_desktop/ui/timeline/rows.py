@@ -247,6 +247,8 @@ class HostItem(ListItem):
 class CardItem(BoxItem):
     """A row with a card, and its part of the rail."""
 
+    row_area = "unfold"
+
     def __init__(self, row: Row, look: CardLook, node: Node, theme: Theme) -> None:
         card, name = _box_and_name(row, look)
         box = Frame(card, (_CARD_X, _TOP_PX, 0, _TOP_PX)) if node else card
@@ -517,13 +519,16 @@ class CardList(RowListView):
         self.refresh()
 
     def reveal(self, seq: int, *, at_top: bool = False) -> None:
-        """Bring the card of an event into sight, where it stands out for a moment, or to the top."""
+        """Bring the card of an event into sight, opened, where it stands out for a moment, or to the top."""
         index = self.cards.index_of(seq)
         if index is None:
             return
         if at_top:
             self.rows.show_row(index, 0.0)
             return
+        unfold = self.rows.item(index).hit_area("unfold")
+        if unfold is not None and unfold.action.opens:
+            self.toggle(seq, unfold.action.part)
         item = self.rows.item(index)
         whole = QRectF(0, 0, item.width, item.height)
         self.rows.ensure_visible(index, HitArea("", None, "", whole))

@@ -80,9 +80,10 @@ _AT_ONCE = 3_000  # characters of a text that stand whole in a card; the rest of
 
 
 class ToggleFold(NamedTuple):
-    """Open or close a part of a card."""
+    """Open or close a part of a card; `opens`: it is closed, and a link to the card opens it."""
 
     part: str
+    opens: bool = False
 
 
 class OpenCardMenu(NamedTuple):
@@ -172,7 +173,7 @@ def headline(
 def _unfold_button(part: str, *, is_open: bool) -> Button:
     tip = tr("Hide details") if is_open else tr("Show details")
     icon = Icon("chevron-down" if is_open else "chevron-right")
-    return Button("unfold", ToggleFold(part), icon, tip, "icon", tip=tip)
+    return Button("unfold", ToggleFold(part, opens=not is_open), icon, tip, "icon", tip=tip)
 
 
 def index_chips(digest: str, entries: int) -> list[Button]:

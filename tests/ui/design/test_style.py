@@ -18,7 +18,7 @@ from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
-from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
+from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import RowKind, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
 from helix_desktop.ui.window.sidebar.rail import WORKSPACE_COLORS
@@ -64,7 +64,9 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
     *(("muted", background) for background in ("warn_soft", "error_soft", "accent_soft")),
 )
 """Text token and ground token of every pair that the window shows."""
-ROW_KINDS: tuple[RowKind, ...] = tuple(kind for kinds in get_args(RowKind) for kind in get_args(kinds))
+ROW_KINDS: tuple[RowKind, ...] = tuple(
+    kind for kinds in get_args(RowKind) for kind in get_args(kinds) if kind in SEGMENT_COLORS
+)
 
 
 def luminance(color: str) -> float:

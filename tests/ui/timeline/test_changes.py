@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.log.steps import Step
@@ -23,7 +26,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, fold_card, handover_card, observations_card
 from tests.support.intents import performed
-from tests.support.timeline_pane import card, has, open_timeline, press, shown_seqs, top
+from tests.support.timeline_pane import card, has, names, open_timeline, press, shown_seqs, top
 
 _STEPS = (Step(10, 1, 1, NOW_MS), Step(20, 1, 2, NOW_MS))
 _KEY = ("change", 12)
@@ -35,7 +38,7 @@ def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
         PlacedCard(16, NOW_MS, "9 messages", 13_000, 9_900, PlacementReason.REWRITE, is_undone),
         SweepCard(15, NOW_MS, 1, 13_500, 13_000, SweepReason.FOLD, is_undone=is_undone),
         fold_card(14, before=14_000, after=13_500, is_undone=is_undone),
-        SweepCard(12, NOW_MS, 2, 15_000, 14_000, is_undone=is_undone),
+        SweepCard(12, NOW_MS, 2, 15_000, 14_000, is_undone=is_undone, contents=(("aa", "read a.py"),)),
         observations_card(5, placed_seq=16, is_undone=is_undone),
     )
 
@@ -66,6 +69,39 @@ def test_it_opens_onto_each_part_without_an_undo_of_its_own(pane: Timeline) -> N
 def test_a_part_is_brought_into_sight_wherever_it_is(pane: Timeline) -> None:
     pane.reveal(14)
     assert top(pane, 14) is not None
+
+
+def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
+    """A second link leaves it open."""
+    for _ in range(2):
+        pane.reveal(12)
+        assert shown_seqs(pane) == [16, 5, 15, 14, 12]
+        assert "output:aa" in names(pane, 12)
+
+
+def test_a_click_beside_its_buttons_opens_and_closes_it(qtbot: QtBot, pane: Timeline) -> None:
+    """One that selects words does not."""
+    viewport = pane.cards.viewport()
+    with qtbot.waitExposed(pane):
+        pane.activateWindow()
+
+    def place(x: int) -> QPoint:
+        index = pane.cards.cards.index_of(_KEY)
+        area = card(pane, _KEY).hit_area("unfold")
+        assert index is not None
+        assert area is not None
+        return QPoint(x, pane.cards.rows.place_of(index, area).center().y())
+
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
+    assert shown_seqs(pane) == [16, 5, 15, 14, 12]
+    qtbot.wait(QApplication.doubleClickInterval() + 50)
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
+    assert shown_seqs(pane) == []
+    qtbot.wait(QApplication.doubleClickInterval() + 50)
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=place(150))
+    QTest.mouseMove(viewport, place(300))
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=place(300))
+    assert shown_seqs(pane) == []
 
 
 def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:

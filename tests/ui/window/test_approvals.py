@@ -14,6 +14,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, MessageQueue
 from helix_desktop.ui.chat.actions import AllowAllOnce
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.buttons import press
@@ -47,6 +48,7 @@ async def test_yes_and_no_once_and_never(qapp: QApplication, tmp_path: Path) -> 
         await _check_never(rig)
         await _check_undoing_a_rule(rig)
         await _check_numbers(rig)
+        await _check_reasons(rig)
 
 
 async def _check_once(rig: WindowRig) -> None:
@@ -102,7 +104,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
         assert (rig.rows(ApprovalRow), rig.composer.text()) == ([approval], "123"), "keys answer nothing"
         editor.clear()
         QTest.keyClicks(editor, "Write it to out.txt")
-        await until(lambda: rig.chat.view.interactions.settled_approvals, "the card stands still")
+        await until(lambda: rig.chat.view.interactions.approval_in_sight, "the card stands still")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert (rig.composer.text(), rig.events(MessageQueued)) == ("", [])
@@ -146,17 +148,17 @@ async def _check_undoing_a_rule(rig: WindowRig) -> None:
             assert "Rule saved" not in rig.banner_text()
 
 
+def wants_to_run_three(request: dict[str, object]) -> Reply:
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
+        return StreamedReply(*calls)
+    return text_reply("Ended.")
+
+
 async def _check_numbers(rig: WindowRig) -> None:
-
-    def three(request: dict[str, object]) -> Reply:
-        messages = request["messages"]
-        assert isinstance(messages, list)
-        if messages[-1]["role"] == "user":
-            calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
-            return StreamedReply(*calls)
-        return text_reply("Ended.")
-
-    async with ChatServer(three) as server:
+    async with ChatServer(wants_to_run_three) as server:
         await _ask(rig, server, "several")
         rig.window.resize(1000, 560)  # too low for three cards
         rig.type_message("Go")
@@ -190,6 +192,50 @@ async def _check_numbers(rig: WindowRig) -> None:
         assert [row.state for row in rig.rows(ToolRow)][3:] == ["ok", "ok", "ok"]
         assert not saved_rules(rig)
         assert rig.chat.view.chat_viewport.is_following
+
+
+def _deny_button(rig: WindowRig, place: int) -> HitArea:
+    row = rig.rows(ApprovalRow)[place]
+    index = rig.chat.model.index_of(row.key)
+    assert index is not None
+    area = rig.chat.view.chat_viewport.item(index).hit_area("decide:deny")
+    assert area is not None
+    return area
+
+
+async def _check_reasons(rig: WindowRig) -> None:
+    """Of several calls, Enter denies the first in sight with what is typed, and a card's Deny its own."""
+    async with ChatServer(wants_to_run_three) as server:
+        await _ask(rig, server, "reasons")
+        rig.window.resize(1000, 1400)  # all three in sight
+        rig.type_message("Go")
+        await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions")
+        editor, interactions = rig.composer.editor, rig.chat.view.interactions
+        assert editor.placeholderText() == "Deny the first visible call: write what to do instead"
+        QTest.keyClicks(editor, "/compact")
+        assert _deny_button(rig, 2).label == "Deny", "a command is no reason"
+        editor.clear()
+        QTest.keyClicks(editor, "Not the last one")
+        assert _deny_button(rig, 2).label == "Deny with your message"
+        rig.perform(_deny_button(rig, 2).action)
+        await until(lambda: len(rig.rows(ApprovalRow)) == 2, "one answered")
+        assert rig.composer.text() == ""
+        assert _deny_button(rig, 0).label == "Deny"
+
+        QTest.keyClicks(editor, "Not the first one")
+        await until(lambda: interactions.approval_in_sight == "c0", "the cards stand still")
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+        await until(lambda: len(rig.rows(ApprovalRow)) == 1, "another answered")
+        assert rig.composer.text() == ""
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+        answers = {
+            message["tool_call_id"]: message["content"] for message in server.bodies[-1]["messages"][-3:]
+        }
+        assert answers["c2"].endswith("Do what they say instead: Not the last one")
+        assert answers["c0"].endswith("Do what they say instead: Not the first one")
+        assert "Do what they say" not in answers["c1"]
+        assert not rig.events(MessageQueued)
 
 
 def saved_rules(rig: WindowRig) -> list[str]:

@@ -43,6 +43,7 @@ async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, t
         await _go_on(rig.conversation, STORED_FROM // 3)
         await until(lambda: replays.policies, "the first policy")
         await rig.wiring.settings.show("policy")
+        rig.settings.policy.replay.head.click()
         card = rig.settings.policy.replay_card
         await until(lambda: "Approximate" in card.status.text(), "the page's own replay")
         assert not folder.exists()
@@ -63,6 +64,7 @@ async def test_a_long_session_is_replayed_ahead_and_stored(qapp: QApplication, t
         await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
         await until(lambda: rig.wiring.session.has_conversation, "the session")
         await rig.wiring.settings.show("policy")
+        rig.settings.policy.replay.head.click()
         card = rig.settings.policy.replay_card
         await until(lambda: "≈" not in card.chart.text_at(QPointF(card.chart.width() / 2, 5)), "the picture")
         await rig.conversation.choose_policy(PROFILES["lean"])  # what is recorded changes no replay

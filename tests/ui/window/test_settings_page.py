@@ -275,7 +275,7 @@ async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_pat
         await rig.wiring.settings.show("policy")
         page = rig.settings.policy
         assert page.isVisible()
-        controls = (page.slider.track, page.form, page.apply_bar.session, page.apply_bar.workspace)
+        controls = (page.slider.track, page.numbers, page.apply_bar.session, page.apply_bar.workspace)
         assert not any(control.isVisible() for control in controls), "each workspace has its own"
         await rig.open_folder("project")
         await rig.wiring.settings.show("policy")

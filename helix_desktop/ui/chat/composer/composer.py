@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.choices import PermissionMode
+from helix_desktop.domain.slash_command import parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachFiles,
@@ -390,11 +391,14 @@ class Composer(Themed, QWidget):
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
     model_clicked = Signal()
+    reason_changed = Signal(bool)
+    """Whether what is typed can be the reason of a denial; it may be as before."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._running = self._is_stop_offered = self._has_question = self._is_first = False
         self._option_count = 0  # of the question that waits
+        self.approval_count = 0
         self._reasons: tuple[str, ...] = ()
         self._style = ChatStyle(theme)
         self.frame = ComposerFrame(self)
@@ -461,6 +465,21 @@ class Composer(Themed, QWidget):
         """Return True if nothing is typed or being composed, and nothing goes along."""
         return not (self.text() or self.editor.is_composing or self._chips.keys)
 
+    @property
+    def has_reason(self) -> bool:
+        """Return True if what is typed can be the reason of a denial: words alone, and no answer."""
+        text = self.text()
+        is_message = bool(text.strip()) and parse_slash_input(text) is None
+        return is_message and not (self._chips.keys or self._has_question)
+
+    def take_text(self) -> str:
+        """Return what is typed, and empty the field; the draft behind an earlier message comes back."""
+        text = self.text()
+        self.editor.setPlainText(self.history.end())
+        self.set_note("")
+        self._pause.stop()
+        return text
+
     def draft(self) -> str:
         """Return what is to be kept: what is typed, or the draft behind an earlier message on screen."""
         draft = self.history.draft
@@ -492,6 +511,13 @@ class Composer(Themed, QWidget):
             self._show_placeholder()
             self._refresh()
 
+    def show_approvals(self, count: int) -> None:
+        """Say how many calls wait for approval: what is typed is why the first visible one is denied."""
+        if count != self.approval_count:
+            self.approval_count = count
+            self._show_placeholder()
+            self._refresh()
+
     def invite(self, is_first: bool) -> None:
         """Say whether this would be the first message: the empty field explains its signs then."""
         if is_first != self._is_first:
@@ -499,7 +525,7 @@ class Composer(Themed, QWidget):
             self._show_placeholder()
 
     def set_reasons(self, *texts: str) -> None:
-        """Say in the empty field what has to be done first, or what a message means: the first that fits."""
+        """Say in the empty field what has to be done first, or who answers: the first that fits."""
         self._reasons = texts
         self._show_placeholder()
 
@@ -510,6 +536,13 @@ class Composer(Themed, QWidget):
             if self._option_count > 1:
                 numbers = tr("1–{last} and Enter, or type an answer", last=self._option_count)
                 texts = (numbers, *texts)
+        elif self.approval_count > 1:
+            texts = (
+                tr("Deny the first visible call: write what to do instead"),
+                tr("Deny the first visible call"),
+            )
+        elif self.approval_count:
+            texts = tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
         elif not texts:
             texts = (tr("Message"),)
             if self._is_first:
@@ -685,30 +718,30 @@ class Composer(Themed, QWidget):
 
     def _submit(self, signal: SignalInstance) -> None:
         self.editor.commit_composition()
-        text = self.text()
-        if not text.strip() and not self._chips.keys:
-            return
-        self.editor.setPlainText(self.history.end())  # a draft that an earlier message stood in front of
-        self.set_note("")
-        self._pause.stop()
-        signal.emit(text)
+        if self.text().strip() or self._chips.keys:
+            signal.emit(self.take_text())
 
     def _refresh(self) -> None:
         theme = self._style.theme
         ready = bool(self.text().strip() or self._chips.keys)
         answers = self._has_question and not self._chips.keys  # an answer can't have attachments
-        self._steer.setVisible(self._running and ready and not answers)
+        denies = bool(self.approval_count) and self.has_reason
+        self._steer.setVisible(self._running and ready and not (answers or denies))
         self._stop.setVisible(self._running)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("Queue: send after this turn ({keys})", keys=keys)
         if answers:
             hint = tr("Answer the agent's question ({keys})", keys=keys)
+        elif self.approval_count > 1 and denies:
+            hint = tr("{keys} denies the first visible call", keys=keys)
+        elif denies:
+            hint = tr("{keys} denies the call", keys=keys)
         elif not self._running:
             hint = tr("Send ({keys})", keys=keys)
         self._send.setToolTip(hint)
         if self._is_stop_offered:
             hint = tr("Esc again to stop")
-        self._status.set_full_text(*((hint,) if self._is_stop_offered else self._estimate))
+        self._status.set_full_text(*((hint,) if self._is_stop_offered or denies else self._estimate))
         self._send.setEnabled(ready)
         color, background = (theme.on_accent, theme.accent) if ready else (theme.faint, theme.hover)
         self._show_button(self._send, "arrow-up", 17, (color, background, background))
@@ -716,6 +749,7 @@ class Composer(Themed, QWidget):
         self._steer.setFont(self._style.font(SMALL, MEDIUM))
         self.editor.setAccessibleDescription(". ".join(filter(None, (hint, self._note.full_text()))))
         self._fit_line()
+        self.reason_changed.emit(self.has_reason)
 
     def _show_button(self, button: QPushButton, name: str, px: int, colors: tuple[str, str, str]) -> None:
         color, background, edge = colors

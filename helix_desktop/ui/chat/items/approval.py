@@ -52,6 +52,7 @@ _LABELS: dict[ApprovalAnswer, TranslatableText] = {
     "once": text("Allow"),
     "deny": text("Deny"),
 }
+_DENY_WITH_MESSAGE = text("Deny with your message")
 _REFUSALS: dict[LastingRefusal, TranslatableText] = {
     "destroys": text("Always allow isn't offered: the command can destroy files or commits."),
     "leaves": text("Always allow isn't offered: the command leaves the sandbox."),
@@ -283,12 +284,13 @@ class ApprovalItem(RowItem):
             "Demo calls are scripted, and only change files in the sample's folder. The rest of them "
             "then runs without asking. Change it in Settings → Permissions."
         )
+        labels = _LABELS | ({"deny": _DENY_WITH_MESSAGE} if context.has_reason else {})
         buttons: list[Box] = [
             push_button(
                 f"decide:{answer}", Decide(row.key.call_id, answer), translate(label),
                 tip=tips.get(answer, ""), look="primary" if answer == self._primary else "push", high=30,
             )
-            for answer, label in _LABELS.items() if answer != "demo" or row.request.offers_demo_calls
+            for answer, label in labels.items() if answer != "demo" or row.request.offers_demo_calls
         ]  # fmt: skip
         number, always = _always_offer(row)
         if always:

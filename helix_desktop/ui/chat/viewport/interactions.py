@@ -508,11 +508,16 @@ class RowInteractions(ListInteractions):
                 pass
 
     @property
-    def settled_approvals(self) -> tuple[str, ...]:
-        """The calls whose approval has stood long enough to be seen: what is typed may be about them."""
-        rows = self._chat_viewport.model.raw_rows()
-        calls = [(row.key, row.key.call_id) for row in rows if isinstance(row, ApprovalRow)]
-        return tuple(call for key, call in calls if self._guard.accepts(key, Decide(call, "deny")))
+    def approval_in_sight(self) -> str:
+        """The call that what is typed denies: the first with its answers in sight, else the first that waits.
+
+        Empty while no card has stood long enough to be seen.
+        """
+        rows = enumerate(self._chat_viewport.model.raw_rows())
+        calls = [(at, row.key) for at, row in rows if isinstance(row, ApprovalRow)]
+        settled = [(at, key) for at, key in calls if self._guard.accepts(key, Decide(key.call_id, "deny"))]
+        in_sight = (key.call_id for at, key in settled if self._visible_answer(at, "deny"))
+        return next(in_sight, settled[0][1].call_id if settled else "")
 
     def answer_first(self, answer: ApprovalAnswer) -> None:
         """Answer the first approval that waits; where its buttons are out of sight, only show it."""
@@ -521,13 +526,16 @@ class RowInteractions(ListInteractions):
         index = next((at for at, row in enumerate(rows) if isinstance(row, ApprovalRow)), None)
         if index is None:
             return
-        placed = viewport.placed_row(index)
-        areas = self.focus.visible_areas(placed) if placed is not None else []
-        area = next((area for area in areas if area.name == f"decide:{answer}"), None)
+        area = self._visible_answer(index, answer)
         if area is not None:
             self._activate(index, area)
         else:
             viewport.show_ask(index)
+
+    def _visible_answer(self, index: int, answer: ApprovalAnswer) -> HitArea | None:
+        placed = self._chat_viewport.placed_row(index)
+        areas = self.focus.visible_areas(placed) if placed is not None else []
+        return next((area for area in areas if area.name == f"decide:{answer}"), None)
 
     def _fit_row(self, key: RowKey) -> None:
         self._chat_viewport.item_cache.drop(key)

@@ -70,6 +70,7 @@ class ItemCache:
         self._failed: set[RowKey] = set()  # of rows that can't be shown as they are
         self.question_cards = QuestionCards()
         self.answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
+        self.has_reason = False
 
     def __len__(self) -> int:
         return len(self._items)
@@ -146,6 +147,7 @@ class ItemCache:
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
             self._names_model(index, shape),
+            self.has_reason and isinstance(shape, ApprovalRow),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):

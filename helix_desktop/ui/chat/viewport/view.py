@@ -238,6 +238,12 @@ class ChatView(RowListView):
             self.chat_viewport.item_cache.answer_tips = tips
             self.chat_viewport.refresh()
 
+    def show_reason(self, has_reason: bool) -> None:
+        """Say on cards that wait for approval whether their Deny takes what is typed as the reason."""
+        if has_reason != self.chat_viewport.item_cache.has_reason:
+            self.chat_viewport.item_cache.has_reason = has_reason
+            self.chat_viewport.refresh()
+
     def jump_to(self, key: RowKey) -> bool:
         """Bring the row of a key to the top; False when there is no such row."""
         index = self.chat_viewport.model.index_of(key)

@@ -74,8 +74,6 @@ class Theme:
     seg_assistant: str
     seg_output: str
     seg_recalled: str
-    seg_observations: str
-    seg_fold: str
     seg_pinned: str
     seg_arguments: str
     seg_free: str
@@ -128,8 +126,6 @@ LIGHT = Theme(
     seg_assistant="#129a84",
     seg_output="#c47d12",
     seg_recalled="#b06fd0",
-    seg_observations="#4c8f2f",
-    seg_fold="#8a6d3b",
     seg_pinned="#d4502a",
     seg_arguments="#0e6f86",
     seg_free="#e3e6ec",
@@ -191,8 +187,6 @@ DARK = Theme(
     seg_assistant="#35c2a8",
     seg_output="#f0b454",
     seg_recalled="#c48be6",
-    seg_observations="#8fcf62",
-    seg_fold="#a98a5c",
     seg_pinned="#ff8a63",
     seg_arguments="#2f9ab5",
     seg_free="#2b303a",

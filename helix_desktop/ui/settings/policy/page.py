@@ -119,7 +119,6 @@ class PolicyPage(QWidget):
         self._edited: dict[str, ContextPolicy] = {}  # of workspaces, used nowhere yet
         self._workspace_on_page = ""
         self.slider, self.replay_card = PolicySlider(), ReplayCard()
-        self.preview = PolicyPreview(self.replay_card, self.show_effects, session, replays)
         self.values = PolicyValues()
         self.values.change = self._change
         self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self)
@@ -135,6 +134,11 @@ class PolicyPage(QWidget):
         self.replay = Disclosure(DisclosureHead(tr("What it would do to this session")), self.replay_card)
         numbers = pane(column(self.form, file_row, gap=12))
         self.numbers = Disclosure(DisclosureHead(tr("Numbers")), numbers)
+        self.preview = PolicyPreview(
+            self.replay_card, (self.replay_card, numbers), self.show_effects, session, replays
+        )
+        for part in (self.replay, self.numbers):
+            part.head.toggled.connect(lambda _: self._show_current())
         self._of_workspace = pane(column(self._file_card, head, self.replay, self.numbers, gap=12))
         self._open_folder = PushButton(tr("Open folder…"), name="open_folder")
         self._open_folder.clicked.connect(lambda: perform(self, OpenFolder()))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -43,11 +44,13 @@ class PolicyPreview:
     def __init__(
         self,
         card: ReplayCard,
+        places: Sequence[QWidget],
         show_effects: Callable[[Mapping[str, str]], object],
         session: Session,
         replays: SessionReplays,
     ) -> None:
-        self._card, self._show_effects = card, show_effects
+        """`places` show what is computed: nothing is while none of them is in sight."""
+        self._card, self._places, self._show_effects = card, places, show_effects
         self._session, self._replays = session, replays
         self._conversation: Conversation | None = None
         self._workspace_folder = Path()
@@ -87,7 +90,7 @@ class PolicyPreview:
             self._show(
                 "empty", tr("After two requests, you can see here what a policy does to this session.")
             )
-        elif self._card.isVisible():
+        elif any(place.isVisible() for place in self._places):
             self._task = self._session.actions.start(self._compute(conversation), "replay of a policy")
 
     def leave(self) -> None:

@@ -324,21 +324,43 @@ def test_another_placeholder_is_painted_at_once(qtbot: QtBot, composer: Composer
     QCoreApplication.sendPostedEvents()
     paints = _Paints()
     composer.editor.viewport().installEventFilter(paints)
-    composer.set_reasons("Deny with a reason")
+    composer.set_reasons("The offline demo model answers")
     QCoreApplication.sendPostedEvents()
     assert paints.count == 1
 
 
 def test_the_empty_field_says_how_to_answer(composer: Composer) -> None:
-    composer.set_reasons("Deny with a reason")
+    composer.set_reasons("The offline demo model answers")
+    composer.show_approvals(1)
     composer.show_question(True, 3)
     assert composer.editor.placeholderText() == "1–3 and Enter, or type an answer", "it comes first"
     composer.show_question(True)
     assert composer.editor.placeholderText() == "Type an answer"
     composer.show_question(False)
-    assert composer.editor.placeholderText() == "Deny with a reason"
+    assert composer.editor.placeholderText() == "Deny with a reason: write what to do instead"
+    composer.show_approvals(0)
+    assert composer.editor.placeholderText() == "The offline demo model answers"
     composer.set_reasons()
     assert composer.editor.placeholderText() == "Message"
+
+
+def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Composer) -> None:
+    """They are no message: nothing offers to send them into the turn."""
+    composer.set_running(True)
+    composer.editor.setPlainText("Use make")
+    steer, send = find_button(composer, "steer"), find_button(composer, "send")
+    composer.set_estimate("Message: ≈ 3")
+    status = composer._status
+    for count, hint in ((1, "Enter denies the call"), (2, "Enter denies the first visible call")):
+        composer.show_approvals(count)
+        assert steer.isHidden()
+        assert (send.toolTip(), status.full_text()) == (hint, hint)
+    composer.editor.setPlainText("/compact")
+    assert status.full_text() == "Message: ≈ 3"
+    composer.editor.setPlainText("Use make")
+    composer.show_approvals(0)
+    assert not steer.isHidden()
+    assert send.toolTip() == "Queue: send after this turn (Enter)"
 
 
 @pytest.mark.parametrize("text_px", [11, 13, 26])

@@ -12,7 +12,9 @@ from helix_desktop.domain.tools import ApprovalRequest, LastingRefusal, McpChang
 from helix_desktop.permissions.rule_offers import suggest_command_rules
 from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.ui.chat.actions import Decide
+from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.items.approval import ApprovalItem
+from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.changed_files import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_texts import bar_target
@@ -199,6 +201,33 @@ def test_the_first_of_several_cards_alone_names_the_keys(qtbot: QtBot) -> None:
         hints.append(_keys(item))
     assert hints == [["Ctrl+1", ""], ["", ""]]
     view.highlighter.finish()
+
+
+def test_deny_says_that_it_takes_what_is_typed_as_the_reason(qtbot: QtBot) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    AskRows(page.model).show(_CONFINED)
+    editor = page.composer.editor
+
+    def label() -> str:
+        item = page.view.chat_viewport.item(0)
+        item.layout(900)
+        area = item.hit_area("decide:deny")
+        assert area is not None
+        return area.label
+
+    labels = [label()]
+    for typed in (" ", "Use make", "/compact", "/tmp/a is the folder"):
+        editor.setPlainText(typed)
+        labels.append(label())
+    reason = "Deny with your message"
+    assert labels == ["Deny", "Deny", reason, "Deny", reason]
+    page.composer.set_attachments([ChipText("a", "a.txt", "1.2 KB")])
+    assert label() == "Deny", "a reason has no attachments"
+    page.composer.set_attachments([])
+    page.composer.show_question(True)
+    assert label() == "Deny", "it is an answer"
+    page.view.highlighter.finish()
 
 
 def test_each_card_offers_to_allow_all_if_each_is_safe(qtbot: QtBot) -> None:

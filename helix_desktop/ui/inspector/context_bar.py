@@ -1,4 +1,4 @@
-"""The inspector's pictures: the stacked bar of the window and the bars of what each rewrite saved."""
+"""The stacked bar of what fills the context window, and the colors of its parts."""
 
 from __future__ import annotations
 
