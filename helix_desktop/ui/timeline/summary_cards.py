@@ -222,7 +222,7 @@ def _handover_state(card: HandoverCard) -> Pill:
     if card.is_undone:
         return undone_pill()
     if replacement := card.replaced_by or card.inside:
-        tip = tr("Restored when {title} is undone", title=replacement)
+        tip = tr("Restored when “{title}” is undone", title=replacement)
         return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
     if card.is_checkpoint:
         return Pill(tr("Not sent"), tip=explain_checkpoint())

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
+from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text
 from tests.support.scripted_replays import ScriptedReplays
 from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -43,6 +44,18 @@ async def test_a_preview_is_replayed_and_a_policy_applied_to_one_session(
         assert not find_buttons(rig.settings.policy, "open_folder")
         await rig.open_folder("session")
         await _check_a_policy_of_one_session(rig)
+
+
+async def test_the_threshold_is_the_one_of_the_panel(qapp: QApplication, tmp_path: Path) -> None:
+    """Where the answer needs the room, it is lower than the number of the policy."""
+    threshold = "85 %, here 75 % to leave room for the answer"
+    reply = StreamedReply(Text("Read."))
+    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("small")
+        await rig.use_server(server, window=4_000)
+        await until(lambda: threshold in rig.views.inspector.until.text(), "the panel")
+        await rig.wiring.settings.show("policy")
+        assert rig.settings.policy.form.rows["handover_at"]._below.note == f"At the latest: {threshold}."
 
 
 def _chart_texts(card: ReplayCard) -> str:

@@ -279,6 +279,7 @@ async def test_the_settings_open_without_a_workspace(qapp: QApplication, tmp_pat
         assert not any(control.isVisible() for control in controls), "each workspace has its own"
         await rig.open_folder("project")
         await rig.wiring.settings.show("policy")
+        page.numbers.head.setChecked(True)
         assert all(control.isVisible() for control in controls)
 
 

@@ -327,6 +327,7 @@ class PolicyPage(QWidget):
         self.slider.show_policy(policy)
         self.values.use(policy)
         self.form.setEnabled(policy.enabled)
+        self.show_effects({})
         self.apply_bar.show_use(policy, of_workspace, of_session, has_session)
         self._show_parts(of_workspace=True)
 
