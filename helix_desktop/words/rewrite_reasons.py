@@ -92,8 +92,8 @@ def divider_reason_text(
     match event:
         case HandoverMade(revises=revises) if revises:
             return tr("you edited the handover")
-        case HandoverMade(trigger=trigger, threshold=share):
-            return trigger_text(trigger, share)
+        case HandoverMade(trigger=trigger) if trigger is not HandoverTrigger.THRESHOLD:
+            return trigger_text(trigger, 0.0)
         case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
         case Excluded():
