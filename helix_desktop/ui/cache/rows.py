@@ -218,7 +218,7 @@ def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what was compacted or sent in a call is of none."""
     if row.state == "index":
         return tr("Compaction")
-    return tr("Call arguments") if row.tool == "argument" else display_name(row.tool)
+    return tr("Arguments") if row.tool == "argument" else display_name(row.tool)
 
 
 def target_name(row: CacheRow) -> str:
@@ -233,7 +233,7 @@ def tokens_text(row: CacheRow) -> str:
 COLUMNS: tuple[Column, ...] = (
     Column("state", text("State"), 104, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
-    Column("tool", text("Tool"), 118, 3, "text", lambda row, _: tool_name(row),
+    Column("tool", text("Tool"), 106, 3, "text", lambda row, _: tool_name(row),
             tip=text("The tool that it came from")),
     Column("target", text("Target"), 146, 0, "path", lambda row, _: target_name(row) or "–", stretch=3,
             tip=text("The file, command or address that the call was about")),
