@@ -220,6 +220,9 @@ class WindowRewriter:
         pending_seq = observation.pending_observations(transcript)
         if pending_seq is None:
             return False
+        made = transcript.rewrites.observations[pending_seq]
+        if observation.cover_what_an_undo_brought_back(transcript, made) and not self.gauge().is_due:
+            return False
         reason = self._placement_reason(policy, is_cold, is_rewriting)
         if reason is None:
             return False

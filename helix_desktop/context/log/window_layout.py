@@ -282,6 +282,7 @@ class RewriteState:
         self.unpinned: frozenset[int] = frozenset()  # pinned once, and no longer
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
+        self.brought_back: frozenset[int] = frozenset()  # by undoing: it stays below the threshold
         self._placed_seqs: set[int] = set()
         self._replaced_by: dict[int, tuple[int, ...]] = {}  # handovers, by those that were written again
         self.chosen_forms: dict[int, FormChosen] = {}
@@ -297,7 +298,7 @@ class RewriteState:
             dict(self.undone),
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
-        copied.unpinned = self.unpinned
+        copied.unpinned, copied.brought_back = self.unpinned, self.brought_back
         copied._placed_seqs, copied._put_back = set(self._placed_seqs), set(self._put_back)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
@@ -361,28 +362,25 @@ class RewriteState:
         released: set[int] = set()
         for rewrite in self.undone_by_user:
             if isinstance(rewrite, SweepMade):
-                released.update(rewrite.masked)
-        for cover in self.undone_covers:  # its outputs came back to stay, not to be cached instead
-            released.update(range(cover.after + 1, cover.upto + 1))
-        self.masked = masked - self.pinned
+                released.update(seq for seq in rewrite.masked if seq not in masked)
+            elif cover := self._cover_of(rewrite):
+                released.update(range(cover.after + 1, cover.upto + 1))
+        self.masked, self.brought_back = masked - self.pinned, frozenset(released)
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
 
     @property
     def undone_by_user(self) -> list[Undoable]:
-        """Return the rewrites that the user undid: they are not made again automatically."""
-        return [self.by_seq[seq] for seq in self.undone if seq not in self._put_back]
+        """Return the rewrites that the user undid, each with its sweep: not made again automatically."""
+        seqs = (seq for seq in self.undone if seq not in self._put_back)
+        both = (each for seq in seqs for each in (seq, self.attached_to(seq)) if each)
+        return [self.by_seq[seq] for seq in both]
 
     @property
     def excluded_covers(self) -> tuple[CoverRange, ...]:
         active = (self.by_seq.get(seq) for seq in self.excluded if self.is_active(seq))
         return tuple(filter(None, map(self._cover_of, active)))
-
-    @property
-    def undone_covers(self) -> tuple[CoverRange, ...]:
-        """Return what the user brought back by an undo: it is neither folded nor cached instead."""
-        return tuple(filter(None, map(self._cover_of, self.undone_by_user)))
 
     def _cover_of(self, rewrite: Undoable | None) -> CoverRange | None:
         match rewrite:

@@ -19,7 +19,6 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import PINNED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
-    CoverRange,
     LogItem,
     PinnedCopy,
     SummaryBlock,
@@ -154,13 +153,13 @@ def _foldable_runs(
     transcript: Transcript, policy: ContextPolicy, tail: tuple[int, int], edges: Sequence[int]
 ) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
-    newest, stay = _newest_user_seq(transcript), transcript.rewrites.undone_covers
-    spared = _places_in_work(transcript, policy)
+    newest, spared = _newest_user_seq(transcript), _places_in_work(transcript, policy)
+    staying = spared | _places_brought_back(transcript)
     edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
     for entry in _old_entries(transcript, policy, tail, spared):
-        stays = isinstance(entry, LogItem) and (entry.seq == newest or _place(entry) in spared)
-        if isinstance(entry, LogItem) and not (stays or _is_inside(entry.seq, stay)):
+        stays = isinstance(entry, LogItem) and (entry.seq == newest or _place(entry) in staying)
+        if isinstance(entry, LogItem) and not stays:
             while edges and runs[-1].items and edges[0] < runs[-1].items[-1][0].seq:
                 del edges[0]
             if edges and runs[-1].items and edges[0] < entry.seq:
@@ -218,6 +217,12 @@ def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[
         for item in items
         if item is not None and in_work.protected_until(item, transcript, policy) > transcript.messages.steps
     }
+
+
+def _places_brought_back(transcript: Transcript) -> set[tuple[int, bool]]:
+    brought_back = transcript.rewrites.brought_back
+    entries = transcript.window.entries() if brought_back else ()
+    return {_place(entry) for entry in entries if isinstance(entry, LogItem) and entry.seq in brought_back}
 
 
 def _is_answer(entry: WindowEntry) -> bool:
@@ -278,11 +283,10 @@ def due_condensation(
     while count and kept_tokens + tokens[count - 1] <= policy.condense_keep * cap:
         count -= 1
         kept_tokens += tokens[count]
-    stay = transcript.rewrites.undone_covers
     old = {
         note.seq
         for note in notes[:count]
-        if isinstance(note, SummaryBlock) and not _is_inside(note.upto, stay)
+        if isinstance(note, SummaryBlock) and note.upto not in transcript.rewrites.brought_back
     }
     segments = _segments(transcript, policy, gauge, old, edges)
     plans = [_condensation(transcript, policy, segment, gauge.window) for segment in segments]
@@ -322,8 +326,8 @@ def _segments(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, old: set[int], edges: Sequence[int]
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
-    newest, stay = _newest_user_seq(transcript), transcript.rewrites.undone_covers
-    spared, first_kept = _places_in_work(transcript, policy), whole_from(transcript, policy, gauge)
+    newest, first_kept = _newest_user_seq(transcript), whole_from(transcript, policy, gauge)
+    spared = _places_in_work(transcript, policy) | _places_brought_back(transcript)
     turn = transcript.complete_turn
     turn_first, turn_end = transcript.messages.first_seq(turn), transcript.messages.first_seq(turn + 1)
     edges = (*edges, *edges_of(transcript.window.covers))
@@ -339,7 +343,6 @@ def _segments(
             or entry.seq == newest
             or entry.seq >= first_kept
             or _place(entry) in spared
-            or _is_inside(entry.seq, stay)
         ):
             segments.append([])
             continue
@@ -351,10 +354,6 @@ def _segments(
         while segment and isinstance(segment[-1], LogItem):
             segment.pop()
     return [segment for segment in segments if segment]
-
-
-def _is_inside(seq: int, ranges: Sequence[CoverRange]) -> bool:
-    return any(covered.after < seq <= covered.upto for covered in ranges)
 
 
 def _condensation(

@@ -13,9 +13,9 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Pinned, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Pinned, PlacementReason, Unpinned
 from helix_desktop.domain.events.session import BudgetSet
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, SummaryCoverage
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, ObservationsPlaced, SummaryCoverage
 from helix_desktop.domain.file_history.changes import FileHistoryCleanup
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.messages import ToolCall, Usage
@@ -37,6 +37,7 @@ from helix_desktop.words.numbers import (
     keep_units,
 )
 from helix_desktop.words.numbers import format_usd as words_usd
+from helix_desktop.words.rewrite_reasons import divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,
     excluded_text,
@@ -514,3 +515,10 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     assert format_relative_time(at, after + AGE_STEP_MS) == "10 min ago"
     recent = datetime(2026, 11, 25, 14, 9, 58)
     assert format_short_time(at, recent) == format_relative_time(at, in_ms(recent)) == "now"
+
+
+def test_a_line_about_facts_says_that_the_context_had_reached_the_threshold() -> None:
+    """There they replace what the user had brought back, too."""
+    early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
+    assert divider_reason_text(early, 0) == "older messages compacted"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0) == "85 % reached"

@@ -74,6 +74,22 @@ def test_what_an_undo_brought_back_between_observations_is_not_folded() -> None:
     assert session_rewrites.fold_all(simulator) == 0  # an existing note stays
 
 
+@pytest.mark.parametrize("undoes", [True, False])
+def test_prepared_facts_do_not_replace_what_an_undo_brought_back(undoes: bool) -> None:
+    """They were being written when the user undid the caching of outputs that they are about."""
+    simulator = SessionSimulator(POLICY)
+    for _ in range(3):
+        turn(simulator, size=600)
+    session_rewrites.sweep_all(simulator, 2)
+    (sweep_seq,) = simulator.transcript.rewrites.sweeps
+    assert session_rewrites.prepare_observations(simulator)
+    if undoes:
+        simulator.record(Undone(sweep_seq))
+    assert not simulator.window_rewriter.gauge().is_due
+    session_rewrites.fold_all(simulator)
+    assert bool(simulator.transcript.rewrites.placed_observations) is not undoes
+
+
 def test_a_condensed_note_stays_between_observations() -> None:
     """Notes on both sides of observations are not joined across them."""
     simulator = observed_thrice()
