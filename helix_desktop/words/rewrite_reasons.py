@@ -102,8 +102,8 @@ def divider_reason_text(
             return translate(_TOO_LARGE)
         case FoldMade(how="truncate"):
             return translate(_TOO_LARGE)
-        case ObservationsPlaced(averted_handover_at=share) if share:
-            return _reached_text(share)
+        case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
+            return tr("almost full: older messages compacted")
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
             if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer

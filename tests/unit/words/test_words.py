@@ -517,8 +517,11 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     assert format_short_time(at, recent) == format_relative_time(at, in_ms(recent)) == "now"
 
 
-def test_a_line_about_facts_says_that_the_context_had_reached_the_threshold() -> None:
+def test_a_line_about_facts_says_that_the_context_was_almost_full() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
     assert divider_reason_text(early, 0) == "older messages compacted"
-    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0) == "85 % reached"
+    assert (
+        divider_reason_text(replace(early, averted_handover_at=0.85), 0)
+        == "almost full: older messages compacted"
+    )
