@@ -217,7 +217,7 @@ class Column(msgspec.Struct, frozen=True):
 def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what was compacted or sent in a call is of none."""
     if row.state == "index":
-        return tr("Compaction")
+        return tr("Compact")
     return tr("Arguments") if row.tool == "argument" else display_name(row.tool)
 
 

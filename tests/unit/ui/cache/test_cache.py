@@ -50,7 +50,7 @@ def test_an_index_is_named_after_what_replaced_its_messages(maker: str, name: st
     """In the words of the timeline; a tool of the same name keeps its own."""
     row = replace(cache_row(1), tool=maker)
     index = replace(row, state="index")
-    assert (tool_name(index), target_name(index)) == ("Compaction", name)
+    assert (tool_name(index), target_name(index)) == ("Compact", name)
     assert tool_name(replace(row, state="elsewhere")) == maker
 
 
