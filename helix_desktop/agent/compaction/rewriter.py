@@ -221,7 +221,7 @@ class WindowRewriter:
         if pending_seq is None:
             return False
         made = transcript.rewrites.observations[pending_seq]
-        if observation.cover_what_an_undo_brought_back(transcript, made) and not self.gauge().is_due:
+        if observation.covers_restored_entries(transcript, made) and not self.gauge().is_due:
             return False
         reason = self._placement_reason(policy, is_cold, is_rewriting)
         if reason is None:

@@ -282,7 +282,7 @@ class RewriteState:
         self.unpinned: frozenset[int] = frozenset()  # pinned once, and no longer
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
-        self.brought_back: frozenset[int] = frozenset()  # by undoing: it stays below the threshold
+        self.restored_by_undo: frozenset[int] = frozenset()  # by undoing: it stays below the threshold
         self._placed_seqs: set[int] = set()
         self._replaced_by: dict[int, tuple[int, ...]] = {}  # handovers, by those that were written again
         self.chosen_forms: dict[int, FormChosen] = {}
@@ -298,7 +298,7 @@ class RewriteState:
             dict(self.undone),
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
-        copied.unpinned, copied.brought_back = self.unpinned, self.brought_back
+        copied.unpinned, copied.restored_by_undo = self.unpinned, self.restored_by_undo
         copied._placed_seqs, copied._put_back = set(self._placed_seqs), set(self._put_back)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
@@ -365,7 +365,7 @@ class RewriteState:
                 released.update(seq for seq in rewrite.masked if seq not in masked)
             elif cover := self._cover_of(rewrite):
                 released.update(range(cover.after + 1, cover.upto + 1))
-        self.masked, self.brought_back = masked - self.pinned, frozenset(released)
+        self.masked, self.restored_by_undo = masked - self.pinned, frozenset(released)
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}

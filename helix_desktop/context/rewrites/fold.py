@@ -154,7 +154,7 @@ def _foldable_runs(
 ) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
     newest, spared = _newest_user_seq(transcript), _places_in_work(transcript, policy)
-    staying = spared | _places_brought_back(transcript)
+    staying = spared | _restored_places(transcript)
     edges = sorted({*edges, *edges_of(transcript.window.covers)})
     runs = [_Run()]
     for entry in _old_entries(transcript, policy, tail, spared):
@@ -219,10 +219,12 @@ def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[
     }
 
 
-def _places_brought_back(transcript: Transcript) -> set[tuple[int, bool]]:
-    brought_back = transcript.rewrites.brought_back
-    entries = transcript.window.entries() if brought_back else ()
-    return {_place(entry) for entry in entries if isinstance(entry, LogItem) and entry.seq in brought_back}
+def _restored_places(transcript: Transcript) -> set[tuple[int, bool]]:
+    restored_by_undo = transcript.rewrites.restored_by_undo
+    entries = transcript.window.entries() if restored_by_undo else ()
+    return {
+        _place(entry) for entry in entries if isinstance(entry, LogItem) and entry.seq in restored_by_undo
+    }
 
 
 def _is_answer(entry: WindowEntry) -> bool:
@@ -286,7 +288,7 @@ def due_condensation(
     old = {
         note.seq
         for note in notes[:count]
-        if isinstance(note, SummaryBlock) and note.upto not in transcript.rewrites.brought_back
+        if isinstance(note, SummaryBlock) and note.upto not in transcript.rewrites.restored_by_undo
     }
     segments = _segments(transcript, policy, gauge, old, edges)
     plans = [_condensation(transcript, policy, segment, gauge.window) for segment in segments]
@@ -327,7 +329,7 @@ def _segments(
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, first_kept = _newest_user_seq(transcript), whole_from(transcript, policy, gauge)
-    spared = _places_in_work(transcript, policy) | _places_brought_back(transcript)
+    spared = _places_in_work(transcript, policy) | _restored_places(transcript)
     turn = transcript.complete_turn
     turn_first, turn_end = transcript.messages.first_seq(turn), transcript.messages.first_seq(turn + 1)
     edges = (*edges, *edges_of(transcript.window.covers))

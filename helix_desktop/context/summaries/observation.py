@@ -79,7 +79,7 @@ def due_observation(transcript: Transcript, policy: ContextPolicy, window_size: 
     """
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
-    raw = _unobserved_below_threshold(transcript, undone_upto(transcript))
+    raw = _entries_to_observe(transcript, undone_upto(transcript))
     if sum(transcript.window.entry_tokens(entry) for entry in raw) <= policy.observe_at * window_size:
         return None
     return _range_before_turn(transcript, raw, MIN_MESSAGES)
@@ -95,7 +95,7 @@ def unobserved_tokens(transcript: Transcript) -> int:
     """Return the tokens in the window that count toward the next observations, behind those that wait."""
     pending = pending_observations(transcript)
     observed_upto = transcript.rewrites.observations[pending].upto if pending is not None else 0
-    raw = _unobserved_below_threshold(transcript, max(observed_upto, undone_upto(transcript)))
+    raw = _entries_to_observe(transcript, max(observed_upto, undone_upto(transcript)))
     return sum(map(transcript.window.entry_tokens, raw))
 
 
@@ -206,19 +206,19 @@ def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlo
     return [entry for entry in entries if entry.after >= floor]
 
 
-def _unobserved_below_threshold(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlock]:
+def _entries_to_observe(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlock]:
     """Return of these what lies behind the steps with outputs that an undo brought back."""
-    raw, brought_back = _unobserved(transcript, floor), transcript.rewrites.brought_back
-    last = max((position for position, entry in enumerate(raw) if entry.upto in brought_back), default=-1)
+    raw, restored_by_undo = _unobserved(transcript, floor), transcript.rewrites.restored_by_undo
+    last = max((position for position, entry in enumerate(raw) if entry.upto in restored_by_undo), default=-1)
     return raw if last < 0 else raw[next((cut for cut in legal_cuts(raw) if cut > last), len(raw)) :]
 
 
-def cover_what_an_undo_brought_back(transcript: Transcript, observations: ObservationsMade) -> bool:
+def covers_restored_entries(transcript: Transcript, observations: ObservationsMade) -> bool:
     """Return True if observations would replace what an undo brought back: it stays below the threshold."""
-    brought_back = transcript.rewrites.brought_back
-    entries = transcript.window.entries() if brought_back else ()
+    restored_by_undo = transcript.rewrites.restored_by_undo
+    entries = transcript.window.entries() if restored_by_undo else ()
     return any(
-        observations.after < entry.seq <= observations.upto and entry.seq in brought_back
+        observations.after < entry.seq <= observations.upto and entry.seq in restored_by_undo
         for entry in entries
         if isinstance(entry, LogItem)
     )

@@ -49,7 +49,7 @@ from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.table import CacheTable, CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.cards import EmptyState, Ground
+from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
@@ -113,7 +113,7 @@ class HandoverHits(QWidget):
         self.setVisible(bool(links))
 
 
-class CacheBrowser(Ground):
+class CacheBrowser(ThemedBackground):
     """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
 
     _session: Session

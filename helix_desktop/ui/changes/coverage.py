@@ -16,7 +16,7 @@ from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
 from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, place_note, uncovered_texts
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import Ground
+from helix_desktop.ui.design.cards import ThemedBackground
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
@@ -43,7 +43,7 @@ _INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
 """Why a place may be left out and still be covered, if the user wants that."""
 
 
-class FileCoverageStrip(Ground):
+class FileCoverageStrip(ThemedBackground):
     """One line; the places that are not covered open in a dialog."""
 
     ground, has_line = "side", True
@@ -175,7 +175,7 @@ def _lead_text(coverage: FileCoverage) -> str:
     )
 
 
-class UndoneChangesPanel(Ground):
+class UndoneChangesPanel(ThemedBackground):
     """A heading that folds, and a row for each file with the reason and Restore; hidden where there is none.
 
     The changes are those of all sessions of a workspace, as the folder is theirs together.

@@ -55,7 +55,7 @@ from helix_desktop.ui.changes.texts import (
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
-from helix_desktop.ui.design.cards import EmptyState, Ground
+from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import TextLine
@@ -198,7 +198,7 @@ _MOST_LIST_SHARE = 0.4  # of a small page
 _LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user moves the handle
 
 
-class ChangesPage(Ground):
+class ChangesPage(ThemedBackground):
     """Without `start` it reads nothing, and shows what it is given."""
 
     _session: Session

@@ -18,8 +18,8 @@ _SENTENCE_PX, _MIN_SENTENCE_PX, _MAX_SENTENCE_PX = 14, 200, 400  # at 100 %: the
 _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
 
 
-class Ground(Themed, QWidget):
-    """What stands on a ground of one color, perhaps below a line."""
+class ThemedBackground(Themed, QWidget):
+    """A widget with a background of one color, perhaps below a line."""
 
     ground = "canvas"
     """The token of its color."""

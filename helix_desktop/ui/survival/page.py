@@ -51,7 +51,7 @@ from helix_desktop.replay.measure import ComparedFact, ComparedFacts, FactPlace,
 from helix_desktop.replay.measure_process import measure_session
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import EmptyState, Ground
+from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.help_link import HelpLink
@@ -517,7 +517,7 @@ _Key = tuple[str, int, ContextPolicy, int]
 """What figures depend on: a session and its newest message, the policy, and the context window in tokens."""
 
 
-class SurvivalPage(Ground):
+class SurvivalPage(ThemedBackground):
     _session: Session
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -63,7 +63,7 @@ class HandoverCard(msgspec.Struct, frozen=True):
     checkpoint: str = ""  # the one that it was made from
     carries: str = ""  # what its undo restores too
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
-    also: tuple[int, ...] = ()  # of these, what is undone or redone with it
+    undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
 
 
 class SweepCard(msgspec.Struct, frozen=True):
@@ -392,7 +392,7 @@ def undo_seqs(card: TimelineCard) -> tuple[int, ...]:
         case ChangeCard():
             return card.undo or card.redo
         case HandoverCard():
-            return card.seq, *card.also
+            return card.seq, *card.undo_with
     return (card.seq,)
 
 
@@ -401,24 +401,24 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
 
     Those beside a handover are parts of its card. Facts stand where they came into the context.
     """
-    holders = _holders(cards, [step.seq for step in steps])
+    groups = _groups(cards, [step.seq for step in steps])
     merged: list[TimelineCard] = []
     newest_undo = None
     for card in cards:
-        holder = holders.get(card.target if isinstance(card, UndoCard) else card.seq)
+        group = groups.get(card.target if isinstance(card, UndoCard) else card.seq)
         if isinstance(card, UndoCard):
-            if holder is None or (card.kind, holder) != newest_undo:
-                name = card.name if holder is None else card_title(holder)
+            if group is None or (card.kind, group) != newest_undo:
+                name = card.name if group is None else card_title(group)
                 merged.append(msgspec.structs.replace(card, name=name))
-            newest_undo = (card.kind, holder)
-        elif holder is None:
+            newest_undo = (card.kind, group)
+        elif group is None:
             merged.append(card)
-        elif card.seq == (holder.parts[0].seq if isinstance(holder, ChangeCard) else holder.seq):
-            merged.append(holder)
+        elif card.seq == (group.parts[0].seq if isinstance(group, ChangeCard) else group.seq):
+            merged.append(group)
     return merged
 
 
-def _holders(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
+def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
     """Return the cards that stand for several, by the events of their parts, and their own."""
     facts = {card.placed_seq: card for card in cards if isinstance(card, ObservationsCard)}
     requests: dict[int, list[ChangePart]] = {}
@@ -431,22 +431,22 @@ def _holders(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int,
                 requests.setdefault(request, []).extend([card] if fact is None else [card, fact])
             case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
                 handovers[request] = card
-    holders: dict[int, ChangeCard | HandoverCard] = {}
+    groups: dict[int, ChangeCard | HandoverCard] = {}
     for request, parts in requests.items():
-        holder = _holder(handovers.get(request), parts)
-        if holder is not None:
-            holders |= dict.fromkeys((holder.seq, *(part.seq for part in parts)), holder)
-    return holders
+        group = _group(handovers.get(request), parts)
+        if group is not None:
+            groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
+    return groups
 
 
-def _holder(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
+def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
     own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
     rewrites = [part for part in parts if not (isinstance(part, ObservationsCard) or _is_attached(part, own))]
     active = tuple(part.seq for part in rewrites if not (part.is_undone or part.inside))
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     if handover is not None:
-        also = undone if handover.is_undone else active
-        return msgspec.structs.replace(handover, parts=tuple(parts), also=also)
+        undo_with = undone if handover.is_undone else active
+        return msgspec.structs.replace(handover, parts=tuple(parts), undo_with=undo_with)
     if len(parts) == 1:
         return None
     sized = [part for part in parts if not isinstance(part, ObservationsCard) and part.before]

@@ -348,8 +348,8 @@ class CardRows:
     def set_rows(self, rows: Sequence[Row]) -> None:
         self.rows = list(rows)
         self._places = {key_of(row): at for at, row in enumerate(rows)}
-        holders = (row for row in rows if isinstance(row, ChangeCard | HandoverCard))
-        self._parts = frozenset(part.seq for holder in holders for part in holder.parts)
+        groups = (row for row in rows if isinstance(row, ChangeCard | HandoverCard))
+        self._parts = frozenset(part.seq for group in groups for part in group.parts)
         handovers = (row for row in rows if isinstance(row, HandoverCard))
         self._live = next((card.seq for card in handovers if _is_live(card)), 0)
         for key in self._items.keys() - self._places.keys():
