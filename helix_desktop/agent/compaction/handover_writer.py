@@ -312,7 +312,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
             checkpoint, previous = newest
             since = messages.between(previous.upto, cut.upto)
             fresh = [item for item in since if item.seq != cut.kept_seq]
-        kept = messages.item(cut.kept_seq) if cut.kept_seq else None
+        cut_message = messages.item(cut.kept_seq) if cut.kept_seq else None
         later = messages.between(cut.upto, transcript.last_seq)
         return cls(
             fresh=tuple(window.without_excluded(fresh)),
@@ -326,7 +326,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
                 transcript, cut.upto, user_text_budget(policy.user_text_tokens, window_size)
             ),
             replaces=replaces,
-            following=tuple(window.without_excluded(later if kept is None else [kept, *later])),
+            following=tuple(window.without_excluded(later if cut_message is None else [cut_message, *later])),
             quoted_from=min(quoted - {0, cut.kept_seq}, default=0),
             is_short=is_short or bool(checkpoint),
             checkpoint=checkpoint,

@@ -167,10 +167,10 @@ class _Approximation:
         self._messages = sums.messages_under(self._policy, facts.info.window)
         self._moments = sums.moments
         policy, floor = self._policy, max(policy.least_saving, 1)
-        kept = policy.never_cache
-        self._savings = [0 if it.saving < floor or it.tool in kept else it.saving for it in self._messages]
+        never = policy.never_cache
+        self._savings = [0 if it.saving < floor or it.tool in never else it.saving for it in self._messages]
         self._saved_upto = list(accumulate(self._savings, initial=0))
-        self._gains = [0 if it.tool in kept else it.tokens - it.in_note for it in self._messages]
+        self._gains = [0 if it.tool in never else it.tokens - it.in_note for it in self._messages]
         steps = max(policy.protect_steps, MIN_PROTECTED_STEPS)
         self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)

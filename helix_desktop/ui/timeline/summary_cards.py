@@ -183,7 +183,14 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         also = dotted(card_title(part) for part in card.parts if not isinstance(part, ObservationsCard))
         is_open = look.is_open("rewrites")
         content.append(
-            fold_head("fold:rewrites", ToggleFold("rewrites"), tr("With it"), also, "muted", is_open=is_open)
+            fold_head(
+                "fold:rewrites",
+                ToggleFold("rewrites"),
+                tr("At the same time"),
+                also,
+                "muted",
+                is_open=is_open,
+            )
         )
     return framed(content, (14, 9, 12, 12), 7)
 
