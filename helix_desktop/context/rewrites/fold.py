@@ -398,7 +398,7 @@ _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its nam
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
-    r"\s*(?:user(?: e\d+)?:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
+    r"\s*(?:user(?: e\d+)?:|agent:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
     r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
     re.IGNORECASE,
@@ -450,8 +450,12 @@ def render_condensed_note(
     present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
     `reverts` are the user's of what the agent changed in files, by path: the ledger says it of them.
     """
-    lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
-    lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
+    of_agent = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
+    lines = of_agent | _words_of_user(user_words or items, user_tokens, policy.condense_message)
+    seqs = sorted(lines)
+    for before, seq in zip([0, *seqs], seqs, strict=False):
+        if seq in of_agent and before not in of_agent:
+            lines[seq] = f"agent: {lines[seq]}"
     facts = build_ledger(items[-_LEDGER_MESSAGES:])
     facts.mark_reverted(reverts)
     ledger = facts.text(policy.ledger_tokens)
@@ -546,7 +550,7 @@ def _header(what: str, index: str, entries: int, digits: int, items: Sequence[Lo
 
 
 def note_lines(items: Iterable[LogItem]) -> list[str]:
-    """Return the lines of a fold's note, but for its header."""
+    """Return the lines of a fold's note, but for its header; what follows calls is said by who made them."""
     lines: list[str] = []
     done: list[_Call] = []
     paths: set[str] = set()
@@ -556,7 +560,8 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
             case UserSpoke(text=text):
                 text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
-                text_line = _quote_lookalikes(text)
+                by = "" if done or (lines and lines[-1].startswith("did")) else "agent: "
+                text_line = f"{by}{_quote_lookalikes(text)}"
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 text_line = _reply_line(output, decision)
             case ToolAnswered() as output:

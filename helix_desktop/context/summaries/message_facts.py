@@ -166,11 +166,12 @@ def informative_part(text: str, max_chars: int) -> str:
     """Return the sentences of a message that state most in `max_chars` characters, in their order.
 
     Each is whole, and has the heading above it; what stands between two of them and is left out is marked by
-    an ellipsis. Empty if no one states anything, or none fits.
+    an ellipsis. The first ones that fit if none of these does; empty if no one fits.
     """
     found = sentences_in(text)
-    stating = (n for n in range(len(found)) if found[n].worth)
-    return _statement(found, _fitting(found, sorted(stating, key=lambda n: -found[n].worth), max_chars))
+    stating = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
+    fitting = _fitting(found, stating, max_chars) or _fitting(found, range(len(found)), max_chars)
+    return _statement(found, fitting)
 
 
 def main_statement(text: str, max_chars: int) -> str:
