@@ -27,7 +27,7 @@ from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import pluralize, utc_minute
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 
@@ -46,7 +46,8 @@ def _attachment_heading(attachment: Attachment) -> str:
     name = escape_hidden_name(attachment.path or attachment.label)
     match attachment.kind:
         case "cached":
-            return f"Recalled from the cache: {attachment.label}"
+            stored = f", stored {utc_minute(attachment.stored)} UTC" if attachment.stored else ""
+            return f"Recalled from the cache: {attachment.label}{stored}"
         case "file":
             return f"Attached file {name}, {_lines(attachment)}"
         case "pdf":
