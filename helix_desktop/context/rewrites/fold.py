@@ -450,12 +450,8 @@ def render_condensed_note(
     present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
     `reverts` are the user's of what the agent changed in files, by path: the ledger says it of them.
     """
-    of_agent = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
-    lines = of_agent | _words_of_user(user_words or items, user_tokens, policy.condense_message)
-    seqs = sorted(lines)
-    for before, seq in zip([0, *seqs], seqs, strict=False):
-        if seq in of_agent and before not in of_agent:
-            lines[seq] = f"agent: {lines[seq]}"
+    lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
+    lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
     facts = build_ledger(items[-_LEDGER_MESSAGES:])
     facts.mark_reverted(reverts)
     ledger = facts.text(policy.ledger_tokens)
