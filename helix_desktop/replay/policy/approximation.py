@@ -259,8 +259,7 @@ class _Approximation:
         if policy.observe_at and self._observed and self._window >= place_at:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
-        gauge = msgspec.structs.replace(self._gauge, used=int(self._window * self._facts.ratio))
-        if gauge.is_due and self._is_handover_possible(at):
+        if self._gauge.is_due_at(self._window * self._facts.ratio) and self._is_handover_possible(at):
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)
