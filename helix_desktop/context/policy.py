@@ -101,10 +101,13 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError(_text("{lower} must not be above {upper}", lower=lower, upper=upper))
 
     def for_subagents(self) -> ContextPolicy | None:
-        """Return the subagents' policy, with this one's limits and tools; None if they share this one."""
+        """Return the subagents' policy: their profile's numbers, and this one's of what no profile sets.
+
+        None if they share this one.
+        """
         if not self.enabled or self.subagent_profile == "same":
             return None
-        own = ("budget_tokens", "budget_cost", "ask_above", "never_cache")
+        own = (name for name in FIELDS if not any(getattr(it, name) for it in PROFILES.values()))
         limits = {name: getattr(self, name) for name in own}
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 

@@ -348,8 +348,6 @@ _MAX_TIEBREAK = 2**63 - 1  # of the whole numbers that a database takes
 
 Position = tuple[int | str, ...]
 """The sort key of an entry: the column's value, then its age and a part of its digest."""
-_FIELDS: Mapping[SortColumn, str] = {"used": "last_used", "stored": "stored_size", "line": "first_line"}
-"""The fields of entries that are not named as their columns."""
 
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
@@ -367,8 +365,22 @@ def sort_position(entry: CacheEntry, column: SortColumn) -> Position:
     ends = (entry.created, tiebreak(entry.digest))
     if column == "created":
         return ends
-    value: int | str = getattr(entry, _FIELDS.get(column, column))
-    return (text_key(str(value)) if column in ("target", "line") else value, *ends)
+    return (_sorted_value(entry, column), *ends)
+
+
+def _sorted_value(entry: CacheEntry, column: SortColumn) -> int | str:
+    match column:
+        case "target":
+            return text_key(entry.target)
+        case "line":
+            return text_key(entry.first_line)
+        case "used":
+            return entry.last_used
+        case "stored":
+            return entry.stored_size
+        case "created" | "size" | "tokens" | "recalls" | "references" | "tool" | "digest":
+            value: int | str = getattr(entry, column)
+            return value
 
 
 def tiebreak(digest: str) -> int:

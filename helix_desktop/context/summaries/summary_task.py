@@ -199,7 +199,7 @@ _RECORD = "The messages to hand over:"
 _FOLLOWING = "What came after, and stays beside your text:"
 FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown, in brief
 _FOLLOWING_CHARS = 240
-_PARTS = "The handovers of the parts of a long record, oldest first, to be merged into one:"
+MERGE_TITLE = "The handovers of the parts of a long record, oldest first, to be merged into one:"
 _PART_CHARS = 4 * FULL_CHARS  # characters shown of the text of a part
 _CAPS = (
     _PART_CHARS,
@@ -266,7 +266,7 @@ def handover_task(
         )
     previous_lines += following_lines(following)
     system = name_sections(prompt)
-    return SummaryTask(system, OPENING, _RECORD, lines, tuple(instructions), previous_lines, _PARTS)
+    return SummaryTask(system, OPENING, _RECORD, lines, tuple(instructions), previous_lines, MERGE_TITLE)
 
 
 def following_lines(lines: Sequence[TranscriptLine]) -> tuple[str, ...]:

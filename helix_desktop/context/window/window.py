@@ -66,18 +66,16 @@ def _lines(attachment: Attachment) -> str:
 
 TITLE_OPENING = "Name this conversation."
 SIDE_QUESTION_OPENING = "The user asks you something beside your work."
-"""How its prompt begins."""
+_QUESTION = "\n\nThe user's question:\n"
 
 
 def side_question_text(prompt: str, question: str) -> str:
-    return f"{prompt.strip()}\n{question}"
+    return f"{SIDE_QUESTION_OPENING} {prompt.strip()}{_QUESTION}{question}"
 
 
 def question_in(text: str) -> str:
-    """Return the question of such a text, its last line or lines; empty if it is none."""
-    return (
-        text.partition("The user's question:\n")[2].strip() if text.startswith(SIDE_QUESTION_OPENING) else ""
-    )
+    """Return the question of such a text, its last line or lines."""
+    return text.partition(_QUESTION)[2].strip()
 
 
 NO_OUTPUT = "(no output)"

@@ -40,8 +40,8 @@ from helix_desktop.ui.design.viewer.json_view import (
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
+from helix_desktop.words.message_states import changed_since
 from helix_desktop.words.numbers import format_size, format_token_count
-from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
 

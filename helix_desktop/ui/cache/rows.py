@@ -14,8 +14,8 @@ from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 

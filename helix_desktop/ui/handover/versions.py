@@ -24,8 +24,8 @@ from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate

@@ -95,7 +95,7 @@ def inspector_state(
         window=gauge.window,
         is_estimated=not gauge.is_reported,
         source=gauge_source_text(gauge),
-        threshold=gauge.trigger.share,
+        threshold=gauge.handover_share,
         compaction_text=compaction_text(outlook, gauge, policy),
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),

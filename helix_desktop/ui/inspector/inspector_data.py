@@ -13,13 +13,13 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.rewrite_explanations import (
+from helix_desktop.words.message_states import (
     STATE_WORDS,
     StateWords,
     changed_since,
     explain_changed,
 )
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")

@@ -58,8 +58,8 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")

@@ -53,12 +53,12 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.window_commands import ContextCommands
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
     format_tokens,
 )
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")

@@ -69,9 +69,9 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.chart.plot import Plot, axis_width, paint_axis, paint_curve
 from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.errors import error_text
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("What survives")

@@ -10,18 +10,16 @@ import msgspec
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
-from helix_desktop.context.window.usage_gauge import CompactionTrigger
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     FoldMade,
     Form,
-    HandoverTrigger,
     PlacementReason,
     SweepReason,
 )
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 from helix_desktop.words.translation import Translator, translate
@@ -301,9 +299,6 @@ class UsagePoint(msgspec.Struct, frozen=True):
     after: int = 0
 
 
-_UNKNOWN = CompactionTrigger(HandoverTrigger.THRESHOLD, 1, 0.85)
-
-
 class TimelineState(msgspec.Struct, frozen=True):
     """All of it: cards newest first, points oldest first, tokens of the window.
 
@@ -316,7 +311,7 @@ class TimelineState(msgspec.Struct, frozen=True):
     points: tuple[UsagePoint, ...] = ()
     used: int = 0
     window: int = 0
-    trigger: CompactionTrigger = _UNKNOWN
+    threshold: float = 0.85  # of the window, from which on it is compacted
     running: RunningCard | None = None
     is_managed: bool = True
     continuations: tuple[Continuation, ...] = ()

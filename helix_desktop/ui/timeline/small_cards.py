@@ -64,8 +64,8 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_change, format_token_count
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.summary_coverage import MissingText

@@ -67,14 +67,14 @@ from helix_desktop.ui.timeline.small_cards import (
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.models import recorded_writer, writer_name
-from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrite_explanations import (
+from helix_desktop.words.message_states import (
     STATE_WORDS,
     explain_checkpoint,
     explain_merged_observations,
     explain_observations,
 )
+from helix_desktop.words.models import recorded_writer, writer_name
+from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,

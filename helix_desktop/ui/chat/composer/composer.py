@@ -57,8 +57,8 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed
 from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.ui.kit.intents import StopAgent, perform
+from helix_desktop.words.message_states import explain_hold
 from helix_desktop.words.numbers import format_whole_percent
-from helix_desktop.words.rewrite_explanations import explain_hold
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")

@@ -80,8 +80,8 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
+from helix_desktop.words.message_states import STATE_WORDS, explain_changed
 from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_changed
 from helix_desktop.words.times import format_date, format_elapsed
 from helix_desktop.words.translation import Translator, translate
 

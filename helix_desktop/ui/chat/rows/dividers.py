@@ -40,8 +40,8 @@ from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
-from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrite_reasons import divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,

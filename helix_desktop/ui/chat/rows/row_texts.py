@@ -30,8 +30,8 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
+from helix_desktop.words.message_states import STATE_WORDS, changed_since
 from helix_desktop.words.numbers import format_integer, format_size, format_token_count, format_tokens
-from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 

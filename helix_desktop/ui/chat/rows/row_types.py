@@ -25,8 +25,8 @@ from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
+from helix_desktop.words.message_states import changed_since
 from helix_desktop.words.numbers import format_token_count, format_usd, format_whole_percent
-from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator, translate
 
