@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from operator import add
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec.structs import astuple
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnRetried, UserSpoke
@@ -236,6 +238,12 @@ class StoreTotals(msgspec.Struct, frozen=True):
     size: int
     stored_size: int
     sessions: int
+
+    def __add__(self, change: StoreTotals) -> StoreTotals:
+        return StoreTotals(*map(add, astuple(self), astuple(change)))
+
+
+NO_TOTALS = StoreTotals(0, 0, 0, 0)
 
 
 class ReportedUsage(msgspec.Struct, frozen=True):

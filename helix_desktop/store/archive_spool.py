@@ -27,7 +27,7 @@ from helix_desktop.store.archive_file import (
     SessionHeader,
     TarStreamWriter,
 )
-from helix_desktop.store.rows.records import EntryRecord
+from helix_desktop.store.kinds import EntryRecord
 
 
 class ArchiveSpool:

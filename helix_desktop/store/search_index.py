@@ -22,10 +22,8 @@ from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, text_key, tiebreak
 from helix_desktop.domain.text_search import normalize, split_chunks
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered
-from helix_desktop.store.rows.records import ROWS, EntryRecord
+from helix_desktop.store.kinds import DIGEST_BYTES, ROWS, EntryRecord, RowDamaged
+from helix_desktop.store.store_search import EntryQuery, page_from_ordered
 
 _log = logging.getLogger(__name__)
 
@@ -307,7 +305,7 @@ def put_rows(db: sqlite3.Connection, rows: Mapping[bytes, bytes | None]) -> None
     removed: list[tuple[bytes]] = []
     upserts: list[tuple[Any, ...]] = []
     for key, row in rows.items():
-        raw = key[-keys.DIGEST_BYTES :]
+        raw = key[-DIGEST_BYTES:]
         try:
             record = None if row is None else ROWS.record.decode(key, row)
         except RowDamaged as error:

@@ -14,11 +14,10 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import CacheEntry, Commit, Content, EntryFilter, EntrySort
 from helix_desktop.store import retention, row_store
-from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.keys import Span
-from helix_desktop.store.core.store_search import build_query
 from helix_desktop.store.database import ReadWriteLock
+from helix_desktop.store.kinds import RowView, Span
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.store_search import build_query
 from tests.support.store.builders import START_MS, WORKSPACE
 
 
