@@ -36,7 +36,7 @@ from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store import BranchPoint, PartialOutput, SessionSummary
+from helix_desktop.domain.store import BranchPoint, EntryRecord, PartialOutput, SessionSummary
 from helix_desktop.domain.store_reports import ArchiveInfo, ArchiveTotals
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -45,7 +45,7 @@ from helix_desktop.domain.translatable_text import (
     folder_reason,
     system_reason,
 )
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES, EntryRecord, session_bytes
+from helix_desktop.store.kinds import MAX_CONTENT_BYTES, session_bytes
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")

@@ -31,7 +31,14 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, dig
 from helix_desktop.domain.events.session import ModeChanged, SessionBranched
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.retention import indexed_digests
-from helix_desktop.domain.store import BranchPoint, Content, Draft, SessionSummary, SessionVersions
+from helix_desktop.domain.store import (
+    BranchPoint,
+    Content,
+    Draft,
+    EntryRecord,
+    SessionSummary,
+    SessionVersions,
+)
 from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
 from helix_desktop.store import kinds
@@ -54,7 +61,7 @@ from helix_desktop.store.archive_file import (
     unreadable_archive,
     write_failed,
 )
-from helix_desktop.store.kinds import ROWS, EntryRecord, RowDamaged, RowView, Tombstone
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.rows.access import StoreSnapshot
 from helix_desktop.store.rows.contents import ContentStore

@@ -36,10 +36,8 @@ from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.store import (
     NO_TOTALS,
     BranchPoint,
-    CacheEntry,
-    Content,
-    ContentKind,
     Draft,
+    EntryRecord,
     SessionSummary,
     StoreTotals,
 )
@@ -448,59 +446,6 @@ class RowBatch(RowSink):
     @abstractmethod
     def get(self, key: bytes) -> bytes | None:
         """Return the row as it will be once the batch is written."""
-
-
-class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
-    """The stored form of a CacheEntry. Fields are only added, last and with a default: old rows load."""
-
-    created: int
-    last_used: int
-    size: int
-    stored_size: int
-    tokens: int
-    tool: str
-    target: str
-    first_line: str
-    kind: ContentKind
-    recalls: int = 0
-    references: int = 0
-    session: str = ""
-    pinned: bool = False
-    trashed: int = 0
-
-    def to_entry(self, digest: str) -> CacheEntry:
-        return CacheEntry(
-            digest,
-            self.size,
-            self.stored_size,
-            self.tokens,
-            self.tool,
-            self.target,
-            self.first_line,
-            self.kind,
-            self.created,
-            self.last_used,
-            self.recalls,
-            self.references,
-            self.session,
-            self.pinned,
-            self.trashed,
-        )
-
-
-def new_record(content: Content, stored_size: int, at_ms: int, session_id: str) -> EntryRecord:
-    return EntryRecord(
-        at_ms,
-        at_ms,
-        len(content.data),
-        stored_size,
-        content.tokens,
-        content.tool,
-        content.target,
-        content.first_line,
-        content.kind,
-        session=session_id,
-    )
 
 
 _LAST = -5  # the payload's last byte: the row ends with a checksum of four

@@ -23,13 +23,13 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import ContentReference
-from helix_desktop.domain.store import CacheEntry, Content
+from helix_desktop.domain.store import CacheEntry, Content, EntryRecord
 from helix_desktop.domain.text_variants import OutputCopies
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store import kinds
 from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
-from helix_desktop.store.kinds import ROWS, EntryRecord, PendingDeletion, RowDamaged, RowView, Tombstone
+from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
@@ -219,7 +219,7 @@ def _entries(view: RowView, matches: SecretMatches) -> Iterator[CacheEntry]:
             yield ROWS.record.decode(key, row).to_entry(digest)
         except RowDamaged:
             matches.unreadable.append(digest)  # its description is not known
-            yield CacheEntry(digest, 0, 0, 0, "", "", "", "output", 0, 0)
+            yield CacheEntry(0, 0, 0, 0, 0, "", "", "", "output", digest=digest)
 
 
 def _search_contents(

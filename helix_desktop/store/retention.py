@@ -32,9 +32,9 @@ from helix_desktop.domain.retention import (
     purgeable_entries,
     unindexed_entries,
 )
-from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
+from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.store import kinds, store_errors
-from helix_desktop.store.kinds import ROWS, EntryRecord, RowDamaged, RowDatabase, RowUnknown, RowView
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
 from helix_desktop.store.rows.event_log import (
@@ -140,7 +140,7 @@ def stage_trash(
     freed_bytes = 0
     in_drafts = _draft_digests(batch, database)
     for digest, record in _readable_records(batch, digests):
-        collectable = is_collectable(record.to_entry(digest), at_ms, grace_ms) and digest not in in_drafts
+        collectable = is_collectable(record, at_ms, grace_ms) and digest not in in_drafts
         if collectable and not _is_referenced(database, digest):
             ROWS.record.put(batch, msgspec.structs.replace(record, trashed=trashed_ms), digest)
             trashed.append(digest)

@@ -38,7 +38,7 @@ from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
-from helix_desktop.domain.store import BranchPoint, Draft, SessionSummary, StoreTotals
+from helix_desktop.domain.store import BranchPoint, Draft, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.revert.folders import JournalEntry
@@ -49,7 +49,7 @@ from helix_desktop.services.mcp_servers import ServerSecrets
 from helix_desktop.store import kinds
 from helix_desktop.store.archive_file import ArchiveManifest, SessionHeader
 from helix_desktop.store.files import CleanState, StoreFiles, StoreFormat
-from helix_desktop.store.kinds import EntryRecord, PendingDeletion, Tombstone
+from helix_desktop.store.kinds import PendingDeletion, Tombstone
 from helix_desktop.workspaces.policy_file import POLICY_FILE
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json

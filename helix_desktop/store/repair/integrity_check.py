@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import digests_in
-from helix_desktop.domain.store import NO_TOTALS, StoreTotals
+from helix_desktop.domain.store import NO_TOTALS, EntryRecord, StoreTotals
 from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds
-from helix_desktop.store.kinds import ROWS, EntryRecord, RowDamaged, RowUnknown, RowView
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowUnknown, RowView
 from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.rows.event_log import holder_of
 

@@ -32,6 +32,7 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store import (
     NO_TOTALS,
     BranchPoint,
+    EntryRecord,
     SessionSummary,
     StoreTotals,
     is_no_use,
@@ -42,7 +43,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds
 from helix_desktop.store.database import MAX_SLICE_BYTES, Database, ReadView, store_unreadable
 from helix_desktop.store.files import CleanState, Quarantine, StoreFormat
-from helix_desktop.store.kinds import ROWS, EntryRecord, RowDamaged, RowKind, RowSink, RowUnknown
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowKind, RowSink, RowUnknown
 from helix_desktop.store.repair.leveldb_files import (
     LevelDbManifest,
     TableBlock,

@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.store import Content, StoreTotals
+from helix_desktop.domain.store import Content, EntryRecord, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.files import Quarantine
@@ -21,7 +21,6 @@ from helix_desktop.store.kinds import (
     MAX_CONTENT_BYTES,
     ROW_VERSION,
     ROWS,
-    EntryRecord,
     RowDamaged,
     RowDatabase,
     RowGetter,
@@ -69,7 +68,7 @@ class ContentStore:
         elif record is not None:
             self._restore_bytes(batch, content, record, at_ms)
         elif readable and tombstone is None:
-            record = kinds.new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session_id)
+            record = new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session_id)
             ROWS.record.put(batch, record, digest)
             batch.totals += StoreTotals(1, record.size, record.stored_size, 0)
         else:
@@ -94,9 +93,7 @@ class ContentStore:
         (not `record_readable`).
         """
         digest, created_ms = content.digest, self._created_ms(content.digest, at_ms)
-        record = kinds.new_record(
-            content, self._stage_bytes(batch, content, created_ms), created_ms, session_id
-        )
+        record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session_id)
         record = msgspec.structs.replace(record, last_used=max(at_ms, created_ms))
         ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
         batch.delete(kinds.tombstone_key(digest))
@@ -217,6 +214,21 @@ class ContentStore:
         except RowDamaged:
             rows = rows or [b""]
         return rows
+
+
+def new_record(content: Content, stored_size: int, at_ms: int, session_id: str) -> EntryRecord:
+    return EntryRecord(
+        at_ms,
+        at_ms,
+        len(content.data),
+        stored_size,
+        content.tokens,
+        content.tool,
+        content.target,
+        content.first_line,
+        content.kind,
+        session=session_id,
+    )
 
 
 def missing_error(view: RowView, digest: str) -> DigestUnknown:

@@ -12,6 +12,7 @@ from helix_desktop.domain.retention import ContentReference
 from helix_desktop.domain.store import (
     BranchPoint,
     Commit,
+    EntryRecord,
     SessionSummary,
     StoreTotals,
     listed_session,
@@ -22,7 +23,6 @@ from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.kinds import (
     MAX_CONTENT_BYTES,
     ROWS,
-    EntryRecord,
     RowDamaged,
     RowDatabase,
     RowSource,

@@ -74,7 +74,7 @@ def test_the_garbage_collector_has_nothing_to_look_at_in_a_sorted_list() -> None
     counts = list[int]()
 
     def entries() -> Iterator[CacheEntry]:
-        yield from (CacheEntry(digest, 1, 1, 1, "t", "f", "", "output", 1, 1) for digest in digests)
+        yield from (CacheEntry(1, 1, 1, 1, 1, "t", "f", "", "output", digest=digest) for digest in digests)
         counts.append(gc.get_count()[0])
 
     was_enabled = gc.isenabled()

@@ -7,9 +7,10 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.store import ContentKind, Draft
+from helix_desktop.domain.store import ContentKind, Draft, EntryRecord
 from helix_desktop.store import kinds
-from helix_desktop.store.kinds import ROWS, EntryRecord, RowType
+from helix_desktop.store.kinds import ROWS, RowType
+from helix_desktop.store.rows.contents import new_record
 from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import make_content, make_summary, user_message_event
 
@@ -34,7 +35,7 @@ def test_a_missing_row_has_no_value_and_a_written_one_is_read() -> None:
 
 def test_a_record_stands_in_the_index_by_time_too_and_is_changed_in_both() -> None:
     content, batch = make_content(b"x"), empty_batch()
-    record = kinds.new_record(content, 1, 5, "s")
+    record = new_record(content, 1, 5, "s")
     ROWS.record.put(batch, record, content.digest)
     ROWS.record.change(batch, content.digest, lambda record: msgspec.structs.replace(record, recalls=2))
     ROWS.record.change(batch, digest_of(b"unknown"), lambda record: record)
