@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from operator import add
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec.structs import astuple
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnRetried, UserSpoke
@@ -133,13 +135,15 @@ class Content(msgspec.Struct, frozen=True):
     kind: ContentKind = "output"
 
 
-class CacheEntry(msgspec.Struct, frozen=True):
-    """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970.
+class EntryRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is said of a stored content; sizes in bytes, times in milliseconds since 1970.
 
     `session` is the one that stored it first; `trashed` is when it went to the trash; 0: it did not.
+    It is stored as a list in this order: fields are only added, last and with a default.
     """
 
-    digest: str
+    created: int
+    last_used: int
     size: int
     stored_size: int
     tokens: int
@@ -147,18 +151,25 @@ class CacheEntry(msgspec.Struct, frozen=True):
     target: str
     first_line: str
     kind: ContentKind
-    created: int
-    last_used: int
     recalls: int = 0
     references: int = 0
     session: str = ""
     pinned: bool = False
     trashed: int = 0
 
+    def to_entry(self, digest: str) -> CacheEntry:
+        return CacheEntry(*astuple(self), digest=digest)
+
     @property
     def is_estimated(self) -> bool:
         """Return True if its tokens are an estimate: those of an index are not counted."""
         return self.kind == "index"
+
+
+class CacheEntry(EntryRecord, frozen=True, kw_only=True, array_like=False):
+    """The record of a stored content with its digest."""
+
+    digest: str
 
 
 class EntryPage(msgspec.Struct, frozen=True):
@@ -236,6 +247,12 @@ class StoreTotals(msgspec.Struct, frozen=True):
     size: int
     stored_size: int
     sessions: int
+
+    def __add__(self, change: StoreTotals) -> StoreTotals:
+        return StoreTotals(*map(add, astuple(self), astuple(change)))
+
+
+NO_TOTALS = StoreTotals(0, 0, 0, 0)
 
 
 class ReportedUsage(msgspec.Struct, frozen=True):

@@ -12,27 +12,25 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import CacheEntry, Commit, EntryPage
-from helix_desktop.store import search_index
-from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import RowView, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import EntryQuery
+from helix_desktop.store import search_index, store_errors
 from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
+from helix_desktop.store.kinds import RowDamaged, RowView
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
 from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_deletion
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore, is_stored_order
 from helix_desktop.store.rows.access import BulkAccess, StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import StoreCounters
 from helix_desktop.store.search_index import SearchIndex, match_expression
 from helix_desktop.store.search_indexer import Indexer, SearchThread
-from helix_desktop.store.threads import Backpressure, LoopBridge, ReaderThreads, WriteJob, WriterThread
+from helix_desktop.store.store_search import EntryQuery
+from helix_desktop.store.threads import LoopBridge, ReaderThreads
+from helix_desktop.store.writer import WriteBatch, WriterThread
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 INDEX_AFTER_S = 0.5  # seconds without a commit or a query, after which texts are indexed
@@ -53,13 +51,22 @@ class LevelDbStore(RowStore):
     ) -> None:
         folder = files.store_files.folder.name
         contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
-        access = StoreAccess(self._run_query, self._write_rows, files.database, contents, clock)
-        super().__init__(access)
         self._files = files
         self._loop_bridge, self._readers = loop_bridge, readers
         was_repaired = files.report is not None
         indexer = Indexer(files.store_files.search_index, files.database, contents, was_repaired)
         self._index = SearchThread(f"helix-store-index-{folder}", indexer, index_after_s)
+        self._writer = WriterThread(
+            f"helix-store-write-{folder}",
+            loop_bridge,
+            files.database.get,
+            files.database.ensure_open,
+            self._write_batch,
+            self._explain,
+            self._finish,
+        )
+        access = StoreAccess(self._run_query, self._writer.write, files.database, contents, clock)
+        super().__init__(access)
         self.retention = RowRetention(access)
         self.redaction = LevelDbRedaction(
             access,
@@ -70,17 +77,7 @@ class LevelDbStore(RowStore):
         )
         self.health = LevelDbHealth(files, access)
         self.bulk_access = BulkAccess(files.store_files.folder, access, self._run_query_now)
-        self._backpressure = Backpressure()
-        self._counters = StoreCounters()
         self._closing: Future[None] | None = None
-        name = f"helix-store-write-{folder}"
-        self._writer = WriterThread(
-            name,
-            files.database.get,
-            _reporting_damage(files, self._write_batch),
-            loop_bridge.complete,
-            self._finish,
-        )
 
     @classmethod
     async def open(
@@ -194,7 +191,6 @@ class LevelDbStore(RowStore):
     async def close(self) -> None:
         """Write what is queued, wait for readers, close the files, end the threads. Idempotent."""
         if self._closing is None:
-            self._backpressure.close()
             self.bulk_access.close()
             self._closing = self._writer.close()
         await asyncio.shield(asyncio.wrap_future(self._closing))
@@ -203,18 +199,6 @@ class LevelDbStore(RowStore):
     def _check_open(self) -> None:
         if self._closing is not None:
             raise store_errors.store_closed()
-
-    async def _write_rows(self, stage: Callable[[WriteBatch], T], size: int = 0, /) -> T:
-        results: list[T] = []
-        run = _reporting_damage(self._files, lambda batch: results.append(stage(batch)))
-        await self._backpressure.acquire(size)
-        try:
-            future: asyncio.Future[None] = self._loop_bridge.create_future()
-            self._writer.submit(WriteJob(run, size, future))
-            await future
-        finally:
-            self._backpressure.release(size)
-        return results[0]
 
     async def _run_query(self, query: Callable[[RowView], T]) -> T:
         self._check_open()
@@ -234,18 +218,17 @@ class LevelDbStore(RowStore):
             raise self._files.mark_suspect(error) from error
 
     def _write_batch(self, batch: WriteBatch) -> None:
-        try:
-            self._counters.stage(batch)
-            self._files.database.write(batch)
-        except StoreWriteFailed as error:
-            self._counters.reset()
-            if (damage := damage_behind(error)) is not None:  # no room on the disk would help
-                raise self._files.mark_suspect(damage) from error
-            raise
-        except BaseException:
-            self._counters.reset()
-            raise
+        self._files.database.write(batch)
         self._index.add_changes(batch)
+
+    def _explain(self, error: Exception) -> Exception:
+        """Return the error of a write for users: damage has the store repaired, no room would help."""
+        damage = error if isinstance(error, RowDamaged) else damage_behind(error)
+        if damage is None:
+            return error
+        suspect = self._files.mark_suspect(damage)
+        suspect.__cause__ = error
+        return suspect
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were submitted before the close are answered first.
@@ -258,19 +241,6 @@ def _open_files(folder: Path, workspace_id: str, clock: ClockMs, on_progress: On
     files = open_files(folder, workspace_id, clock, on_progress=on_progress)
     finish_pending_deletion(files.database, files.store_files)
     return files
-
-
-def _reporting_damage(files: OpenFiles, stage: Callable[[WriteBatch], None]) -> Callable[[WriteBatch], None]:
-    """Return `stage` with open files ensured, and a damaged row raised as an error for users."""
-
-    def run(batch: WriteBatch) -> None:
-        files.database.ensure_open()
-        try:
-            stage(batch)
-        except RowDamaged as error:
-            raise files.mark_suspect(error) from error
-
-    return run
 
 
 def _run_into_future(opening: Future[OpenFiles], open_store_files: Callable[[], OpenFiles]) -> None:

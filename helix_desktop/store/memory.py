@@ -9,17 +9,16 @@ from typing import ClassVar, TypeVar
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
-from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import RowView, WriteBatch
-from helix_desktop.store.core.row_codec import ValueRow
+from helix_desktop.store import store_errors
 from helix_desktop.store.files import Quarantine
+from helix_desktop.store.kinds import RowView, Span, ValueRow
 from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import StoreCounters
+from helix_desktop.store.writer import StoreCounters, WriteBatch
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 T = TypeVar("T")
@@ -56,13 +55,13 @@ class MemoryRows:
     get_verified = get
 
     def scan(
-        self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
+        self, span: Span, reverse: bool = False, verify_checksums: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
         found = self._sorted_keys()
         places = range(bisect_left(found, span[0]), bisect_left(found, span[1]))
         return ((found[at], self._rows[found[at]]) for at in (reversed(places) if reverse else places))
 
-    def count(self, span: keys.Span) -> int:
+    def count(self, span: Span) -> int:
         found = self._sorted_keys()
         return bisect_left(found, span[1]) - bisect_left(found, span[0])
 

@@ -33,24 +33,17 @@ from helix_desktop.domain.store import (
     tiebreak_prefix,
 )
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import RowView, check_commit
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import (
-    EntryQuery,
-    StoreSearch,
-    page_from_ordered,
-    page_from_unordered,
-)
+from helix_desktop.store import kinds, store_errors
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Span
 from helix_desktop.store.passage_index import scan_passages
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import find_digests, missing_error
 from helix_desktop.store.rows.event_log import read_events, read_handovers, stage_commit
-from helix_desktop.store.rows.records import ROWS, read_totals
+from helix_desktop.store.store_search import EntryQuery, StoreSearch, page_from_ordered, page_from_unordered
 
 _text = TextContext("Store")
 
-_AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts after every digest
+_AFTER_EVERY_DIGEST = b"\xff" * kinds.DIGEST_BYTES  # sorts after every digest
 _RUN_ENTRIES = 2_000  # sorted at once: about 2 ms
 _SCAN_PAGE_ENTRIES = 2_000  # entries per page when all are listed
 
@@ -138,42 +131,42 @@ def _place(entry: CacheEntry, column: SortColumn) -> _Place:
 
 def read_tools(view: RowView) -> list[str]:
     """Return the names of the tools that stored something, sorted. Raise RowDamaged."""
-    return sorted({entry.tool for entry in _entries(view, keys.RECORDS)})
+    return sorted({entry.tool for entry in _entries(view, kinds.RECORDS)})
 
 
 def read_sessions(view: RowView) -> list[SessionSummary]:
     """Return all sessions except those in the trash, last updated first. Raise RowDamaged."""
-    summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
+    summaries = [summary for _, summary in ROWS.summary.scan(view, kinds.SUMMARIES)]
     listed = [summary for summary in summaries if not (summary.trashed or summary.is_removed)]
     return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
 
-def _record_span(entry_query: EntryQuery) -> keys.Span:
+def _record_span(entry_query: EntryQuery) -> Span:
     prefix = entry_query.entry_filter.prefix
-    return keys.records_of(prefix) if prefix else keys.RECORDS
+    return kinds.records_of(prefix) if prefix else kinds.RECORDS
 
 
-def _time_index_span(entry_query: EntryQuery) -> keys.Span:
+def _time_index_span(entry_query: EntryQuery) -> Span:
     """Return the remaining range of the time index, which is ordered newest first."""
-    first, stop = keys.TIME_INDEX
+    first, stop = kinds.TIME_INDEX
     if entry_query.after is None:
         return first, stop
     created, tie = entry_query.after
-    last_key = keys.time_index_from(int(created), tiebreak_prefix(int(tie)))
+    last_key = kinds.time_index_from(int(created), tiebreak_prefix(int(tie)))
     return (last_key + _AFTER_EVERY_DIGEST, stop) if entry_query.sort.descending else (first, last_key)
 
 
-def _digest_span(entry_query: EntryQuery) -> keys.Span:
+def _digest_span(entry_query: EntryQuery) -> Span:
     first, stop = _record_span(entry_query)
     if entry_query.after is None:
         return first, stop
-    last_key = keys.record(str(entry_query.after[0]))
+    last_key = kinds.record_key(str(entry_query.after[0]))
     return (
         (first, min(stop, last_key)) if entry_query.sort.descending else (max(first, last_key + b"\0"), stop)
     )
 
 
-def _entries(view: RowView, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
+def _entries(view: RowView, span: Span, backwards: bool = False) -> Iterator[CacheEntry]:
     for key, row in view.scan(span, backwards):
         entry = _read_entry(view, key, row)
         if entry is not None:
@@ -182,7 +175,7 @@ def _entries(view: RowView, span: keys.Span, backwards: bool = False) -> Iterato
 
 def _read_entry(view: RowView, key: bytes, row: bytes) -> CacheEntry | None:
     """Return the entry of a record or index row, None for a damaged one: it must not hide the others."""
-    digest = keys.digest_in(key)
+    digest = kinds.digest_in(key)
     try:
         return ROWS.record.decode(key, row).to_entry(digest)
     except RowDamaged as error:
@@ -205,10 +198,9 @@ class RowStore(StoreSearch):
 
     async def commit(self, commit: Commit) -> None:
         self._check_open()
-        at_ms = self._access.clock()
-        check_commit(commit)
         if commit.is_empty:
             return
+        at_ms = self._access.clock()
         await self._access.write(
             lambda batch: stage_commit(batch, self._access.contents, commit, at_ms), commit.size
         )
@@ -241,7 +233,7 @@ class RowStore(StoreSearch):
         return await self._access.run_query(lambda view: find_digests(view, prefix, limit))
 
     async def totals(self) -> StoreTotals:
-        return await self._access.run_query(read_totals)
+        return await self._access.run_query(kinds.read_totals)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft.
@@ -268,13 +260,13 @@ class RowStore(StoreSearch):
 
     async def _change_draft(self, session_id: str, size: int = 0, **fields: object) -> None:
         self._check_open()
-        keys.session_bytes(session_id)
+        kinds.session_bytes(session_id)
         await self._access.write(
             lambda batch: ROWS.draft.change(batch, session_id, lambda stored: replace(stored, **fields)), size
         )
 
     async def draft(self, session_id: str) -> Draft:
-        keys.session_bytes(session_id)
+        kinds.session_bytes(session_id)
         draft = await self._access.run_query(lambda view: ROWS.draft.get(view, session_id))
         return draft if draft is not None else Draft()
 

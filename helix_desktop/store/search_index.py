@@ -16,16 +16,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import astuple
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, text_key, tiebreak
+from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, EntryRecord, text_key, tiebreak
 from helix_desktop.domain.text_search import normalize, split_chunks
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered
-from helix_desktop.store.rows.records import ROWS, EntryRecord
+from helix_desktop.store.kinds import DIGEST_BYTES, ROWS, RowDamaged
+from helix_desktop.store.store_search import EntryQuery, page_from_ordered
 
 _log = logging.getLogger(__name__)
 
@@ -291,7 +290,7 @@ _DIGESTS_AT_ONCE = 20_000  # about 20 ms
 
 _UPSERT = (
     "INSERT INTO entries(digest, stamp, tie, created, used, size, stored, tokens, tool, target, line, kind,"
-    " session, recalls, refs, pinned, trashed, record, place, target_key, line_key)"
+    " recalls, refs, session, pinned, trashed, record, place, target_key, line_key)"
     f" VALUES ({', '.join('?' * 21)}) ON CONFLICT(digest) DO UPDATE SET stamp = excluded.stamp,"
     " created = excluded.created, used = excluded.used, size = excluded.size, stored = excluded.stored,"
     " tokens = excluded.tokens, kind = excluded.kind, session = excluded.session,"
@@ -307,7 +306,7 @@ def put_rows(db: sqlite3.Connection, rows: Mapping[bytes, bytes | None]) -> None
     removed: list[tuple[bytes]] = []
     upserts: list[tuple[Any, ...]] = []
     for key, row in rows.items():
-        raw = key[-keys.DIGEST_BYTES :]
+        raw = key[-DIGEST_BYTES:]
         try:
             record = None if row is None else ROWS.record.decode(key, row)
         except RowDamaged as error:
@@ -372,29 +371,15 @@ def _count_matches(db: sqlite3.Connection, match: str) -> int:
 
 
 def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, ...]:
-    entry = record.to_entry(digest.hex())
     return (
         digest,
         row[-STAMP_BYTES:],
-        tiebreak(entry.digest),
-        entry.created,
-        entry.last_used,
-        entry.size,
-        entry.stored_size,
-        entry.tokens,
-        entry.tool,
-        entry.target,
-        entry.first_line,
-        entry.kind,
-        entry.session,
-        entry.recalls,
-        entry.references,
-        entry.pinned,
-        entry.trashed,
+        tiebreak(digest.hex()),
+        *astuple(record),
         msgspec.msgpack.encode(record),
-        normalize(entry.target),
-        text_key(entry.target),
-        text_key(entry.first_line),
+        normalize(record.target),
+        text_key(record.target),
+        text_key(record.first_line),
     )
 
 

@@ -25,14 +25,12 @@ import msgspec
 
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store import kinds
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import delete_database
+from helix_desktop.store.kinds import ROWS, RowDamaged
 from helix_desktop.store.passage_index import PassageIndex
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import ROWS, read_sequence
 from helix_desktop.store.search_index import (
     STAMP_BYTES,
     SearchIndex,
@@ -41,6 +39,7 @@ from helix_desktop.store.search_index import (
     put_rows,
     read_stamps,
 )
+from helix_desktop.store.writer import WriteBatch
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
 _MAX_PENDING_RECORDS = 50_000  # changed records, about 25 MB, from which on they are written without waiting
@@ -48,7 +47,7 @@ _CATCH_UP_S = 0.03  # seconds that a search spends on indexing new events before
 _MAX_RENEWALS = 2  # rebuilds of an index in one run: after one more damage it is given up
 
 _UNREADABLE_SEQUENCE = -2
-_AFTER_EVERY_DIGEST = b"\xff" * (keys.DIGEST_BYTES + 1)  # sorts behind every digest
+_AFTER_EVERY_DIGEST = b"\xff" * (kinds.DIGEST_BYTES + 1)  # sorts behind every digest
 
 T = TypeVar("T")
 
@@ -68,12 +67,12 @@ class IndexChanges(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, batch: WriteBatch) -> IndexChanges:
-        first, stop = keys.RECORDS
+        first, stop = kinds.RECORDS
         records = {key: row for key, row in batch.rows.items() if first <= key < stop}
-        first, stop = keys.LAST_EVENTS
-        logs = [keys.session_of(key, keys.LAST_EVENTS) for key in batch.rows if first <= key < stop]
-        has_redaction = batch.rows.get(keys.PENDING_DELETION) is not None
-        return cls(records, batch.rows.get(keys.SEQUENCE), has_redaction, tuple(logs))
+        first, stop = kinds.LAST_EVENTS
+        logs = [kinds.session_of(key, kinds.LAST_EVENTS) for key in batch.rows if first <= key < stop]
+        has_redaction = batch.rows.get(kinds.PENDING_DELETION_KEY) is not None
+        return cls(records, batch.rows.get(kinds.SEQUENCE_KEY), has_redaction, tuple(logs))
 
 
 class Indexer:
@@ -136,7 +135,7 @@ class Indexer:
 
     def _note_sequence(self, changes: IndexChanges) -> None:
         if changes.sequence is not None:
-            self._sequence = ROWS.sequence.decode(keys.SEQUENCE, changes.sequence)
+            self._sequence = ROWS.sequence.decode(kinds.SEQUENCE_KEY, changes.sequence)
 
     def flush(self) -> None:
         self._run_guarded(self._flush)
@@ -208,7 +207,7 @@ class Indexer:
     def _open_index(self) -> None:
         self._index = index = SearchIndex(self._path, ROWS.identity.get(self._database) or "")
         is_in_sync = index.sequence == self._sequence and not self._is_suspect
-        self._next = None if is_in_sync else keys.RECORDS[0]
+        self._next = None if is_in_sync else kinds.RECORDS[0]
         if self._next is not None:
             index.invalidate()
         if not index.has_words:
@@ -270,10 +269,10 @@ class Indexer:
         self._has_pending_contents = index.has_words and has_pending_texts(index.db)
 
     def _sync_records(self, index: SearchIndex) -> None:
-        first = self._next or keys.RECORDS[0]
+        first = self._next or kinds.RECORDS[0]
         stored = self._database.read(lambda view: _records_from(view, first))
         is_full = len(stored) == _RECORDS_AT_ONCE
-        last = max(stored) if is_full else keys.RECORDS[1]
+        last = max(stored) if is_full else kinds.RECORDS[1]
         stamps = read_stamps(index.db, first[1:], last[1:] if is_full else _AFTER_EVERY_DIGEST)
         wrong: dict[bytes, bytes | None] = {
             b"m" + digest: None for digest in stamps if b"m" + digest not in stored
@@ -296,13 +295,13 @@ class Indexer:
 
 
 def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
-    return dict(islice(view.scan((first, keys.RECORDS[1])), _RECORDS_AT_ONCE))
+    return dict(islice(view.scan((first, kinds.RECORDS[1])), _RECORDS_AT_ONCE))
 
 
 def _read_sequence(database: Database) -> int:
     """Return the number of the store's last write; a number that no index has if it is unreadable."""
     try:
-        return read_sequence(database)
+        return kinds.read_sequence(database)
     except (RowDamaged, StoreError):
         return _UNREADABLE_SEQUENCE
 

@@ -16,7 +16,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.store import StoreTotals
+from helix_desktop.domain.store import NO_TOTALS
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
@@ -71,7 +71,6 @@ tr = Translator("Cache")
 
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
-_NO_TOTALS = StoreTotals(0, 0, 0, 0)
 
 _SLOW_MS = 250
 
@@ -126,7 +125,7 @@ class CacheBrowser(ThemedBackground):
         super().__init__(parent)
         self._start = start
         self._source: CacheSource | None = None
-        self._totals, self._is_counted, self._unindexed = _NO_TOTALS, True, 0
+        self._totals, self._is_counted, self._unindexed = NO_TOTALS, True, 0
         self._entries: WorkspaceCacheSource | None = None  # the same, while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
@@ -201,7 +200,7 @@ class CacheBrowser(ThemedBackground):
         self.preview.show_state(None)
         self.handover_hits.show_links(())
         self._notice.hide()
-        self._totals, self._is_counted, self._is_listed = _NO_TOTALS, source is None, False
+        self._totals, self._is_counted, self._is_listed = NO_TOTALS, source is None, False
         self._is_searching, self._unindexed = False, 0
         if source is not None:
             self._slow.start()

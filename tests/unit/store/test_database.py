@@ -14,11 +14,10 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import CacheEntry, Commit, Content, EntryFilter, EntrySort
 from helix_desktop.store import retention, row_store
-from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.keys import Span
-from helix_desktop.store.core.store_search import build_query
 from helix_desktop.store.database import ReadWriteLock
+from helix_desktop.store.kinds import RowView, Span
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.store_search import build_query
 from tests.support.store.builders import START_MS, WORKSPACE
 
 
@@ -75,7 +74,7 @@ def test_the_garbage_collector_has_nothing_to_look_at_in_a_sorted_list() -> None
     counts = list[int]()
 
     def entries() -> Iterator[CacheEntry]:
-        yield from (CacheEntry(digest, 1, 1, 1, "t", "f", "", "output", 1, 1) for digest in digests)
+        yield from (CacheEntry(1, 1, 1, 1, 1, "t", "f", "", "output", digest=digest) for digest in digests)
         counts.append(gc.get_count()[0])
 
     was_enabled = gc.isenabled()
