@@ -303,7 +303,7 @@ class CacheTableModel(QAbstractTableModel):
 def _tip(row: CacheRow, key: CacheColumn) -> str:
     match key:
         case "state":
-            changed = explain_changed(row.changed_since) if row.changed_since else ""
+            changed = explain_changed() if row.changed_since else ""
             return "\n".join(filter(None, (translate(STATE_TIPS[row.state]), changed)))
         case "target":
             return row.target
@@ -564,7 +564,7 @@ class CacheTable(Themed, QTableView):
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
         self.setItemDelegate(self._delegate)
         MinuteClock(self).ticked.connect(self.viewport().update)
-        self.setAccessibleName(tr("Cache entries"))
+        self.setAccessibleName(tr("Stored outputs"))
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)

@@ -61,7 +61,7 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
     pane = await open_cache_browser(qtbot, scope, sample_cache(3))
     pane.set_source(None)
     assert pane.empty.isVisible()
-    assert pane.empty.sentence == "No workspace is open. Open a folder to see its cached outputs."
+    assert pane.empty.sentence == "No workspace is open. Open a folder to see its stored outputs."
     with performed(pane) as intents:
         pane.empty.button.click()
     assert intents == [OpenFolder()]

@@ -338,7 +338,7 @@ def _place_text(place: SamplePlace) -> str:
         case "timeline":
             return tr("Then open Timeline: it shows what left the context, with Undo.")
         case "cache":
-            return tr("Then open Cache: it has every output, byte for byte, with Recall.")
+            return tr("Then open Outputs: it has every output, byte for byte, with Recall.")
     return ""
 
 
