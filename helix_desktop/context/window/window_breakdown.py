@@ -421,7 +421,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
 def _summary_name(counts: MessageCounts) -> TranslatableText:
     if not counts.messages:
         return text.plural(counts.calls, "Summary of %n tool call", "Summary of %n tool calls")
-    return text.plural(counts.messages, "Summary of %n older message", "Summary of %n older messages")
+    return text.plural(counts.messages, "Summary of %n message", "Summary of %n messages")
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:

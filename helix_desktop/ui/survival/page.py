@@ -347,9 +347,12 @@ class Survival(msgspec.Struct, frozen=True):
     def notes(self) -> str:
         """Return what is estimated."""
         notes = [
+            tr("Estimated by Helix's own count, without system prompt and tools.")
+            if self.agent
+            else tr("Estimated, as the model counts tokens, with system prompt and tools."),
             tr(
-                "Estimated, as the model counts tokens, with system prompt and tools. Billed is the input at "
-                "the usual discount for what was sent before. Helix's summaries here need no model."
+                "Billed is the input at the usual discount for what was sent before. Helix's summaries here "
+                "need no model."
             ),
             tr("A detail is kept where its name, number or words are in the text."),
         ]
@@ -636,14 +639,15 @@ class SurvivalPage(ThemedBackground):
                 self._show_stopped()
             return
         answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
-        model, imported = (
-            next((it.model for it in reversed(answers) if it.model), ""),
-            _imported(conversation),
-        )
-        sent, gauge = conversation.window.measure()
-        always = sent.estimate - sum(sent.entry_tokens)
+        model = next((answer.model for answer in reversed(answers) if answer.model), "")
+        imported = _imported(conversation)
+        if imported is None:  # else nobody knows what its agent always sent
+            sent, gauge = conversation.window.measure()
+            always = sent.estimate - sum(sent.entry_tokens)
+            ratios = [request_ratio(answer, gauge.ratio) for answer in answers]
+            figures = as_model_counts(figures, always, ratios)
         self._results[key] = Survival(
-            as_model_counts(figures, always, [request_ratio(answer, gauge.ratio) for answer in answers]),
+            figures,
             session.transcript.title,
             AGENT_NAMES[imported.agent] if imported is not None else "",
             model,

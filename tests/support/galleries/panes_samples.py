@@ -454,7 +454,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(
             210,
             "handover",
-            "Summary of 46 older messages",
+            "Summary of 46 messages",
             2_300,
             "summarized",
             "Replaces 46 messages, up to e92",
@@ -462,14 +462,12 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(
             211,
             "handover",
-            "Summary of 12 older messages",
+            "Summary of 12 messages",
             1_240,
             "noted",
             "Replaces 12 messages, up to e205",
         ),
-        WindowRow(
-            212, "handover", "Summary of 28 older messages", 790, "noted", "Replaces 28 steps, e12 to e148"
-        ),
+        WindowRow(212, "handover", "Summary of 28 messages", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
     for at in range(count - len(head)):

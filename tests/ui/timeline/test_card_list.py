@@ -30,9 +30,7 @@ def test_cards_that_move_down_are_updated(qtbot: QtBot) -> None:
     newer = tuple(SweepCard(number, NOW_MS, 2, 9_900, 9_000) for number in (52, 51))
     changed = tuple(replace(old, inside="Handover summary 2") for old in cards)
     pane.set_state(replace(timeline_state(), cards=(*newer, *changed)))
-    assert all(
-        "Handover summary 2" in pills(pane, old.seq)["Compacted later: undo that first"] for old in cards
-    )
+    assert all("Handover summary 2" in pills(pane, old.seq)["Undo a later one first"] for old in cards)
 
 
 def test_the_card_that_a_click_leads_to_stands_out(qtbot: QtBot) -> None:

@@ -25,7 +25,7 @@ def pane(qtbot: QtBot) -> Timeline:
         ({}, "Not sent yet", 0),
         ({"placed_seq": 9}, "In context", 9),
         ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
-        ({"placed_seq": 9, "inside": "Handover summary 1"}, "Compacted later: undo that first", 0),
+        ({"placed_seq": 9, "inside": "Handover summary 1"}, "Undo a later one first", 0),
     ],
 )
 def test_observations_wait_are_placed_or_are_undone(

@@ -65,4 +65,4 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         pane.set_state(TimelineState(cards))
         assert has(pane, 3, "change-form") == (not inside)
         assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
-        assert list(pills(pane, 3)) == (["Compacted later: undo that first"] if inside else [])
+        assert list(pills(pane, 3)) == (["Undo a later one first"] if inside else [])
