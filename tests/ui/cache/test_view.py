@@ -67,7 +67,7 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
     assert intents == [OpenFolder()]
     pane.set_source(sample_cache(0))
     await wait_until(pane.empty.isVisible)
-    assert pane.empty.sentence.startswith("No cached outputs yet.")
+    assert pane.empty.sentence.startswith("No stored outputs yet.")
 
 
 async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, scope: TaskScope) -> None:
