@@ -177,7 +177,8 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
         return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
 
-    replaced = Words(handover_messages(card), 12, "muted")
+    why = "" if card.is_checkpoint else trigger_text(card.event.trigger, card.event.threshold)
+    replaced = Words(dotted((handover_messages(card), why)), 12, "muted")
     content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
     content.append(fold(look, "details", tr("All sections"), note, "muted", details))
     if card.parts:
@@ -250,8 +251,6 @@ def _handover_pills(card: HandoverCard) -> list[Box]:
     ]
     if card.read:
         pills.append(Pill(tr("Read {tokens}", tokens=format_token_count(card.read)), icon="eye"))
-    if not card.is_checkpoint:
-        pills.append(Pill(trigger_text(event.trigger, event.threshold), icon="zap"))
     if card.checkpoint:
         tip = tr("Written from that one and what came after it")
         pills.append(Pill(tr("Updates {title}", title=card.checkpoint), icon="bookmark", tip=tip))
