@@ -177,7 +177,8 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
         return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
 
-    why = "" if card.is_checkpoint else trigger_text(card.event.trigger, card.event.threshold)
+    is_of_request = not (card.is_checkpoint or card.event.origin)
+    why = trigger_text(card.event.trigger, card.event.threshold) if is_of_request else ""
     replaced = Words(dotted((handover_messages(card), why)), 12, "muted")
     content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
     content.append(fold(look, "details", tr("All sections"), note, "muted", details))

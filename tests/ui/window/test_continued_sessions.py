@@ -59,7 +59,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         window = await _open_handovers(rig)
         assert window.seq == NOW
         await until(
-            lambda: "% full. At 85 %, a summary replaces" in notes(window)[0],
+            lambda: "% full. At 85 %, a summary like this" in notes(window)[0],
             "how full the context is",
         )
         window.session_button.click()
