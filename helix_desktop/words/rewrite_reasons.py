@@ -21,6 +21,7 @@ from helix_desktop.words.numbers import (
     format_percent,
     format_token_count,
     format_tokens,
+    format_whole_percent,
 )
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
@@ -31,7 +32,10 @@ text = TextContext("Compaction")
 _MINUTES_OF_HOUR = 60
 _TOO_LARGE = text("context was full")
 _CACHE_COLD = text("idle, or another model")
-_MANUAL = text("you asked")
+_MANUAL = text("by you")
+_TO_SAVE = text("to save tokens")
+ALMOST_FULL = text("context was almost full")
+_OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
@@ -95,29 +99,49 @@ def _reached_text(limit: str) -> str:
 
 
 def sweep_reason_text(reason: SweepReason) -> str:
-    """Return why a sweep was made; empty for the usual one, of enough that was ready."""
-    return translate(_SWEEPS.get(reason, ""))
+    return translate(_SWEEPS.get(reason, _TO_SAVE))
+
+
+def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return what a rewrite did, for a line in the chat."""
+    match event:
+        case HandoverMade(revises=revises) if revises:
+            return tr("handover summary edited")
+        case Excluded():
+            return tr("something left out")
+        case SweepMade(reason=SweepReason.REFUSED):
+            return tr("images cached")
+        case SweepMade():
+            return translate(_OUTPUTS)
+    return translate(_MESSAGES)
 
 
 def divider_reason_text(
-    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int
+    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int, fill: float
 ) -> str:
-    """Return why the context changed, for the end of one line; the last answer was `idle_ms` before."""
+    """Return why the context changed, for the end of one line.
+
+    The last answer was `idle_ms` before; `fill` is the share of the context window that was used then.
+    """
     match event:
+        case Excluded():
+            return translate(_MANUAL)
         case HandoverMade(revises=revises) if revises:
-            return tr("you edited the handover")
+            return translate(_MANUAL)
         case HandoverMade(trigger=trigger, threshold=limit) if trigger is not HandoverTrigger.THRESHOLD:
             return trigger_text(trigger, limit)
         case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
-        case Excluded():
-            return tr("you left something out")
         case SweepMade(reason=SweepReason.OVERFLOW) | ObservationsPlaced(reason=PlacementReason.OVERFLOW):
             return translate(_TOO_LARGE)
         case FoldMade(how="truncate"):
             return translate(_TOO_LARGE)
         case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
-            return tr("almost full: older messages compacted")
+            return (
+                tr("context was at {share}", share=format_whole_percent(fill))
+                if fill
+                else translate(ALMOST_FULL)
+            )
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
             if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer
@@ -127,9 +151,7 @@ def divider_reason_text(
             return tr("idle for {hours} h", hours=minutes // _MINUTES_OF_HOUR)
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])
-        case SweepMade():
-            return tr("older outputs cached")
-    return tr("older messages compacted")
+    return translate(_TO_SAVE)
 
 
 def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
@@ -154,10 +176,12 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             "Compaction only when you start it: the last try failed or freed too little.",
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
-    share, left = threshold_text(policy, gauge.trigger), _distance_text(gauge.trigger)
+    share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
     room = tr("Older messages are compacted at {share}: {tokens} left.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
-        room += " " + tr("Earlier when that saves tokens.")
+        room += " " + tr("Before that, outputs are cached and messages compacted when it saves tokens.")
+    else:
+        room += " " + tr("Before that, outputs are cached when it saves tokens.")
     texts: dict[CompactionState, str] = {
         "room": room,
         "due": tr("Older messages are compacted at {share}: due now.", share=share),
@@ -213,7 +237,7 @@ def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
     share = limit_text(trigger.kind, trigger.limit)
     if trigger.is_due:
         return tr("Above {share}, it is compacted once that frees enough.", share=share)
-    return tr("At {share} at the latest, facts or a handover like this replace older messages.", share=share)
+    return tr("At {share}, a summary like this replaces older messages.", share=share)
 
 
 def next_try_text(failures: int) -> str:

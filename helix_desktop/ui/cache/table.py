@@ -305,7 +305,7 @@ def _tip(row: CacheRow, column: Column, now_ms: int) -> str:
     """Return what a cell shows in part: its whole text, which is shown where that is cut."""
     match column.key:
         case "state":
-            changed = explain_changed(row.changed_since) if row.changed_since else ""
+            changed = explain_changed() if row.changed_since else ""
             return "\n".join(filter(None, (translate(STATE_TIPS[row.state]), changed)))
         case "digest":
             return row.digest
@@ -562,7 +562,7 @@ class CacheTable(Themed, QTableView):
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
         self.setItemDelegate(self._delegate)
         MinuteClock(self).ticked.connect(self.viewport().update)
-        self.setAccessibleName(tr("Cache entries"))
+        self.setAccessibleName(tr("Stored outputs"))
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)

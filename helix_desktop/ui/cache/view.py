@@ -97,7 +97,9 @@ class HandoverHits(QWidget):
         if links == self._links:
             return
         self._links = links
-        self.caption.set_text(tr.plural(len(links), "Also in a handover:", "Also in %n handovers:"))
+        self.caption.set_text(
+            tr.plural(len(links), "Also in a handover summary:", "Also in %n handover summaries:")
+        )
         self.chips.show_chips(
             [
                 (
@@ -163,7 +165,7 @@ class CacheBrowser(ThemedBackground):
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
         saved = tr(
-            "Saved here: tool outputs, call arguments, compacted messages. Recall what left the context."
+            "All outputs are stored here. Cached and compacted ones left the context; you can recall them."
         )
         self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
@@ -406,10 +408,10 @@ class CacheBrowser(ThemedBackground):
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
         if self._source is not None:
-            sentence = tr("No cached outputs yet. Tool outputs appear here as the agent works.")
+            sentence = tr("No stored outputs yet. Tool outputs appear here as the agent works.")
             self.empty.set_content(sentence, tr("Write a message"))
         else:
-            sentence = tr("No workspace is open. Open a folder to see its cached outputs.")
+            sentence = tr("No workspace is open. Open a folder to see its stored outputs.")
             self.empty.set_content(sentence, tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
@@ -647,7 +649,7 @@ class CacheBrowser(ThemedBackground):
     async def export(self, digest: str) -> None:
         store = self._session.workspace.store
         entry = await store.entry(digest)
-        place = await pick_save_file(self, tr("Save cached output"), file_name(entry))
+        place = await pick_save_file(self, tr("Save output"), file_name(entry))
         if place is None:
             return
         data = await store.get(digest)

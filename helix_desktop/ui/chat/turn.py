@@ -413,8 +413,7 @@ class TurnController(QObject):
                 instructions,
                 tr("Send extract"),
                 tr(
-                    "A model reads the full output and extracts what you describe. "
-                    "The original stays in the cache."
+                    "A model reads the full output and extracts what you describe. The original stays stored."
                 ),
             )
         if chosen is not None:

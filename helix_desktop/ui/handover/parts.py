@@ -202,12 +202,12 @@ class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, tr("Handover"), _SIZE, _MIN_SIZE)
+        super().__init__(parent, tr("Handover summary"), _SIZE, _MIN_SIZE)
         self._writing_since_s, self._is_warned = 0.0, False
         self.versions, self.comparison = VersionList(), Comparison()
         self.title = label("", "title", wrap=True)
         self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy")
-        self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
+        self.copy_button.setToolTip(tr("Copy the whole summary as Markdown"))
         self._pills, self._notes = column(gap=0), column(gap=6)
         self._sections_column, self._missing, self._below = column(gap=12), column(gap=6), column(gap=4)
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
@@ -230,7 +230,7 @@ class WindowParts(SizedDialog):
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
         self.session_button = PushButton(tr("Start session"), name="start_session")
-        self.session_button.setToolTip(tr("Start a session whose context begins with this handover"))
+        self.session_button.setToolTip(tr("Start a session whose context begins with this summary"))
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)

@@ -132,9 +132,9 @@ def sizes_as_sent(parts: Sequence[CountedPart]) -> str:
         "agent": tr("the agent's own words"),
         "quotes": tr("messages of the earlier session"),
     }
-    tokens = dict.fromkeys(names.values(), 0) | {tr("note and index"): 0}
+    tokens = dict.fromkeys(names.values(), 0) | {tr("introduction and index"): 0}
     for part, count in parts:
-        tokens[names.get(part.kind, tr("note and index"))] += count
+        tokens[names.get(part.kind, tr("introduction and index"))] += count
     sizes = ", ".join(f"{name} {format_tokens(count)}" for name, count in tokens.items() if count)
     return tr("{tokens}: {parts}", tokens=format_token_count(sum(tokens.values())), parts=sizes)
 
@@ -178,7 +178,7 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
 def purpose_text(scope: HandoverScope, former_title: str) -> str:
     """Return what becomes of a draft: for a new session, in place of `former_title`, or of messages."""
     if scope.is_whole:
-        return tr("A new session starts with this handover and can recall everything it covers.")
+        return tr("A new session starts with this handover summary and can recall everything it covers.")
     if scope.rerun_seq:
         return tr(
             "“{title}” is written again from the original messages. The current text stays in the log, "
@@ -186,8 +186,8 @@ def purpose_text(scope: HandoverScope, former_title: str) -> str:
             title=former_title,
         )
     return tr(
-        "A handover replaces older messages. You can undo this at any "
-        "time, and the agent can recall everything it covers."
+        "A handover summary replaces older messages. You can undo this at any time, and the agent can recall "
+        "everything it covers."
     )
 
 
@@ -195,7 +195,7 @@ def use_text(scope: HandoverScope) -> str:
     """Return what the button says that uses a draft."""
     if scope.is_whole:
         return tr("Start session")
-    return tr("Replace handover") if scope.rerun_seq else tr("Compact")
+    return tr("Replace summary") if scope.rerun_seq else tr("Compact")
 
 
 NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
@@ -280,8 +280,8 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if seq == NOW:
         return EditRefusal(
             tr(
-                "A handover is these sections, which replace older messages. This one is made from the log, "
-                "without a model; write a draft to edit it and to compact with it."
+                "A handover summary has these sections and replaces older messages. This one is a preview, "
+                "made without a model. Write a draft to edit it and to compact with it."
             )
         )
     if seq in transcript.checkpoints:
@@ -306,7 +306,7 @@ def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if newest is not None and newest[0] == seq:
         return None
     if newest is None:
-        return EditRefusal(tr("The messages of this prepared handover were replaced, so it can't be edited."))
+        return EditRefusal(tr("The messages of this prepared summary were replaced, so it can't be edited."))
     title = version_titles(transcript)[newest[0]]
     reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
     return EditRefusal(reason, tr("Edit that one"), EditHandover(newest[0]))

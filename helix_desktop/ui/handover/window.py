@@ -375,7 +375,7 @@ class HandoverWindow(WindowParts):
 
     def _title(self, seq: int) -> str:
         if seq == NOW:
-            return tr("Handover as it would be now")
+            return tr("Handover summary as it would be now")
         titles = version_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")

@@ -14,9 +14,9 @@ from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import (
+    CHANGED_SINCE,
     STATE_WORDS,
     StateWords,
-    changed_since,
     explain_changed,
 )
 from helix_desktop.words.numbers import format_tokens
@@ -46,8 +46,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
-    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
-    tokens are by Helix's count. `excluded` is the event that excluded it.
+    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again.
+    `excluded` is the event that excluded it.
     `tool` is what an output is of, `is_denied` says that it didn't run. An answer that only calls tools has
     no words. `question` is the user's message that began its turn, as of the item. A heading is no part of
     the request: it stands for what is always sent, or for a question that isn't in the context.
@@ -84,8 +84,6 @@ class WindowRow(msgspec.Struct, frozen=True):
         match self.kind:
             case "assistant" | "arguments":
                 return tr("Answer") if self.has_words else self.name
-            case "handover":
-                return tr("Older messages")
         return self.name
 
     @property
@@ -121,7 +119,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def unusual_state(self) -> str:
         """Return the same, but nothing of what is sent as it is."""
-        return "" if self.state in ("fixed", "full", "recalled") else self.state_text
+        is_summary = self.kind == "handover" and not self.excluded
+        return "" if is_summary or self.state in ("fixed", "full", "recalled") else self.state_text
 
     @property
     def shown_state(self) -> str:
@@ -131,7 +130,7 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def tooltip(self) -> str:
-        changed = explain_changed(self.changed_since) if self.changed_since else ""
+        changed = explain_changed() if self.changed_since else ""
         is_rest = self.is_heading and self.seq
         explained = (self.name, self.why, "" if is_rest else _explain_state(self.state), changed)
         return "\n".join(filter(None, explained))
@@ -139,7 +138,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def reason_text(self) -> str:
         """Return why it is there, and whether its file has changed since."""
-        changed = changed_since(self.changed_since) if self.changed_since else ""
+        changed = translate(CHANGED_SINCE) if self.changed_since else ""
         return " · ".join(filter(None, (self.why, changed)))
 
 
@@ -287,8 +286,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
-    `own_count` says what the rows add up to where the total is another, `cost_text` what the request
-    costs.
+    `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
@@ -304,7 +302,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     rows: tuple[WindowRow, ...] = ()
     cache: CacheStats = CacheStats()
     compaction_text: str = ""
-    own_count: str = ""
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

@@ -497,12 +497,7 @@ def chooser_text(card: FormCard) -> str:
 
 
 def _observations_title(card: ObservationsCard) -> str:
-    count = len(card.event.observations)
-    if card.placed_seq:
-        return tr.plural(count, "Older messages compacted to %n fact", "Older messages compacted to %n facts")
-    return tr.plural(
-        count, "Prepared for the next compaction: %n fact", "Prepared for the next compaction: %n facts"
-    )
+    return tr("Summary of older messages") if card.placed_seq else tr("Summary for the next compaction")
 
 
 def fold_card_text(card: FoldCard) -> str:
@@ -514,7 +509,7 @@ def fold_card_text(card: FoldCard) -> str:
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Compacting older messages")
-    return tr("Preparing the next compaction")
+    return tr("Writing a summary of older messages")
 
 
 def phase_text(phase: Phase) -> str:
@@ -533,7 +528,7 @@ def card_group_text(group: Group | None) -> str:
     """Return what the filter calls a kind of cards; None: all."""
     texts: dict[Group | None, str] = {
         None: tr("All"),
-        "handovers": tr("Handovers"),
+        "handovers": tr("Handover summaries"),
         "compacted": translate(STATE_WORDS["handed_over"].label),
         "cached": translate(STATE_WORDS["cached"].label),
         "yours": tr("By you"),
@@ -544,8 +539,8 @@ def card_group_text(group: Group | None) -> str:
 def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
-        "handovers": tr("Handovers, and those prepared for the next compaction."),
-        "compacted": tr("Older messages that something shorter replaced."),
+        "handovers": tr("Summaries in six sections: with Compact…, or when the context is almost full."),
+        "compacted": tr("Older messages that a summary replaced."),
         "cached": tr("Outputs and arguments that left the context, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }

@@ -154,7 +154,7 @@ class Timeline(Themed, QWidget):
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
             "history",
-            tr("Handovers of this conversation, and what leaves its context, appear here."),
+            tr("What leaves the context appears here, and the handover summaries in its place."),
             tr("Write a message"),
         )
         self.cards = CardList(clock)

@@ -41,7 +41,6 @@ from tests.support.window.usage_checks import (
     check_gauge_accuracy,
     check_usage_displays,
     count_message_tokens,
-    inspector_rows,
     sidebar_item,
 )
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -176,9 +175,6 @@ class _RandomRun:
         model = self.rig.conversation.model.label.partition("/")[2]
         gauge = await check_gauge_accuracy(self.rig, _factor(model) if model in self._reported else 1.0)
         await check_usage_displays(self.rig)
-        system = next(item.tokens for item in self.rig.conversation.window.items() if item.kind == "system")
-        values = [row.tokens for row in inspector_rows(self.rig) if row.kind == "system"]
-        assert values == [system], "by our count, whatever was reported"
         if len(self.rig.events(HandoverMade)) > handover_count:
             handover = self.rig.events(HandoverMade)[-1]
             assert (handover.before, handover.after) == (before, gauge.used), (
@@ -350,9 +346,9 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             end = next((seq for seq in answers if seq > row.key.seq), 1 << 62)
             newest = max(seq for seq in by_seq if row.key.seq <= seq < end)
             sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
-            assert {*reasons} <= {
-                "older outputs cached", "older messages compacted", "almost full: older messages compacted",
-            }  # fmt: skip
+            *changes, why = reasons
+            assert {*changes} <= {"older outputs cached", "older messages compacted"}
+            assert why == "to save tokens" or why.startswith("context was at ")
             before, after = sizes.split(" → ")
             assert panel[newest] == after, "the panel"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]

@@ -25,7 +25,7 @@ from helix_desktop.domain.store_reports import ImportResult, LostContent, Repair
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, shown_target
-from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
+from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.numbers import (
@@ -138,20 +138,6 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
 
 
 @pytest.mark.parametrize(
-    ("counted", "words"),
-    [
-        (3_600, ""),
-        (3_780, ""),
-        (3_790, "The rows are 3.8k by Helix's count; the total is the provider's."),
-        (3_400, "The rows are 3.4k by Helix's count; the total is the provider's."),
-    ],
-)
-def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
-    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
-    assert own_count_text(gauge, counted) == words
-
-
-@pytest.mark.parametrize(
     ("ratio", "words"),
     [
         (1.0, "Estimated"),
@@ -215,21 +201,24 @@ def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
         80: replace(_WRITTEN, revises=40),
     }
     assert list(handover_titles(handovers).values()) == [
-        "Handover 1",
-        "Handover 1, edited",
-        "Handover 1, edited (2)",
-        "Handover 2",
-        "Handover 1, run again",
-        "Handover 1, run again (2)",
-        "Handover 1, edited (3)",
-        "Handover 2, edited",
+        "Handover summary 1",
+        "Handover summary 1, edited",
+        "Handover summary 1, edited (2)",
+        "Handover summary 2",
+        "Handover summary 1, written again",
+        "Handover summary 1, written again (2)",
+        "Handover summary 1, edited (3)",
+        "Handover summary 2, edited",
     ]
 
 
 def test_the_handover_that_a_session_starts_with_is_of_the_other_session() -> None:
     left = replace(_WRITTEN, origin="s-1", origin_title="Fix the gauge")
     handovers = {1: left, 20: _WRITTEN}
-    assert list(handover_titles(handovers).values()) == ["Handover of “Fix the gauge”", "Handover 1"]
+    assert list(handover_titles(handovers).values()) == [
+        "Handover summary of “Fix the gauge”",
+        "Handover summary 1",
+    ]
 
 
 def test_no_line_parts_a_number_from_its_unit_or_begins_with_a_dot() -> None:
@@ -517,11 +506,8 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     assert format_short_time(at, recent) == format_relative_time(at, in_ms(recent)) == "now"
 
 
-def test_a_line_about_facts_says_that_the_context_was_almost_full() -> None:
+def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early, 0) == "older messages compacted"
-    assert (
-        divider_reason_text(replace(early, averted_handover_at=0.85), 0)
-        == "almost full: older messages compacted"
-    )
+    assert divider_reason_text(early, 0, 0.4) == "to save tokens"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0, 0.88) == "context was at 88 %"

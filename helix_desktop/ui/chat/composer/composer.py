@@ -546,7 +546,7 @@ class Composer(Themed, QWidget):
         elif not texts:
             texts = (tr("Message"),)
             if self._is_first:
-                texts = (tr("Message: @ for files, # for cached outputs, / for commands"), *texts)
+                texts = (tr("Message: @ for files, # for stored outputs, / for commands"), *texts)
         self.editor.set_placeholders(*texts)
 
     def offer_stop(self, is_offered: bool) -> None:

@@ -149,7 +149,7 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
         parts.append(Frame(_command_block(row.command, tools), (-4, 0, -4, 1)))
     if row.subagent_session and (task := _output(escape_invisible(row.target), tools)):
         parts.append(task)
-    changed = explain_changed(row.changed_since) if row.changed_since else ""
+    changed = explain_changed() if row.changed_since else ""
     intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
     if intro:
         parts.append(paragraph(escape_invisible(translate(intro)), tools, theme.muted, SMALL))
@@ -210,7 +210,7 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
     sent = tr("Extract sent to the agent") if is_extract else tr("Preview sent to the agent")
     sent = f"{sent} · {format_token_count(row.tokens)}"
     if original is None:
-        return [(sent, row.shown_lines), (tr("Reading the original from the cache…"), HeadAndTail())]
+        return [(sent, row.shown_lines), (tr("Reading the original…"), HeadAndTail())]
     if original.problem:
         problem = translate(join_sentences(tr("Couldn't read the original."), original.problem))
         return [(sent, row.shown_lines), (problem, HeadAndTail())]
@@ -284,7 +284,7 @@ def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
     """Return what is not in the card: a problem, or lines that are left out; and buttons."""
     words = content.problem
     if row.excerpt_content is None:
-        words = tr("Reading from the cache…")
+        words = tr("Reading the output…")
     elif content.hidden_lines and not words:
         words = tr.plural(content.hidden_lines, "… %n more line", "… %n more lines")
     buttons = []
@@ -434,8 +434,8 @@ class _Bar(Box):
         if not word.area:
             return text
         digest = self._row.digest
-        tip = "\n".join(filter(None, (word.tip, tr("Open in cache: {output}", output=digest))))
-        label, lit = tr("Open in cache: {output}", output=word.text), Text(word.text, 12, "text", 500)
+        tip = "\n".join(filter(None, (word.tip, tr("Open output: {output}", output=digest))))
+        label, lit = tr("Open output: {output}", output=word.text), Text(word.text, 12, "text", 500)
         return Button(word.area, OpenCacheEntry(digest), text, label, "words", tip=tip, lit=lit)
 
     def height(self, width: float) -> float:
@@ -570,7 +570,7 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         token = "warn" if row.has_no_extract else "muted"
         words.append(_Word(form, token, tip=form_choice_text(row)))
     if row.changed_since:
-        tip = explain_changed(row.changed_since)
+        tip = explain_changed()
         words.append(_Word(tr("Changed since"), "warn", "changed", tip))
     if row.changes is not None and row.changes.uncovered:
         words.append(_Word(uncovered_text(row.changes.uncovered), "warn"))

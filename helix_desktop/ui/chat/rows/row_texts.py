@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
-from helix_desktop.words.message_states import STATE_WORDS, changed_since
+from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_token_count, format_tokens
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
@@ -218,7 +218,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if row.arguments_cached:
         words.append(tr("arguments cached"))
     if row.changed_since:
-        words.append(changed_since(row.changed_since))
+        words.append(translate(CHANGED_SINCE))
     if row.subagent_status is not None:
         words.append(tr("subagent: {state}", state=row.subagent_status.phase_text))
     if row.removed_at_ms:

@@ -25,7 +25,7 @@ from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
-from helix_desktop.words.message_states import changed_since
+from helix_desktop.words.message_states import CHANGED_SINCE
 from helix_desktop.words.numbers import format_token_count, format_usd, format_whole_percent
 from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator, translate
@@ -162,7 +162,6 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
     "past",
     "context",
-    "prepared",
     "budget",
     "interrupted",
     "attempt",
@@ -210,7 +209,7 @@ class AttachmentNote(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        change = changed_since(self.changed_since) if self.changed_since else ""
+        change = translate(CHANGED_SINCE) if self.changed_since else ""
         facts = tr("left out", "an image") if self.is_left_out else self.facts
         return " · ".join(part for part in (self.name, facts, change) if part)
 

@@ -346,7 +346,7 @@ def _form_cost_text(event: FormChosen | ToolAnswered) -> str:
     spent, cached = format_tokens(event.intake_tokens), format_tokens(event.intake_cached)
     tokens = tr("{tokens} tokens", tokens=spent)
     if event.intake_cached:
-        tokens = tr("{tokens} tokens ({cached} from the prompt cache)", tokens=spent, cached=cached)
+        tokens = tr("{tokens} tokens ({cached} at the provider's discount)", tokens=spent, cached=cached)
     return " · ".join(filter(None, (tokens, format_exact_duration(event.intake_ms), event.intake_model)))
 
 

@@ -395,7 +395,7 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     if row.digest:
         entries = [
             MenuEntry("recall", Recall(row.digest), tr("Recall into message"), "corner-down-left"),
-            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open in cache"), "database"),
+            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open output"), "database"),
         ]
     for number, digest in enumerate(row.arguments, 1):
         label = tr("Open cached argument")

@@ -47,7 +47,12 @@ from tests.support.session_simulator import SessionSimulator
 
 @pytest.mark.parametrize(
     ("maker", "name"),
-    [("fold", "Note"), ("handover", "Handover"), ("observations", "Facts"), ("other", "other")],
+    [
+        ("fold", "Summary without a model"),
+        ("handover", "Handover summary"),
+        ("observations", "Summary by a model"),
+        ("other", "other"),
+    ],
 )
 def test_an_index_is_named_after_what_replaced_its_messages(maker: str, name: str) -> None:
     """In the words of the timeline; a tool of the same name keeps its own."""

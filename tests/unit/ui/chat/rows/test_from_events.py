@@ -252,7 +252,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     saved = sum(output.tokens - output.marker_tokens for output in outputs)
     simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
     swept = simulator.gauge().used
-    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · you asked"
+    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · older outputs cached · by you"
     assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
     between = simulator.gauge().used - swept
@@ -267,7 +267,8 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         else recorded
         for recorded in simulator.log
     ]
-    words = f"Context: {format_tokens(before + between)} → {format_tokens(after)} · you asked"
+    sizes = f"{format_tokens(before + between)} → {format_tokens(after)}"
+    words = f"Context: {sizes} · older messages compacted · by you"
     assert _context_lines(simulator) == [words]
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -276,7 +277,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     freed = simulator.transcript.window.entry_tokens(message) - FRAMING_TOKENS
     simulator.record(Excluded((message.seq,), "", 0, "", freed))
     now = format_tokens(simulator.gauge().used)
-    words_of_now = f"Context: {format_tokens(before)} → {now} · you left something out"
+    words_of_now = f"Context: {format_tokens(before)} → {now} · something left out · by you"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
 
 
@@ -303,7 +304,8 @@ def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true
     simulator.record(Redone(swept.seq))
     before = simulator.gauge().used
     simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
-    words = f"Context: {format_tokens(before)} → {format_tokens(simulator.gauge().used)} · you asked"
+    sizes = f"{format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
+    words = f"Context: {sizes} · older outputs cached · by you"
     assert _context_lines(simulator)[-1] == words
 
 
@@ -461,7 +463,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
         card for card in reversed(cards) if isinstance(card, HandoverCard) and not card.is_checkpoint
     ]
     titles = [card_title(card) for card in handovers]
-    assert titles == [f"Handover {number}" for number in range(1, len(titles) + 1)]
+    assert titles == [f"Handover summary {number}" for number in range(1, len(titles) + 1)]
 
 
 def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
