@@ -225,8 +225,8 @@ def cut_between_words(text: str, max_chars: int) -> str:
 def statements_in(text: str, count: int, max_chars: int) -> list[Sentence]:
     """Return the sentences that state most, at most `count`, each whole with what it needs before it.
 
-    Those that need the same one are one statement of at most `max_chars` characters; marks of lists and
-    tables are left out.
+    Those that need the same one stand together as far as they fit in `max_chars` characters; marks of lists
+    and tables are left out.
     """
     found = sentences_in(text)
     best = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
@@ -242,17 +242,18 @@ def _with_leads(found: Sequence[Sentence], places: Sequence[int], max_chars: int
         needs = found[place].needs
         groups.setdefault((needs, 0) if needs >= 0 else (-1, place), []).append(place)
     statements: list[Sentence] = []
-    for group in groups.values():
-        fitting = _fitting(found, group, max_chars)
-        of_group = [found[place] for place in group if place in fitting]
-        statements.append(
-            msgspec.structs.replace(
-                of_group[-1],
-                text=_statement(found, fitting),
-                states_cause=any(each.states_cause for each in of_group),
-                states_result=any(each.states_result for each in of_group),
+    for left in groups.values():
+        while fitting := _fitting(found, left, max_chars):
+            of_group = [found[place] for place in left if place in fitting]
+            left[:] = [place for place in left if place not in fitting]
+            statements.append(
+                msgspec.structs.replace(
+                    of_group[-1],
+                    text=_statement(found, fitting),
+                    states_cause=any(each.states_cause for each in of_group),
+                    states_result=any(each.states_result for each in of_group),
+                )
             )
-        )
     return statements
 
 

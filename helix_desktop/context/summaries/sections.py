@@ -53,7 +53,8 @@ _FINDINGS = 6  # newest ones of the turn that runs
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
 _ALIKE = 0.7  # of the words of the shorter one of two sentences
-_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
+_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, at least, and of others
+_NUMBERED = re.compile(r"^ *\d{1,3}[.)] ", re.MULTILINE)  # an item: as many sentences are kept
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
@@ -104,7 +105,8 @@ class HistoryExtract:
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
         """Add what a message states: causes and facts, and of one that ended its turn what was done."""
-        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
+        of_conclusion = min(max(_OF_CONCLUSION, len(_NUMBERED.findall(text))), _PER_SECTION)
+        statements = statements_in(text, of_conclusion if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
         findings: list[Bullet] = []

@@ -280,6 +280,20 @@ def test_what_the_running_turn_found_stays_until_its_conclusion() -> None:
     assert not any("12 functions" in text for text in details())
 
 
+def test_an_extract_has_each_of_many_numbered_findings() -> None:
+    """Of a review three sentences were kept, however many it had; there is a bound still."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Review it.")
+    findings = [f"{n}. `read_{n}` in part_{n}.py drops its last line, as {'x' * 60}." for n in range(1, 41)]
+    simulator.step("I read all of it.\n\n## Bugs\n" + "\n".join(findings[:9]), 0)
+    sections = extractive_handover(simulator.transcript.messages.items, None)
+    text = "\n".join(bullet.text for section in sections for bullet in section.bullets)
+    assert all(f"`read_{n}`" in text for n in range(1, 10))
+    simulator.step("\n".join(findings), 0)
+    sections = extractive_handover(simulator.transcript.messages.items, None)
+    assert all(len(section.bullets) <= 12 for section in sections)
+
+
 def test_what_a_model_wrote_outlasts_what_calls_did() -> None:
     """Only a list of commands was left after a handover without a model."""
     written = tuple(Bullet(f"Rule {number} of the parser is strict.", (1,)) for number in range(8))
