@@ -277,8 +277,8 @@ class ReportedUsage(msgspec.Struct, frozen=True):
 class WindowCount(msgspec.Struct, frozen=True):
     """What of a session stands in its next request, by our own count: enough to tell how full it is.
 
-    `entries` are the tokens of all entries, `images` the part of them that a model without eyes is not sent,
-    `reported` what its models reported, by their labels. `quoted` is the room in tokens for the user's words
+    `entries` are the tokens of all entries, `images` what markers in place of images save of them, `reported`
+    what its models reported, by their labels. `quoted` is the room in tokens for the user's words
     that a handover in it was counted with; None: none is in it. `chosen` is the model of this session alone,
     empty where the workspace's answers. `opening` are the tokens of what was told at its start. `policy` has
     the fields of the session's own context policy, as its event; empty where the workspace's manages it.

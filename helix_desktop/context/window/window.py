@@ -254,7 +254,7 @@ def _adapt_to_model(info: ModelInfo, message: Message, tokens: int) -> tuple[Mes
     if info.images or not message.images:
         return message, tokens
     text = "\n".join((message.text, *(image.marker for image in message.images)))
-    tokens -= sum(image.tokens for image in message.images)
+    tokens -= sum(image.saving for image in message.images)
     return msgspec.structs.replace(message, text=text, images=()), tokens
 
 

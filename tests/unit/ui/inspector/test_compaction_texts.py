@@ -60,8 +60,8 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_a_trigger_of_the_policy_is_said_in_the_unit_of_its_field(kind: HandoverTrigger) -> None:
     assert FIELDS[kind.policy_field].label, "and the page of Settings shows the field"
     limit = limit_text(kind, 0.53)
-    far, beyond = CompactionTrigger(kind, 5_000, 0.53), CompactionTrigger(kind, -1, 0.53)
-    assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5k")
+    far, beyond = CompactionTrigger(kind, 5, 0.53), CompactionTrigger(kind, -1, 0.53)
+    assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5")
     assert limit in gauge_compaction_text(beyond, True, False)
     assert all(limit in preview_trigger_text(trigger, True) for trigger in (far, beyond))
     assert limit in trigger_text(kind, 0.53)
