@@ -405,11 +405,6 @@ def tiebreak(digest: str) -> int:
     return _MAX_TIEBREAK - int(digest[:_TIE_DIGITS], 16)
 
 
-def tiebreak_prefix(value: int) -> bytes:
-    """Return the part of the digest that a tiebreak number was made from."""
-    return (_MAX_TIEBREAK - value).to_bytes(_TIE_DIGITS // 2)
-
-
 def text_key(text: str) -> str:
     """Return the key by which a text is sorted and compared, regardless of case."""
     return normalize(text)[:_KEY_CHARACTERS]

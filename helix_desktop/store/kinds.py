@@ -107,11 +107,6 @@ def time_index_key(created_ms: int, digest: str) -> bytes:
     return b"t" + _NUMBER.pack(_MAX_TIME - created_ms) + digest_bytes(digest)
 
 
-def time_index_from(created_ms: int, start: bytes) -> bytes:
-    """Return the first key in the time index of that millisecond and of digests that begin with `start`."""
-    return b"t" + _NUMBER.pack(_MAX_TIME - created_ms) + start
-
-
 def created_ms_in(key: bytes) -> int:
     return _MAX_TIME - int(_NUMBER.unpack(key[1:9])[0])
 

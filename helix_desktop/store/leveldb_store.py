@@ -10,12 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-import msgspec
-
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.domain.store import CacheEntry, Commit, EntryPage
+from helix_desktop.domain.store import Commit, EntryPage
 from helix_desktop.store import search_index, store_errors
 from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
@@ -23,7 +21,7 @@ from helix_desktop.store.kinds import RowDamaged, RowView
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
 from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_deletion
 from helix_desktop.store.retention import RowRetention
-from helix_desktop.store.row_store import RowStore, is_stored_order
+from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.rows.access import BulkAccess, StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.search_index import SearchIndex, match_expression
@@ -72,8 +70,7 @@ class LevelDbStore(RowStore):
             access,
             files.database,
             files.store_files,
-            # The index is rebuilt when something is redacted: once it answers, it has done so.
-            lambda: asyncio.wrap_future(self._index.submit(lambda _: None)),
+            lambda: asyncio.wrap_future(self._index.when_applied()),
         )
         self.health = LevelDbHealth(files, access)
         self.bulk_access = BulkAccess(files.store_files.folder, access, self._run_query_now)
@@ -138,8 +135,7 @@ class LevelDbStore(RowStore):
         return contents
 
     async def tools(self) -> tuple[str, ...]:
-        tools = await self._ask_index(lambda index: search_index.read_tools(index.db))
-        return tuple(tools) if tools is not None else await super().tools()
+        return tuple(await self._ask_index(lambda index: search_index.read_tools(index.db)))
 
     async def wait_until_indexed(self) -> None:
         """Wait until the search index is complete; results are the same without."""
@@ -149,17 +145,9 @@ class LevelDbStore(RowStore):
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         match = match_expression(terms)
-        if match or not is_stored_order(entry_query):
-            page = await self._ask_index(
-                lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)
-            )
-            if page is not None:
-                return page
-        is_syncing = self._index.is_syncing  # now: it may be done when the rows have been scanned
-        page = await super().list_page(entry_query)
-        if match and is_syncing:
-            return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
-        return page
+        return await self._ask_index(
+            lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)
+        )
 
     async def find_passages(self, query: PassageQuery) -> PassagePage:
         self._check_open()
@@ -170,23 +158,10 @@ class LevelDbStore(RowStore):
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:
-            part = await self._ask_index(partial(search_index.read_digests, remaining))
-            if part is None:
-                return await super().list_digests(entry_query)
-            parts.append(part[0])
-            remaining = part[1]
+            part, remaining = await self._ask_index(partial(search_index.read_digests, remaining))
+            parts.append(part)
         # Of a million entries it takes 30 ms, in which a join leaves the interpreter to other threads.
         return await asyncio.to_thread(b"".join, parts) if len(parts) > 1 else parts[0]
-
-    async def previous_version(self, digest: str) -> CacheEntry | None:
-        """Return the newest entry of the same kind, tool and target that was stored before an entry.
-
-        Wait for the index until it answers: a scan looks at every entry, for each entry that is asked for.
-        Raise DigestUnknown.
-        """
-        self._check_open()
-        await asyncio.wrap_future(self._index.when_synced())
-        return await super().previous_version(digest)
 
     async def close(self) -> None:
         """Write what is queued, wait for readers, close the files, end the threads. Idempotent."""
@@ -204,12 +179,14 @@ class LevelDbStore(RowStore):
         self._check_open()
         return await self._readers.submit_async(self._loop_bridge, lambda: self._run_query_now(query))
 
-    async def _ask_index(
-        self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False
-    ) -> T | None:
-        """Return the index's answer; None if the store has to be scanned. Raise StoreClosed."""
+    async def _ask_index(self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False) -> T:
+        """Return the index's answer, once it agrees with the store. Raise StoreClosed, StoreUnreadable."""
         self._check_open()  # a closed index would never answer
-        return await asyncio.wrap_future(self._index.submit(query, is_part_of_search=is_part_of_search))
+        try:
+            answer = self._index.submit(query, is_part_of_search=is_part_of_search)
+            return await asyncio.wrap_future(answer)
+        except RowDamaged as error:
+            raise self._files.mark_suspect(error) from error
 
     def _run_query_now(self, query: Callable[[RowView], T]) -> T:
         try:

@@ -13,7 +13,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest, nsmallest
-from operator import itemgetter
 
 import msgspec
 
@@ -88,15 +87,15 @@ def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
     return msgspec.msgpack.encode(position).hex()
 
 
-def page_from_unordered(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
-    candidates = (
-        (sort_position(entry, entry_query.sort.column), entry)
-        for entry in entries
-        if entry_query.includes(entry)
+def page_of(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
+    """Return the page of a listing from all entries, in any order."""
+    column, select = entry_query.sort.column, nlargest if entry_query.sort.descending else nsmallest
+    found = select(
+        entry_query.limit + 1,
+        filter(entry_query.includes, entries),
+        key=lambda entry: sort_position(entry, column),
     )
-    select = nlargest if entry_query.sort.descending else nsmallest
-    entries_in_order = [entry for _, entry in select(entry_query.limit + 1, candidates, key=itemgetter(0))]
-    return page_from_ordered(entry_query, entries_in_order)
+    return page_from_ordered(entry_query, found)
 
 
 def page_from_ordered(entry_query: EntryQuery, entries: list[CacheEntry]) -> EntryPage:

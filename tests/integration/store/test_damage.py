@@ -229,13 +229,14 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
     await stored(tmp_path, BODY, NEIGHBOR)
     digest = digest_of(BODY)
     flip_last_bit(tmp_path, kinds.record_key(digest))
+    (tmp_path / "search.db").unlink()  # lists are read from it; it is made of the rows
     store = await opened(tmp_path)
     try:
         assert await store.get(digest) == BODY
         assert len((await store.page()).entries) == 2
         with pytest.raises(ContentDamaged, match="record"):
             await store.entry(digest)
-        assert [entry.digest for entry in (await store.page(prefix=digest[:8])).entries] == []
+        assert [entry.digest for entry in (await store.page(prefix=digest[:8])).entries] == [digest]
         assert digest in caplog.text
         # References to it still work; storing it again rebuilds the record in place, with its references
         # counted.
@@ -291,8 +292,7 @@ async def test_a_damaged_index_block_is_reported_and_repaired_later(tmp_path: Pa
     await stored(tmp_path, *bodies)
     assert flip_bit_near(tmp_path, kinds.time_index_key(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
     store = await opened(tmp_path)
-    with pytest.raises(StoreDamaged):
-        await store.page()
+    assert not (await store.health.check()).is_sound
     await store.close()
     store = await opened(tmp_path)
     try:
