@@ -1,6 +1,11 @@
 """The drawn rows of a diff, inline or side by side; only those in sight cost anything.
 
 All lengths are in pixels.
+
+Two QPlainTextEdit instead, filled in slices of 9 ms, were measured with 100,000 lines: each step of a resize
+visits all of them (13-24 ms in one go), the scroll bar counts lines, no block is higher than its lines (as
+folds and heads are, and a line beside a broken one), and a line of 3 million characters takes 1.1 s to show
+and 0.8 s to scroll (here 25 ms and 5 ms). A frame of scrolling takes 5.1 ms, here 6.5.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from helix_desktop.ui.design.diff.rows import (
     RowRange,
     RowRangeKind,
     Side,
+    UnchangedRows,
 )
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import TextLine
@@ -109,7 +115,7 @@ class HunkHead(Themed, QWidget):
     def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
         """Stand above another hunk; `number` counts them from 0. `is_redo`: its button does it again."""
         self._number, place = number, lines_of(hunk)
-        self._place.set_text(hunk_words(hunk, mark))
+        self._place.set_text(dotted((place, mark.word)))
         self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
         self.revert.set_icon("redo-2" if is_redo else "undo-2")
         self.revert.setToolTip(hunk_verb(is_redo=is_redo))
@@ -134,10 +140,10 @@ def hunk_verb(*, is_redo: bool) -> str:
 
 def lines_of(hunk: Hunk) -> str:
     """Return which lines of the later content a hunk is about; of the former one if none is left."""
-    changed = [line for line in hunk.lines if line.kind != "same"]
-    later = [line.new for line in changed if line.new]
-    numbers = later or [line.old for line in changed]
-    first, last = min(numbers), max(numbers)
+    later = any(line.kind == "added" for line in hunk.lines)
+    kind = "added" if later else "removed"
+    ends = (next(line for line in lines if line.kind == kind) for lines in (hunk.lines, reversed(hunk.lines)))
+    first, last = (line.new or line.old for line in ends)
     if first == last:
         return tr("Line {number}", number=first) if later else tr("Removed line {number}", number=first)
     if later:
@@ -572,8 +578,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _open(self, fold: RowRange) -> None:
         self._opened.add(fold.hunk)
-        measured = fold.rows[:_MEASURED_LINES]
-        self._columns = max(self._columns, *(width_in_columns(row.line.text) for row in measured))
+        assert isinstance(fold.rows, UnchangedRows)
+        self._columns = max(self._columns, *map(width_in_columns, fold.rows.texts(_MEASURED_LINES)))
         self._build()
 
     def apply_theme(self) -> None:
