@@ -379,6 +379,7 @@ class RowPainter:
         self.line_height = round(metrics.lineSpacing()) + scaled(4)
         self.advance = metrics.horizontalAdvance("0")
         self._text_drop = (self.line_height - metrics.lineSpacing()) / 2
+        self._sign_width, self._number_pad = scaled(SIGN_WIDTH), scaled(_NUMBER_PAD)
 
     def number_width(self, largest: int) -> float:
         digits = max(3, len(str(largest)))
@@ -424,8 +425,7 @@ class RowPainter:
             painter.fillRect(rect, self.background(line.kind))
         self._paint_numbers(painter, pane, top, line, numbers)
         room = QRectF(pane.text, top, pane.right - pane.text, height)
-        painter.save()
-        painter.setClipRect(room, Qt.ClipOperation.IntersectClip)
+        painter.setClipRect(room)
         x = pane.text - scroll
         word = self._theme.added_word if line.kind == "added" else self._theme.removed_word
         for places, color in (
@@ -440,9 +440,9 @@ class RowPainter:
         plain += [(*marks.current, _ON_HIT)] if marks.current else []
         painter.setPen(QColor(self._theme.text))
         layout.draw(painter, x, top + self._text_drop, (room.left(), room.right()), plain)
-        last_top = top + (layout.row_count - 1) * self.line_height
-        self._paint_note(painter, line, x + layout.last_width, last_top)
-        painter.restore()
+        if not line.has_line_end or len(line.text) > LAST_COLUMN:
+            self._paint_note(painter, line, layout, x, top + (layout.row_count - 1) * self.line_height)
+        painter.setClipping(False)
 
     def _paint_numbers(
         self, painter: QPainter, pane: Pane, top: float, line: DiffLine, numbers: tuple[int, int]
@@ -450,20 +450,20 @@ class RowPainter:
         theme = self._theme
         painter.setFont(self._number_font)
         painter.setPen(QColor(theme.muted if line.kind != "same" else theme.faint))
-        sign_left = pane.text - scaled(SIGN_WIDTH)
+        sign_left = pane.text - self._sign_width
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         for number, left, end in (
             (numbers[0], pane.first, pane.second if pane.second > pane.first else sign_left),
             (numbers[1], pane.second, sign_left),
         ):
             if number:
-                room = QRectF(left, top, end - left - scaled(_NUMBER_PAD), self.line_height)
+                room = QRectF(left, top, end - left - self._number_pad, self.line_height)
                 painter.drawText(room, right, str(number))
         if line.kind == "same":
             return
         painter.setFont(self.font)
         painter.setPen(QColor(theme.ok if line.kind == "added" else theme.error))
-        room = QRectF(sign_left, top, scaled(SIGN_WIDTH), self.line_height)
+        room = QRectF(sign_left, top, self._sign_width, self.line_height)
         painter.drawText(
             room, Qt.AlignmentFlag.AlignCenter, "+" if line.kind == "added" else "\N{MINUS SIGN}"
         )
@@ -489,7 +489,9 @@ class RowPainter:
                     box = QRectF(begin, top, max(stop - begin, 2.0), self.line_height - 2)
                     painter.drawRoundedRect(box, _RADIUS, _RADIUS)
 
-    def _paint_note(self, painter: QPainter, line: DiffLine, x: float, top: float) -> None:
+    def _paint_note(
+        self, painter: QPainter, line: DiffLine, layout: LineLayout, x: float, top: float
+    ) -> None:
         note = ""
         if not line.has_line_end:
             note = missing_line_end_note()
@@ -499,7 +501,7 @@ class RowPainter:
             painter.setFont(self._note_font)
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(
-                QRectF(x + self.advance, top, 4_000, self.line_height),
+                QRectF(x + layout.last_width + self.advance, top, 4_000, self.line_height),
                 Qt.AlignmentFlag.AlignVCenter,
                 note,
             )
