@@ -220,7 +220,7 @@ def change_the_policy(user: DesktopUser) -> None:
     user.keys("End")
     user.see("label", "Sends the least")
     user.see("label", "Preview. Nothing changes until you apply it.")
-    user.click("check box", "What it would do to this session")
+    user.click("push button", "What it would do to this session")
     user.see("chart", "Policy in use: at most")
     user.click("push button", "Apply to this session")
     user.see("label", "This session: Lean. Workspace: Balanced.")

@@ -1,26 +1,17 @@
-"""The versions in the window, and what is said of a draft: range, sizes, what becomes of it. No Qt."""
+"""The versions in the window, and what is said of a draft: its sizes, what becomes of it. No Qt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    HandoverPartKind,
-    covered_counts,
-    newest_checkpoint,
-)
+from helix_desktop.context.summaries.handover import HandoverPartKind, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import MessageCounts
-from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.handover_titles import handover_titles
@@ -36,15 +27,6 @@ tr = Translator("Handover")
 WHOLE_CONVERSATION = -1
 """Stands for the range of every message, whose handover another session begins with."""
 _LITTLE = 0.10  # of the context that a handover frees: below, the user is warned
-_MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
-
-
-class HandoverRange(msgspec.Struct, frozen=True):
-    """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
-
-    upto: int
-    text: str
-    counts: str = ""
 
 
 class OpenDraft(msgspec.Struct, frozen=True):
@@ -66,60 +48,6 @@ class OpenDraft(msgspec.Struct, frozen=True):
     def text(self, fields: dict[str, str]) -> str:
         """Return its sections with the user's changes, if there are any."""
         return self.draft.text if fields == self.fields else fields_to_markdown(fields)
-
-
-def whole_range(counts: MessageCounts) -> HandoverRange:
-    """Return the range of every message, for a new session."""
-    return _named_range(WHOLE_CONVERSATION, tr("Whole conversation, for a new session"), counts.text)
-
-
-def handover_ranges(
-    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
-) -> Iterator[HandoverRange]:
-    """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
-
-    A new handover replaces the active one, too, which is counted with the messages it stands for. When that
-    one is written again, its messages are in the context no more, and have no figure.
-    """
-    active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
-    furthest = max((cut.upto for cut in cuts), default=0)
-    if is_same_first:
-        first = tr("The same messages")
-    else:
-        first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
-    for place, cut in enumerate(cuts):
-        name = first if place == 0 else _end_text(cut.upto, transcript)
-        counts = covered_counts(transcript, cut.upto, cut.kept_seq)
-        count = format_tokens(cut.tokens + active_tokens)
-        tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
-        yield _named_range(cut.upto, name, counts.text, tokens)
-
-
-def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
-    counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
-    return HandoverRange(upto, f"{name}{counts}", counts)
-
-
-def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
-    """Return the place of the range that ends at an event: as near before it as can be, else the shortest."""
-    before = [cut.upto for cut in cuts if cut.upto <= upto]
-    end = max(before, default=min((cut.upto for cut in cuts), default=0))
-    return next((place for place, cut in enumerate(cuts) if cut.upto == end), 0)
-
-
-def _end_text(upto: int, transcript: Transcript) -> str:
-    item = transcript.messages.item(upto)
-    match item.event if item is not None else None:
-        case UserSpoke(text=text) | AssistantSpoke(text=text):
-            last = text
-        case ToolAnswered(name=name, target=target):
-            last = f"{display_name(name)} {target}".rstrip()
-        case _:
-            last = ""
-    excerpt = ellipsize(one_line(last), _MAX_TEXT_CHARS)
-    if not excerpt:
-        return tr("Up to e{number}", number=str(upto))
-    return tr("Up to “{excerpt}” (e{number})", excerpt=excerpt, number=str(upto))
 
 
 def sizes_as_sent(parts: Sequence[CountedPart]) -> str:

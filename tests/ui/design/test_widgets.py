@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QColor, QImage, QPainter, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.drops import drag_picture
 from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.focus import refocus
@@ -313,3 +315,22 @@ def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
     _boxes(line, 600)
     assert more.geometry().left() == 0
     assert words.geometry().right() == 599
+
+
+def test_a_screen_reader_hears_that_a_disclosure_is_open_and_opens_it(qtbot: QtBot) -> None:
+    accessibility.install()
+    body = QLabel("What happened")
+    disclosure = Disclosure(DisclosureHead("Details", "3 lines"), body)
+    qtbot.addWidget(disclosure)
+    disclosure.show()
+    head = QAccessible.queryAccessibleInterface(disclosure.head)
+
+    def states() -> tuple[bool, bool, bool]:
+        state = head.state()
+        return bool(state.expandable), bool(state.expanded), bool(state.collapsed)
+
+    assert (head.role(), head.text(QAccessible.Text.Name)) == (QAccessible.Role.Button, "Details, 3 lines")
+    assert (states(), bool(head.state().checkable)) == ((True, False, True), False)
+    head.actionInterface().doAction(QAccessibleActionInterface.pressAction())
+    assert states() == (True, True, False)
+    assert body.isVisible()

@@ -87,8 +87,8 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await until(lambda: rig.app_window.shown_session.session_id == new, "the second session again")
 
         window = await _open_handovers(rig)
-        await until(window.range_box.count, "its ranges")
-        window.range_box.setCurrentIndex(window.range_box.findData(WHOLE_CONVERSATION))
+        await until(window.ranges.box.count, "its ranges")
+        window.ranges.box.setCurrentIndex(window.ranges.box.findData(WHOLE_CONVERSATION))
         window.write_button.click()
         await until(lambda: has_draft(window), "the draft")
         assert window.use_button.text() == "Start session"

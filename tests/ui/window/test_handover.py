@@ -212,11 +212,11 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     model.prompts.clear()
     dialog = await open_handovers(rig)
     before = rig.conversation.window.measure()[0]
-    dialog.focus_input.setText("the fourth file")
+    dialog.ranges.focus.setText("the fourth file")
     press(dialog, "write_draft")
     await until(lambda: has_draft(dialog) and model.prompts, "the draft")
     counts = next(pill.text() for pill in dialog.findChildren(Pill) if "message" in pill.text())
-    assert f" · {counts} · " in dialog.range_box.currentText()
+    assert f" · {counts} · " in dialog.ranges.box.currentText()
     assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
     assert rig.events(HandoverMade) == []
@@ -308,13 +308,13 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     """What is chosen in the chat ends there; what a handover covers already is run again."""
     model.summary = text_reply(SUMMARY)
     dialog = await open_handovers(rig)
-    assert dialog.range_box.count() > 1
-    end = dialog.range_box.itemData(dialog.range_box.count() - 2)  # the last one is for a new session
+    assert dialog.ranges.box.count() > 1
+    end = dialog.ranges.box.itemData(dialog.ranges.box.count() - 2)  # the last one is for a new session
     dialog.reject()
     await _closed(rig)
     rig.perform(CompactUpTo(end))
     dialog = await opened_handovers(rig)
-    assert dialog.range_box.currentData() == end
+    assert dialog.ranges.box.currentData() == end
     press(dialog, "write_draft")
     await until(lambda: has_draft(dialog), "the draft")
     press(dialog, "hand_over")
@@ -416,8 +416,8 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     """What differs is shown before it takes the place of the first one; undo brings that one back."""
     rig.type_message("/compact the fourth file")  # nothing new to summarize
     window = await opened_handovers(rig)
-    assert (window.seq, window.focus_input.text()) == (first, "the fourth file")
-    await until(lambda: window.estimate_label.text().endswith("box/small"), "price and model")
+    assert (window.seq, window.ranges.focus.text()) == (first, "the fourth file")
+    await until(lambda: window.ranges.price.text().endswith("box/small"), "price and model")
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "what differs")

@@ -97,11 +97,11 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
     click(rig, "spend-observations:refuse")
     rig.window.commands.compact_now.trigger()
     dialog = await opened_handovers(rig)
-    await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")
-    furthest = dialog.estimate_label.text()
+    await until(lambda: dialog.ranges.price.text().startswith("Reads ≈ "), "the price")
+    furthest = dialog.ranges.price.text()
     assert "tokens · price unknown" in furthest
-    dialog.range_box.setCurrentIndex(dialog.range_box.count() - 2)  # the last one is for a new session
-    price = dialog.estimate_label.text
+    dialog.ranges.box.setCurrentIndex(dialog.ranges.box.count() - 2)  # the last one is for a new session
+    price = dialog.ranges.price.text
     await until(lambda: price().startswith("Reads ≈ ") and price() != furthest, "the price of another end")
     dialog.write_button.click()
     await until(lambda: has_draft(dialog), "the draft")
