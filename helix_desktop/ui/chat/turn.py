@@ -66,8 +66,13 @@ from helix_desktop.ui.chat.rows.changed_files import (
     ChangedFilesContent,
     changed_files_content,
 )
-from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
-from helix_desktop.ui.chat.rows.tool_rows import excerpt_content, head_and_tail
+from helix_desktop.ui.chat.rows.row_types import (
+    ExcerptContent,
+    HeadAndTail,
+    OriginalOutput,
+    head_and_tail,
+)
+from helix_desktop.ui.chat.rows.tool_rows import excerpt_content
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.design.safe_text import escape_command
