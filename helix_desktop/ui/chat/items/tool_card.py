@@ -41,7 +41,6 @@ from helix_desktop.ui.chat.rows.row_texts import (
     STATE_TEXTS,
     badge_text,
     bar_target,
-    bar_texts,
     call_words,
     excerpt_source,
     excerpt_title,
@@ -115,9 +114,9 @@ def window_state_text(row: ToolRow) -> str:
     return translate(join_sentences(output, cached))
 
 
-def call_facts(row: ToolRow) -> str:
+def call_facts(row: ToolRow, figures: str = "") -> str:
     """Return how a call went, its figures, and where its output is."""
-    return dotted((translate(STATE_TEXTS[row.state]), figures_text(row), badge_text(row.badge)))
+    return dotted((translate(STATE_TEXTS[row.state]), figures or figures_text(row), badge_text(row.badge)))
 
 
 def removed_text(row: ToolRow) -> str:
@@ -422,23 +421,22 @@ _MAX_TARGET = 200  # characters of a target that are measured: more than a line 
 class _Bar(Box):
     """The line of a call: verb, target and what is unusual from the left, figures and menu from the right."""
 
-    def __init__(self, row: ToolRow, figures: Button | None, *, is_open: bool) -> None:
+    def __init__(self, row: ToolRow, target: str, changes: Button | None, *, is_open: bool) -> None:
         super().__init__()
-        self._row, self._changes = row, figures
-        target = bar_target(row)
-        call, is_running = f"{call_words(row)} {target}".strip(), row.state == "running"
-        is_repeated = len(bar_texts(row)) == 1
+        self._row, self._changes = row, changes
+        verb, figures, is_running = call_words(row), figures_text(row), row.state == "running"
+        call = f"{verb} {target}".strip()
         self._icon = Icon("loader-circle" if is_running else tool_icon(row.call.name), turns=is_running)
-        self.verb = SearchLine(call_words(row), 13, 500)
-        self.target = SearchLine(target, 12, is_code=True, is_found=not is_repeated)
+        self.verb = SearchLine(verb, 13, 500)
+        self.target = SearchLine(target, 12, is_code=True, is_found=not row.is_target_repeated)
         self._words = [self._word(word) for word in unusual_words(row)]
-        self._figures = Text(figures_text(row), 12, "faint")
+        self._figures = Text(figures, 12, "faint")
         self._open = self._stop = self._menu = None
         if row.can_open:
             label = (
                 tr("Hide output of {call}", call=call) if is_open else tr("Show output of {call}", call=call)
             )
-            tip = "\n".join(filter(None, (call_facts(row), window_state_text(row))))
+            tip = "\n".join(filter(None, (call_facts(row, figures), window_state_text(row))))
             self._open = Button("open:card", ToggleSection("card"), Box(), label, "words", tip=tip)
         if is_running and row.key.call_id and not row.subagent_session:
             tip = tr("Stop this command only. The turn continues with its output so far.")
@@ -562,7 +560,7 @@ class ToolCard(RowItem):
         parts += [line for _, line in auto_run]
         if is_open:
             parts.append(tool_body(row, tools))
-        self.bar = _Bar(row, changes.figures if changes else None, is_open=is_open)
+        self.bar = _Bar(row, target, changes.figures if changes else None, is_open=is_open)
         above, below = (0 if joined else 4 for joined in context.joins)
         block = _Block(Column([self.bar, *parts], 0), (0, above, 0, below))
         block.joins = context.joins

@@ -148,8 +148,7 @@ def bar_texts(row: ToolRow) -> tuple[str, ...]:
     """Return the words of a call's bar: what it did, and to what unless the opened card repeats that."""
     if row.answer.excerpt is not None or (row.question is not None and row.answer_seq):
         return ()  # cards without such a bar
-    is_repeated = bool(row.command) or (bool(row.subagent_session) and row.can_open)
-    return (call_words(row), *(() if is_repeated else (bar_target(row),)))
+    return (call_words(row), *(() if row.is_target_repeated else (bar_target(row),)))
 
 
 def call_words(row: ToolRow) -> str:

@@ -348,6 +348,11 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
         return bool(self.shown_lines.lines or self.digest or self.command or self.running_output)
 
     @property
+    def is_target_repeated(self) -> bool:
+        """Return True if its opened card says the target, too."""
+        return bool(self.command) or (bool(self.subagent_session) and self.can_open)
+
+    @property
     def starts_open(self) -> bool:
         """Return True if its card is open until it is closed: an excerpt."""
         return self.answer.excerpt is not None
