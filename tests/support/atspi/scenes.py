@@ -33,7 +33,6 @@ from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
-    AttachmentNote,
     NoticeRow,
     Row,
     UserRow,
@@ -56,7 +55,7 @@ from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_suba
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
 from tests.support.mcp.authorization_server import serve_guarded
 from tests.support.model_servers.chat_server import ChatServer, api_error
-from tests.support.window.chat_geometry import action_names, row_key, tool_row
+from tests.support.window.chat_geometry import action_names, attachment_note, row_key, tool_row
 from tests.support.window.window_rig import WindowRig, until
 
 _PAGES: tuple[SettingsPage, ...] = (
@@ -230,7 +229,7 @@ def _turn_ends() -> list[Row]:
     """Two attempts that were retried, and a turn that ended because the server refused an image."""
     ends = TurnEnds()
     rows: list[Row] = [
-        UserRow(row_key("u"), "What is on the picture?", attachments=(AttachmentNote("lamp.png"),))
+        UserRow(row_key("u"), "What is on the picture?", attachments=(attachment_note("lamp.png", 120),))
     ]
     for seq in (3, 7):
         response = AssistantSpoke("It shows", "box/small", 2)

@@ -25,7 +25,6 @@ from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
-    AttachmentNote,
     ChatModel,
     DividerRow,
     ExcerptContent,
@@ -41,7 +40,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed
 from helix_desktop.ui.kit.intents import ApplyRemedy, Redo, ShowInTimeline, Undo
-from tests.support.window.chat_geometry import approval_row, row_key, tool_row
+from tests.support.window.chat_geometry import approval_row, attachment_note, row_key, tool_row
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
 CODE = """@dataclass(slots=True)
@@ -110,7 +109,6 @@ def turn_rows() -> list[Row]:
         UserRow(
             row_key("u1"),
             "Long answers stall the chat view. Re-render what changed, and keep 500 tokens/s smooth.",
-            at,
         ),
         AssistantRow(row_key("a1"), ANSWER, at, "Opus"),
         tool_row("t1", "bash", "git diff --stat", "ok", DIFFSTAT, tokens=60, duration_ms=100, exit_code=0),
@@ -138,12 +136,13 @@ def rows_of_all_kinds() -> list[Row]:
         UserRow(
             row_key("v1"),
             "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__.",
-            at,
-            1,
             (
-                AttachmentNote("src/stream.py", "lines 10–40 · 320 tokens", DIGEST, "file-code", 12),
-                AttachmentNote("docs/a/long/way/down/notes on what was measured.md", "9 lines · 88 tokens"),
-                AttachmentNote("run.log", "2,000 lines · preview, 610 of 14.2k tokens", DIGEST, "file-text"),
+                structs.replace(
+                    attachment_note("src/stream.py", 320, "file", first_line=10, last_line=40),
+                    changed_since=12,
+                ),
+                attachment_note("docs/a/long/way/down/notes on what was measured.md", 88, "file", lines=9),
+                attachment_note("run.log", 610, "file", lines=2_000, form="preview", full_tokens=14_200),
             ),
         ),
         AssistantRow(
@@ -275,7 +274,7 @@ def rows_of_subagents() -> list[Row]:
     ]
     result = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
     return [
-        UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it.", 0, 1),
+        UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it."),
         AssistantRow(row_key("a1"), "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
         *(
             tool_row(f"g{n}", "delegate", title, "running", started=started, progress=progress)

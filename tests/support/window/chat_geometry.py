@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import Attachment, AttachmentKind, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalKind, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import RowKey, button_name
@@ -19,6 +19,7 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
+    AttachmentNote,
     DividerRow,
     NoticeRow,
     Row,
@@ -75,6 +76,11 @@ def with_answer(row: ToolRow, **facts: Any) -> ToolRow:
     if "tokens" in facts:
         facts["tokens"] -= FRAMING_TOKENS
     return structs.replace(row, answer=structs.replace(before, **facts), auto_run=facts.get("auto_run", ()))
+
+
+def attachment_note(name: str, tokens: int, kind: AttachmentKind = "cached", **facts: Any) -> AttachmentNote:
+    """What went along with a message; `facts` are of the attachment."""
+    return AttachmentNote(Attachment("9f" * 32, name, "", tokens, 4 * tokens, kind=kind, **facts))
 
 
 def numbered_lines(count: int, word: str = "line") -> str:

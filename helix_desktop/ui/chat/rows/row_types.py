@@ -15,7 +15,7 @@ from PySide6.QtGui import QImage
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.window.window_breakdown import MessageState
-from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered
+from helix_desktop.domain.events.conversation import Attachment, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileCoverage
@@ -28,6 +28,7 @@ from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.words.attachments import attachment_facts, attachment_name
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator, translate
@@ -94,27 +95,22 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 class AttachmentNote(msgspec.Struct, frozen=True):
-    """What went along with a message: its name, which lines and their price, its stored content, its icon.
+    """What went along with a message.
 
     `changed_since` is the event that changed the file which it is of (0: none did). An image that
-    `is_left_out` is not sent to the model. `image_size` are an image's pixels, `thumbnail` is read from the
-    cache.
+    `is_left_out` is not sent to the model. `thumbnail` is read from the cache.
     """
 
-    name: str
-    facts: str = ""
-    digest: str = ""
-    icon: str = "paperclip"
+    attachment: Attachment
     changed_since: int = 0
     is_left_out: bool = False
-    image_size: tuple[int, int] | None = None
     thumbnail: QImage | None = None
 
     @property
     def label(self) -> str:
         change = changed_since(self.changed_since) if self.changed_since else ""
-        facts = tr("left out", "an image") if self.is_left_out else self.facts
-        return " · ".join(part for part in (self.name, facts, change) if part)
+        facts = tr("left out", "an image") if self.is_left_out else attachment_facts(self.attachment)
+        return " · ".join(filter(None, (attachment_name(self.attachment), facts, change)))
 
 
 class UserRow(msgspec.Struct, frozen=True):
@@ -127,8 +123,6 @@ class UserRow(msgspec.Struct, frozen=True):
 
     key: RowKey
     text: str
-    at_ms: int = 0
-    turn: int = 0
     attachments: tuple[AttachmentNote, ...] = ()
     steered: bool = False
     prompt: str = ""

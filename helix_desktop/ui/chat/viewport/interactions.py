@@ -569,8 +569,8 @@ class RowInteractions(ListInteractions):
             if isinstance(row, UserRow):
                 self._read_keys.add(row.key)
                 for note in row.attachments:
-                    if note.image_size:
-                        perform(self, ReadThumbnail(row.key, note.digest))
+                    if note.attachment.image:
+                        perform(self, ReadThumbnail(row.key, note.attachment.digest))
             elif row.answer.excerpt is not None:
                 self._read_keys.add(row.key)
                 perform(self, ReadExcerpt(row.key, row.answer.excerpt))

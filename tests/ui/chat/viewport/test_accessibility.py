@@ -14,14 +14,14 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.todo import TODO, TodoItem
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, AttachmentNote, ChatModel, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ChatModel, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.rows.row_widget import RowButton
 from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
 from tests.support.intents import take_intents
-from tests.support.window.chat_geometry import row_key, tool_row
+from tests.support.window.chat_geometry import attachment_note, row_key, tool_row
 
 
 def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:
@@ -52,14 +52,14 @@ def _texts(view: ChatView) -> list[str]:
 def test_attachments_are_read(view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
-            UserRow(row_key("u"), "What is this?", attachments=(AttachmentNote("lamp.png", "120 tokens"),)),
-            UserRow(row_key("v"), "", attachments=(AttachmentNote("chair.png"),), steered=True),
+            UserRow(row_key("u"), "What is this?", attachments=(attachment_note("lamp.png", 120),)),
+            UserRow(row_key("v"), "", attachments=(attachment_note("chair.png", 90),), steered=True),
             UserRow(row_key("w"), "Review it", prompt="/review · .agents/commands/review.md"),
         ]
     )
     assert _texts(view) == [
         "What is this?\nAttached: lamp.png · 120 tokens",
-        "Attached: chair.png\nSent during the turn",
+        "Attached: chair.png · 90 tokens\nSent during the turn",
         "Review it\nFrom /review · .agents/commands/review.md",
     ]
 

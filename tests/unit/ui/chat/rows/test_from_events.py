@@ -72,6 +72,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.numbers import format_tokens
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
@@ -380,7 +381,7 @@ def test_what_went_along_has_the_tokens_of_its_chip() -> None:
     log = [RecordedEvent(1, 0, UserSpoke("Look.", 2, (*attached, preview)))]
     _, (row,) = rows_from_log(log)
     assert isinstance(row, UserRow)
-    assert [note.facts for note in row.attachments] == [
+    assert [attachment_facts(note.attachment) for note in row.attachments] == [
         "90 lines · 1k tokens",
         "preview, 500 of 4k tokens",
     ]
