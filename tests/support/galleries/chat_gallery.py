@@ -39,7 +39,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed
-from helix_desktop.ui.kit.intents import ApplyRemedy, Redo, ShowInTimeline, Undo
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, ShowInTimeline, Undo
 from tests.support.window.chat_geometry import approval_row, attachment_note, row_key, tool_row
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
@@ -241,6 +241,7 @@ def _output_form_rows(head: str) -> list[Row]:
             "s2", "run_command", "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
             "test_a, test_b", size=91_000, tokens=320, duration_ms=6_000, exit_code=0, digest=DIGEST,
             badge="folded", form="compact", asked=prompt, chosen="agent",
+            original=OriginalOutput(ends, 23_400),
         ),
         tool_row(
             "s3", "write_file", "src/helix/render/blocks.py", "ok", "+212 lines", size=40, tokens=12,
@@ -422,7 +423,9 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
 
 
 class _Scene(Themed, QWidget):
-    """The surface that chat and composer stand on."""
+    """The surface that chat and composer stand on; nothing is read for it."""
+
+    def perform(self, _intent: Intent) -> None: ...
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Fill it."""
