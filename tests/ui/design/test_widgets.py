@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBo
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
 from helix_desktop.ui.design import accessibility
@@ -23,7 +24,6 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.motion import reduce_motion
-from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
@@ -194,9 +194,12 @@ def test_a_damaged_image_has_no_thumbnail() -> None:
     assert read_thumbnail(png(320, 200)[:60]) is None
 
 
-def test_a_reported_number_is_not_called_an_estimate() -> None:
-    state = GaugeState(19_900, 24_000, False, "reported", "compaction in ≈ 500")
-    assert gauge_text(state) == "83 % · 19.9k / 24k · compaction in ≈ 500"
+def test_a_reported_number_is_not_called_an_estimate(qtbot: QtBot) -> None:
+    gauge = ContextGauge()
+    qtbot.addWidget(gauge)
+    assert gauge.isHidden(), "without a window no number is claimed"
+    gauge.show_usage(UsageGauge(19_900, 24_000, 0, 20_400, is_reported=True), ContextPolicy())
+    assert "Context: 83 % · 19.9k / 24k · compaction in ≈ 500" in gauge.accessibleName()
 
 
 @pytest.mark.parametrize(
@@ -214,10 +217,6 @@ def test_the_gauge_says_how_far_the_next_compaction_is(
 ) -> None:
     gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
     assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
-
-
-def test_without_a_window_no_number_is_claimed() -> None:
-    assert gauge_text(GaugeState(10, 0, True, "")) == "Context window unknown"
 
 
 @given(st.integers(min_value=0, max_value=99_000_000))
@@ -248,7 +247,7 @@ def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowL
     show_look(theme)
     colors, widths = [], set()
     for used in (690, 700, 849, 1_000):
-        gauge.show_state(GaugeState(used, 1_000, False, "reported"))
+        gauge.show_usage(UsageGauge(used, 1_000, 0, 850, is_reported=True), ContextPolicy())
         gauge.resize(gauge.sizeHint())
         image = gauge.grab().toImage()
         colors.append(image.pixelColor(20, image.height() // 2).name())
