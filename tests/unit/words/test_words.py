@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -56,6 +57,7 @@ from helix_desktop.words.rewrite_reasons import divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,
     excluded_text,
+    handover_text,
     masked_contents_text,
     model_text,
     pin_text,
@@ -216,6 +218,20 @@ def test_outside_a_checkout_there_is_nothing_to_say() -> None:
 
 
 _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
+        ({"revises": 10, "before": 500, "after": 517}, "Handover edited by you · +17 tokens"),
+        ({"revises": 10}, "Handover edited by you · same size"),
+        ({"replaces": (10,), "before": 900, "after": 400}, "Handover run again · 900 → 400 tokens"),
+        ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
+    ],
+)
+def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], text: str) -> None:
+    assert handover_text(replace(_WRITTEN, **change), Transcript()) == text
 
 
 def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
