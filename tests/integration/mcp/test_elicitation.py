@@ -14,7 +14,8 @@ from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.servers import MAX_QUESTIONS
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
-ASK, DEPLOY = "mcp__raw__ask", "mcp__made__deploy"
+ASK, DEPLOY, ECHO = "mcp__raw__ask", "mcp__made__deploy", "mcp__raw__echo"
+PAGE = {"mode": "url", "message": "Sign in.", "url": "https://example.org/sign?id=1", "elicitationId": "e1"}
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -105,6 +106,24 @@ async def test_a_page_is_opened_with_consent_alone(rig: McpRig) -> None:
     params = {"mode": "url", "message": "Sign here.", "url": url, "elicitationId": "e1"}
     assert (await ask(rig, user, params))[0] == {"action": "accept"}
     assert user.questions[0].url == url
+
+
+async def test_a_call_that_needs_a_page_is_repeated_once_the_user_is_done_there(rig: McpRig) -> None:
+    await rig.start_servers(raw_server("recent"))
+    user = User(ServerReply(action="accept", url=PAGE["url"]))
+    result = await rig.call_asking(ECHO, user, pages=[PAGE])
+    assert json.loads(result.content.decode().partition("\n\n")[0]) == {"pages": [PAGE]}
+    first, then = user.questions
+    assert (first.url, then.url) == (PAGE["url"], "")
+    assert then.text == "Are you done in the browser? The call is repeated then."
+
+
+async def test_a_call_whose_page_is_declined_is_not_repeated(rig: McpRig) -> None:
+    await rig.start_servers(raw_server("recent"))
+    user = User(ServerReply(action="decline"))
+    with pytest.raises(ToolError, match=r"Sign in first\."):
+        await rig.call_asking(ECHO, user, pages=[PAGE, PAGE])
+    assert len(user.questions) == 1, "nor is the next page shown"
 
 
 async def test_the_row_says_when_the_page_is_done(rig: McpRig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import mcp_types as types
@@ -12,7 +13,14 @@ from mcp.shared.exceptions import MCPError
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.files.mention import find_mentions
 from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
-from helix_desktop.mcp.client.offers import MAX_FILES, get_prompt, list_prompts
+from helix_desktop.mcp.client.offers import (
+    MAX_BYTES,
+    MAX_FILES,
+    MAX_OFFERS,
+    get_prompt,
+    list_prompts,
+    read_resource,
+)
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
 REVIEW = ServerPrompt(
@@ -65,23 +73,88 @@ async def test_a_prompt_attaches_no_file_that_the_user_did_not_name(rig: McpRig)
     assert [mention.path for mention in find_mentions(filled.text)] == ["a.py", ".environment"]
 
 
-class ManyFilesSession:
-    """Fills in a prompt with very many files."""
+class FillingSession:
+    """Fills in every prompt with the same blocks, and reads every resource as the same parts."""
 
-    async def get_prompt(self, name: str, arguments: dict[str, str], **_: object) -> types.GetPromptResult:
-        resources = [types.TextResourceContents(uri=f"note://{number}", text="A") for number in range(99)]
-        blocks = [types.EmbeddedResource(type="resource", resource=resource) for resource in resources]
+    def __init__(
+        self,
+        *blocks: types.ContentBlock,
+        parts: Sequence[types.TextResourceContents | types.BlobResourceContents] = (),
+    ) -> None:
+        self._blocks, self._parts = blocks, [*parts]
+
+    async def get_prompt(self, *_: object, **__: object) -> types.GetPromptResult:
         return types.GetPromptResult(
-            messages=[types.PromptMessage(role="user", content=block) for block in blocks]
+            messages=[types.PromptMessage(role="user", content=block) for block in self._blocks]
         )
+
+    async def read_resource(self, *_: object, **__: object) -> types.ReadResourceResult:
+        return types.ReadResourceResult(contents=self._parts)
+
+
+async def filled(*blocks: types.ContentBlock) -> FilledPrompt:
+    return await get_prompt(cast("ClientSession", FillingSession(*blocks)), REVIEW, {"file": "a.py"})
+
+
+def embedded(number: int) -> types.EmbeddedResource:
+    resource = types.TextResourceContents(uri=f"note://{number}", text="A")
+    return types.EmbeddedResource(type="resource", resource=resource)
 
 
 async def test_a_prompt_attaches_a_few_files_only() -> None:
     """Of the others some names are told."""
-    filled = await get_prompt(cast("ClientSession", ManyFilesSession()), REVIEW, {"file": "a.py"})
-    assert [name for name, _ in filled.files] == [f"note://{number}" for number in range(MAX_FILES)]
+    prompt = await filled(*map(embedded, range(99)))
+    assert [name for name, _ in prompt.files] == [f"note://{number}" for number in range(MAX_FILES)]
     names = [f"note://{number}" for number in range(MAX_FILES, 2 * MAX_FILES)]
-    assert filled.left_out == (*names, "…")
+    assert prompt.left_out == (*names, "…")
+
+
+async def test_a_prompt_brings_pictures_along_and_names_what_it_cannot() -> None:
+    """A link is not followed: what it leads to was not sent."""
+    prompt = await filled(
+        types.ImageContent(type="image", data="AAEC", mime_type="image/png"),
+        types.ResourceLink(type="resource_link", uri="note://linked", name="linked"),
+        types.AudioContent(type="audio", data="AAEC", mime_type="audio/wav"),
+    )
+    assert prompt == FilledPrompt("", (("made:review 1", b"\0\1\2"),), ("note://linked", "audio"))
+    with pytest.raises(InvalidInput, match="can't be read"):
+        await filled(types.ImageContent(type="image", data="?", mime_type="image/png"))
+
+
+async def test_what_is_too_large_or_empty_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="too large"):
+        await filled(types.TextContent(type="text", text="a" * 100_001))
+    for size, reason in ((0, "sent no content"), (MAX_BYTES + 1, "too large")):
+        parts = [types.TextResourceContents(uri="note://today", text="a" * size)] if size else []
+        with pytest.raises(InvalidInput, match=reason):
+            await read_resource(cast("ClientSession", FillingSession(parts=parts)), NOTES)
+
+
+class EndlessSession:
+    """Lists prompts page after page; their names are `names`, on every page."""
+
+    server_capabilities = types.ServerCapabilities(prompts=types.PromptsCapability())
+
+    def __init__(self, *names: str, is_stuck: bool = False) -> None:
+        self._names, self._is_stuck, self.pages = names, is_stuck, 0
+
+    async def list_prompts(self, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
+        self.pages += 1
+        return types.ListPromptsResult(
+            prompts=[types.Prompt(name=name.format(self.pages)) for name in self._names],
+            next_cursor="1" if self._is_stuck else str(self.pages),
+        )
+
+
+async def test_a_list_without_an_end_is_cut() -> None:
+    """Also one that repeats a page; a name that nobody could type is left out."""
+    session = EndlessSession("review-{}", "…", *["other"] * 98)
+    prompts = await list_prompts("made", cast("ClientSession", session))
+    assert session.pages == MAX_OFFERS // 100
+    commands = [prompt.command for prompt in prompts]
+    assert commands == ["made:review-1", "made:other", *(f"made:review-{page}" for page in range(2, 6))]
+    stuck = EndlessSession("review-{}", is_stuck=True)
+    assert len(await list_prompts("made", cast("ClientSession", stuck))) == stuck.pages == 2
 
 
 class RefusingSession:

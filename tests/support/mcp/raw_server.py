@@ -86,6 +86,12 @@ def ask_client(method: str, params: dict[str, Any]) -> Any:
 def handle_call(params: dict[str, Any], request_id: Any) -> None:
     """Answer a call, if it is to be answered."""
     name, arguments, text = params["name"], params.get("arguments") or {}, ""
+    if "pages" in arguments and not os.path.exists("refused"):  # to be opened before it is called again
+        with open("refused", "w", encoding="utf-8"):
+            pass
+        error = {"code": -32042, "message": "Sign in first.", "data": {"elicitations": arguments["pages"]}}
+        send(id=request_id, error=error)
+        return
     if name == "hang":
         with open("hanging", "w", encoding="utf-8"):
             pass

@@ -1,25 +1,33 @@
-"""Files and long texts in the complete window: pasted, dropped, opened, sent, and after a restart."""
+"""Files, images and long texts that go with a message: pasted, dropped, mentioned, opened, sent."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
+from helix_desktop.services.attached_paths import MAX_LISTED, list_folder
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, RemoveAttachment
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
-from helix_desktop.ui.chat.rows.row_types import UserRow, Versions
+from helix_desktop.ui.chat.rows.row_types import NoticeRow, UserRow, Versions
+from helix_desktop.ui.design.drops import DropHint
+from helix_desktop.ui.inspector.inspector_data import WindowRow
 from helix_desktop.ui.kit.intents import Recall
 from tests.support.image_bytes import png
+from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.pdf_bytes import pdf, protected_pdf
-from tests.support.window.chat_geometry import hit_area_point
+from tests.support.window.chat_geometry import action_names, hit_area_point, press_action
 from tests.support.window.drops import drop
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
@@ -153,3 +161,421 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
     await until(lambda: rig.events(UserSpoke), "it was sent")
     assert len(rig.events(UserSpoke)[0].attachments) == 2
     await rig.wait_for_turn_end()
+
+
+async def test_images_are_dropped_pasted_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a session of its own; what is not sent stays in the first one's workspace."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_counts(rig)
+        await _check_a_dropped_image(rig)
+        await _check_a_large_screenshot(rig)
+        await _check_a_model_without_vision(rig)
+        await _check_a_model_of_which_nothing_is_known(rig)
+        await _check_a_refused_image(rig)
+
+
+async def _check_the_counts(rig: WindowRig) -> None:
+    """A dropped image counts in the cache at once."""
+    (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
+    await rig.open_folder("not-sent")
+    drop(rig, rig.folder / "lamp.png")
+    await until(rig.attachment_labels, "the image stands above the text")
+    await until(lambda: _inspector_says(rig, "In this workspace: 1 entry · "), "the inspector counts it")
+
+
+async def _check_a_dropped_image(rig: WindowRig) -> None:
+    """An image that was dropped is sent byte for byte."""
+    data = png(320, 200, 7)
+    (rig.folder / "lamp.png").write_bytes(data)
+    async with ChatServer(replies_in_order(text_reply("A lamp."))) as server:
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        assert rig.attachment_labels() == []
+        drop(rig, rig.folder / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        assert rig.attachment_labels()[0].startswith(f"{rig.folder}/lamp.png · ")
+        assert rig.composer.text() == ""
+        await until(lambda: rig.attachment_chip().text_parts.thumbnail, "the chip shows it")
+        rig.type_message("What is this?")
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        await rig.wait_for_turn_end()
+
+        parts = server.requests[-1].json["messages"][-1]["content"]
+        assert parts[0]["text"] == f"What is this?\n\n[Image: {rig.folder}/lamp.png]"
+        assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
+        (row,) = rig.rows(UserRow)
+        assert row.attachments[0].label.startswith(f"{rig.folder}/lamp.png · ")
+        await until(lambda: rig.rows(UserRow)[0].attachments[0].thumbnail, "the message shows it")
+        (event,) = rig.events(UserSpoke)
+        assert await rig.workspace.store.get(event.attachments[0].digest) == data
+        assert rig.attachment_labels() == []
+
+
+async def _check_a_large_screenshot(rig: WindowRig) -> None:
+    """A large pasted screenshot is scaled down."""
+    pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
+    pixels.fill(QColor("teal"))
+    async with ChatServer(replies_in_order(text_reply("Teal."))) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server, images=True)
+        # Not as `QMimeData` of Python: left on the clipboard, it crashes the process at its end.
+        QGuiApplication.clipboard().setImage(pixels)
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+        await until(rig.attachment_labels, "the image stands above the text")
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        await until(lambda: rig.events(UserSpoke), "it was sent without a word")
+        await rig.wait_for_turn_end()
+        (event,) = rig.events(UserSpoke)
+        image = event.attachments[0].image
+        assert image is not None
+        assert (image.width, image.height) == (MAX_EDGE_PX, MAX_EDGE_PX // 2)
+        assert identify_image(await rig.workspace.store.get(image.digest), image.digest, image.label) == image
+
+
+async def _check_a_model_without_vision(rig: WindowRig) -> None:
+    (rig.folder / "lamp.png").write_bytes(png(32, 20))
+    async with ChatServer(replies_in_order(text_reply("I cannot see it."))) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+        drop(rig, rig.folder / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        assert rig.attachment_labels() == [f"{rig.folder}/lamp.png · images not supported: left out"]
+        rig.type_message("What is this?")
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        await rig.wait_for_turn_end()
+        assert (
+            f"[Image left out: {rig.folder}/lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        )
+        await until(lambda: rig.rows(UserRow)[0].attachments[0].is_left_out, "the chat says so too")
+        assert rig.rows(UserRow)[0].attachments[0].label == f"{rig.folder}/lamp.png · left out"
+
+
+async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
+    """A model that may see no images is named on the chip."""
+    async with ChatServer(replies_in_order()) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server, images=None)
+        drop(rig, rig.folder / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        assert rig.attachment_labels()[0].endswith(" tokens · images may not be supported")
+        rig.perform(RemoveAttachment(rig.attachment_chip().key))
+
+
+async def _check_a_refused_image(rig: WindowRig) -> None:
+    """A refused image is named and left out with a click."""
+    (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
+    refused = api_error(400, "Could not process image")
+    async with ChatServer(replies_in_order(refused, text_reply("A lamp."))) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server, images=True)
+        drop(rig, rig.folder / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        rig.type_message("What is this?")
+        await until(lambda: rig.rows(NoticeRow), "it was refused")
+        await rig.wait_for_turn_end()
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what == f"box rejected an image: {rig.folder}/lamp.png."
+        assert action_names(notice)[0] == "send_without_images"
+        press_action(rig.chat.view, notice, "send_without_images")
+        await until(lambda: len(server.requests) == 2, "it was sent again")
+        await rig.wait_for_turn_end()
+        assert f"Image left out: {rig.folder}/lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        assert len(rig.rows(UserRow)) == 1
+        assert rig.window.commands.undo_compaction.isEnabled()
+
+
+def _inspector_says(rig: WindowRig, start: str) -> bool:
+    return any(
+        widget.accessibleName().startswith(start)
+        for widget in rig.views.inspector.breakdown.findChildren(QWidget)
+    )
+
+
+_MOVE_OR_COPY = Qt.DropAction.MoveAction | Qt.DropAction.CopyAction
+
+
+def urls(*addresses: str | Path) -> QMimeData:
+    """Return what a file manager or a browser drags."""
+    mime = QMimeData()
+    mime.setUrls(
+        [QUrl.fromLocalFile(str(each)) if isinstance(each, Path) else QUrl(each) for each in addresses]
+    )
+    return mime
+
+
+def enter(place: QWidget, mime: QMimeData) -> bool:
+    """Drag over a place; return whether it takes that."""
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, mime, left, none)
+    QGuiApplication.sendEvent(place, entered)
+    return entered.isAccepted()
+
+
+def drop_on(place: QWidget, mime: QMimeData) -> None:
+    """Drop on a place what its program would rather move; it must not be told that it was moved."""
+    left, moves = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    dropped = QDropEvent(QPoint(5, 5), _MOVE_OR_COPY, mime, left, moves)
+    dropped.setDropAction(Qt.DropAction.MoveAction)
+    QGuiApplication.sendEvent(place, dropped)
+    assert dropped.dropAction() is Qt.DropAction.CopyAction
+
+
+def hints(places: Sequence[DropHint]) -> list[str]:
+    """Return what is said of a drag now."""
+    return [hint.words for hint in places if not hint.isHidden()]
+
+
+async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Path) -> None:
+    """Folders open on the window and are listed on the composer; rows of the cache are recalled."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        folder, composer = tmp_path / "project" / "src", rig.composer
+        folder.mkdir()
+        (folder / "app.py").write_text("x = 1\n")
+        digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, "a\n" * 40)).digest
+        signs = (rig.chat.drop_hint, rig.window.drops.hint)
+        assert enter(composer, urls(folder))
+        assert hints(signs) == ["Drop to attach a list of the files in “src”"]
+        file = folder / "app.py"
+        for paths, words in (
+            ((folder, file), "Drop to attach 1 file and the list of 1 folder"),
+            ((folder, folder), "Drop to attach the lists of files in 2 folders"),
+            ((file,) * 202, "Drop to attach the first 200. 2 more are too many at once."),
+        ):
+            assert enter(composer, urls(*paths))
+            assert hints(signs) == [words]
+        drop_on(composer, urls(folder))
+        assert hints(signs) == []
+        await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")
+        attached = rig.wiring.composer.attachments.current()[0]
+        assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
+
+        rig.views.cache.get().refresh()
+        await until(lambda: rig.views.cache.get().model.rowCount() == 2, "both are in the cache")
+        model = rig.views.cache.get().model
+        row = model.index(model.row_of(digest), 3)
+        assert model.flags(row) & Qt.ItemFlag.ItemIsDragEnabled
+        rows = model.mimeData([row, row.siblingAtColumn(1)])
+        assert rows.text() == digest
+        assert enter(rig.chat, rows)
+        assert hints(signs) == ["Drop to recall 1 cached output into the message"]
+        drop_on(rig.chat, rows)
+        await until(lambda: len(rig.attachment_labels()) == 2, "it is recalled")
+        picture = QMimeData()
+        picture.setImageData(QImage(2, 2, QImage.Format.Format_RGB32))
+        assert enter(rig.chat, picture)
+        drop_on(rig.chat, picture)
+        await until(lambda: len(rig.attachment_labels()) == 3, "the picture goes along")
+        assert "Dropped image" in rig.attachment_labels()[2]
+
+        assert enter(rig.chat, urls(folder))
+        assert hints(signs) == ["Drop to open “src” as a workspace"]
+        assert enter(rig.window, urls("https://example.org/a.png"))
+        assert hints(signs) == ["Only a folder can be opened here. Drop files, text and outputs on the chat."]
+        drop_on(rig.window, urls("https://example.org/a.png"))
+        assert enter(rig.window, QMimeData())
+        assert hints(signs) == ["Only files, folders, images and text can be dropped."]
+        assert enter(rig.window, urls(folder))
+        QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
+        assert hints(signs) == []
+        await _check_an_archive(rig, signs, tmp_path)
+        before = rig.workspace.id
+        assert enter(rig.window, urls(folder))
+        drop_on(rig.window, urls(folder))
+        await until(lambda: rig.wiring.session.workspace_id != before, "the folder is a workspace")
+
+
+async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint], folder: Path) -> None:
+    """One exported workspace is imported, wherever it is dropped; here it is damaged."""
+    archive = folder / "out.helix"
+    archive.write_bytes(b"not an archive")
+    for place in (rig.chat, rig.window):
+        enter(place, urls(archive))
+    assert hints(signs) == ["Drop to import “out.helix”"]
+    drop_on(rig.window, urls(archive))
+    await until(lambda: "This file can't be imported." in rig.banner_text(), "what is wrong with it")
+    assert len(rig.attachment_labels()) == 3, "it isn't attached"
+
+
+async def test_text_and_links_are_copied_into_the_message(qapp: QApplication, tmp_path: Path) -> None:
+    """On the chat and on the field itself; the program they come from keeps its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        text, editor = QMimeData(), rig.composer.editor
+        text.setText("See ")
+        assert enter(rig.chat, text)
+        assert hints([rig.chat.drop_hint]) == ["Drop to insert the text into the message"]
+        drop_on(rig.chat, text)
+        assert editor.toPlainText() == "See "
+        link = urls("https://example.org/a")
+        assert enter(rig.chat, link)
+        drop_on(rig.chat, link)
+        assert editor.toPlainText() == "See https://example.org/a"
+        assert enter(editor.viewport(), link)
+        drop_on(editor.viewport(), link)
+        assert enter(rig.chat, text)
+        drop_on(rig.chat, text)
+        parts = sorted(editor.toPlainText().split())
+        assert parts == ["See", "See", "https://example.org/a", "https://example.org/a"], (
+            "none runs into another"
+        )
+        editor.clear()
+        assert enter(editor.viewport(), text)
+        drop_on(editor.viewport(), text)
+        assert editor.toPlainText() == "See "
+
+        outside = tmp_path / "other" / "model.py"
+        outside.parent.mkdir()
+        outside.write_text("x = 1\n")
+        assert enter(rig.chat, urls(outside))
+        drop_on(rig.chat, urls(outside))
+        await until(lambda: len(rig.attachment_labels()) == 1, "a file from outside the workspace")
+        attached = rig.wiring.composer.attachments.current()[0]
+        assert attached.label == str(outside), "its name alone doesn't say which file it is"
+
+
+def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:
+    """A loop of links ends; what package managers bring is named only."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "up").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "node_modules" / "left").mkdir(parents=True)
+    assert list_folder(tmp_path).splitlines() == ["a/", "node_modules/", "a/b/", "a/b/up (link)"]
+    for number in range(MAX_LISTED + 5):
+        (inner / f"{number:05}").touch()
+    assert len(list_folder(tmp_path).splitlines()) == MAX_LISTED + 1
+
+
+def note(rig: WindowRig) -> str:
+    """Return the line below the text; empty if there is none."""
+    label = rig.composer.findChild(QLabel, "composer_note")
+    assert label is not None
+    return label.accessibleName() if label.isVisible() else ""
+
+
+def titles(rig: WindowRig) -> list[str]:
+    """Return the rows of the popup; none while it is closed."""
+    popup = rig.composer.completer.popup
+    return [row.title for row in popup.completions] if popup is not None else []
+
+
+async def read_notes(rig: WindowRig) -> None:
+    """Mention a file that cannot be attached, and files in a command, which sends none."""
+    (rig.folder / "project" / "tool.bin").write_bytes(b"\0" * 40)
+    rig.composer.set_text("what is in @other.txt and @tool.bin")
+    await until(lambda: "Couldn't attach tool.bin. It isn't text" in note(rig), "the file that is no text")
+    assert "Attaches other.txt (" in note(rig)
+    rig.composer.set_text("see @other")  # as if it was pasted
+    expected = "No file named other (sent as text, Ctrl+Space completes a name)"
+    await until(lambda: note(rig) == expected, "the name that attaches nothing")
+    (rig.folder / "project" / "empty").mkdir()
+    rig.composer.set_text("list @empty")
+    await until(lambda: note(rig) == "Sent as text, without files: folder empty", "the folder")
+    rig.composer.set_text("/btw what is in @other.txt")
+    await until(lambda: note(rig) == "", "nothing: a command sends no files")
+
+
+async def test_files_and_cached_contents_are_completed_and_sent_along(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """What names nothing stays text; Up brings the message back. One window: opening one takes a second."""
+    async with ChatServer(replies_in_order(text_reply("Yes."))) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"my notes.md": "first\nsecond\nthird\n", "other.txt": "o"})
+        await rig.use_server(server)
+        editor = rig.composer.editor
+        rig.type_message("Compare @not", send=False)
+        await until(lambda: titles(rig) == ["my notes.md"], "the file")
+        QTest.keyClick(editor, Qt.Key.Key_Return)
+        assert rig.composer.text() == 'Compare @"my notes.md" '
+        QTest.keyClick(editor, Qt.Key.Key_Backspace)
+        rig.type_message(":2-3 with @gone.md", send=False)
+        expected = "File not found: gone.md (sent as text) · Attaches my notes.md:2-3 (≈ "
+        await until(lambda: note(rig).startswith(expected), "both files named")
+        tokens = int(note(rig).removeprefix(expected).split()[0])
+        text_tokens = await rig.workspace.contents.count_tokens(rig.composer.text())
+        estimate = f"Message: ≈ {text_tokens + tokens + FRAMING_TOKENS} tokens"
+        await until(lambda: estimate in rig.composer._status.full_text(), "the text and the file counted")
+        QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        assert note(rig) == ""
+        await rig.wait_for_turn_end()
+
+        (user_message,) = rig.events(UserSpoke)
+        assert user_message.text == 'Compare @"my notes.md":2-3 with @gone.md'
+        (part,) = user_message.attachments
+        assert (part.path, part.first_line, part.last_line) == ("my notes.md", 2, 3)
+        assert part.tokens == tokens
+        sent = str(server.requests[-1].json["messages"][-1]["content"])
+        assert "second" in sent
+        assert "first" not in sent
+        QTest.keyClick(editor, Qt.Key.Key_Up)
+        assert rig.composer.text() == user_message.text
+        QTest.keyClick(editor, Qt.Key.Key_Down)
+        rig.type_message("and @", send=False)
+        await until(lambda: titles(rig)[:1] == ["my notes.md"], "the file that was used last")
+        rig.composer.set_text("")
+        rig.type_message("what is in @other.txt:1-", send=False)
+        await until(lambda: titles(rig) == ["other.txt"], "the file that is typed out")
+        await read_notes(rig)
+        rig.composer.set_text("")
+
+        await rig.workspace.contents.attach_data(rig.conversation.session.id, b"login failed", "auth.log")
+        session_id = rig.conversation.session.id
+        for name, data in (("ports.md", b"a list"), ("newer.log", b"the ports are in use")):
+            await rig.workspace.contents.attach_data(session_id, data, name)
+        rig.type_message("#ports", send=False)
+        await until(lambda: len(titles(rig)) == 2, "both")
+        assert titles(rig)[0].endswith("ports.md"), "what is named so comes before what only has the word"
+        rig.composer.set_text("")
+        rig.type_message("# Heading, issue #42 and #", send=False)
+        await until(lambda: len(titles(rig)) > 1, "the newest contents")
+        rig.type_message('"failed login', send=False)
+        await until(lambda: len(titles(rig)) == 1, "the content with these words")
+        QTest.keyClick(editor, Qt.Key.Key_Tab)
+        await until(rig.attachment_labels, "the content is attached")
+        assert rig.composer.text() == "# Heading, issue #42 and "
+        digest = part.digest
+        rig.type_message(f"#{digest[:8]}", send=False)
+        await until(lambda: len(titles(rig)) == 1, "the content of that digest")
+
+
+BUILD_LOG = "".join(f"step {n} of the build went well\n" for n in range(80))
+
+
+def _rows(rig: WindowRig) -> list[WindowRow]:
+    entries = rig.views.inspector.requests.entries
+    return [entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())]
+
+
+def _messages(rig: WindowRig) -> list[WindowRow]:
+    return [row for row in _rows(rig) if row.kind == "user"]
+
+
+async def test_what_the_user_recalls_into_a_message_is_named_with_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The request has it in the message: none of it counts as recalled, which is what the agent asked for."""
+    async with ChatServer(lambda _: text_reply("Seen.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        await rig.run_turn("Hello")
+        contents = rig.workspace.contents
+        for text in (BUILD_LOG, BUILD_LOG.upper()):
+            digest = (await contents.attach_paste(rig.conversation.session.id, text)).digest
+            await rig.wiring.session.run(Recall(digest))
+        await until(lambda: len(rig.attachment_labels()) == 2, "the chips")
+        await rig.run_turn("What is this?")
+        await until(lambda: len(_messages(rig)) == 2, "its row")
+        plain, attached = _messages(rig)
+        assert (plain.why, attached.why) == ("Your message", "Your message, with 2 attachments")
+        (_, event) = rig.events(UserSpoke)
+        assert attached.tokens > sum(one.tokens for one in event.attachments) / 2
+        assert not [row for row in _rows(rig) if row.kind == "recalled"]
+        legend = rig.views.inspector.breakdown._legend
+        assert "recalled" not in legend
+        assert "that you attached" in legend["user"].toolTip()
+        await rig.wiring.session.run(Recall(event.attachments[0].digest))
+        await until(lambda: len(rig.attachment_labels()) == 1, "the chip")
+        await rig.run_turn("And this?")
+        await until(lambda: len(_messages(rig)) == 3, "its row")
+        assert _messages(rig)[-1].why.startswith("Your message, with ")

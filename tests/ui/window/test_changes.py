@@ -1,4 +1,4 @@
-"""Changes of files in the real window: seen by turn, taken back, done again, merged by the user."""
+"""Changes of files in the real window: seen by turn and in the chat, taken back, redone and merged."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
@@ -15,9 +16,11 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton
 from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.view import ChangesPage
-from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow, UserRow
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.diff.canvas import HunkHead
 from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.labels import ElidedLabel
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -30,6 +33,7 @@ from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
+
 NOTES = "one\ntwo\nthree\nfour\nfive\nsix\n"
 COMMAND = "rm old.txt; mkdir out; echo built > out/new.txt"
 
@@ -251,3 +255,89 @@ async def test_a_hunk_that_was_reverted_says_so_and_comes_back(qapp: QApplicatio
         assert listed(rig)[0] == "You: Redo of a part"
         assert "Part of list.txt redone." in rig.banner_text()
         assert file.read_text() == before.replace("line 3\n", "third\n")
+
+
+async def test_a_card_opens_onto_the_diff_of_its_call_and_leads_to_changes(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    write = {"path": "notes.txt", "content": "one\nTWO\nthree\n"}
+    server = ChatServer(
+        replies_in_order(
+            StreamedReply(Call("write_file", json.dumps(write), id="c1")),
+            text_reply("Done."),
+            text_reply("Fine."),
+        )
+    )
+    async with server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"notes.txt": "one\ntwo\nthree\n"})
+        await rig.use_server(server)
+        await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
+        rig.type_message("Shout")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        await until(lambda: rig.rows(ToolRow)[0].changes is not None, "what the call changed")
+        click_area(rig.chat.view, rig.rows(ToolRow)[0].key, "open:changes")
+        await until(lambda: rig.rows(ToolRow)[0].changed_files is not None, "the diff")
+        content = rig.rows(ToolRow)[0].changed_files
+        assert content is not None
+        assert content.text == "  one\n- two\n+ TWO\n  three"
+
+        (rig.folder / "project" / "by hand.txt").write_text("mine\n")
+        rig.type_message("Go on")
+        words = "by hand.txt changed outside the agent"
+        await until(lambda: words in [row.text for row in rig.rows(DividerRow)], "the user's own change")
+        await rig.wait_for_turn_end()
+        click_area(rig.chat.view, rig.rows(ToolRow)[0].key, "changes:open")
+        assert rig.window.page() == "changes"
+
+
+PAUSED = "Copying files for undo paused · 1 file left"
+
+
+def button(rig: WindowRig, action: str) -> PushButton:
+    (found,) = rig.window.jobs.findChildren(PushButton, f"{action}_job")
+    return found
+
+
+def line(rig: WindowRig) -> str:
+    """What the line below the page says; empty without one."""
+    return "".join(label.full_text() for label in rig.window.jobs.findChildren(ElidedLabel))
+
+
+async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    removes = StreamedReply(Call("run_command", json.dumps({"command": "rm made.txt"})))
+    server = ChatServer(replies_in_order(removes, text_reply("Removed.")))
+    async with server, open_window(qapp, tmp_path) as rig:
+        project = rig.folder / "project"
+        project.mkdir()
+        (project / ".gitignore").write_text("made.txt\n", encoding="utf-8")
+        (project / "made.txt").write_text("made", encoding="utf-8")
+        await asyncio.sleep(0.1)  # a file as new as the look at it is read once more, and so is copied then
+        identity = await rig.open_folder("project")
+        await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
+        data = rig.wiring.services.registry.data_folder(identity)
+        with FileLock(data / "file-history-copy.lock"):  # else the copy is over before the question
+            await rig.workspace.changes.include("made.txt", True)
+            await until(lambda: line(rig) == "Copying files for undo · 1 file", "the line")
+            pause = button(rig, "pause")
+            assert "can't be undone" in pause.toolTip()
+            pause.setFocus(Qt.FocusReason.TabFocusReason)
+            QTest.keyClick(pause, Qt.Key.Key_Space)
+            await until(lambda: line(rig) == PAUSED, "the pause")
+            assert button(rig, "resume").hasFocus()
+            await rig.use_server(server)
+            rig.type_message("Remove it")
+            await until(lambda: rig.rows(ApprovalRow), "a question")
+            assert rig.rows(ApprovalRow)[0].uncovered == "Can't be undone in 1 place: made.txt"
+            assert rig.rows(ApprovalRow)[0].uncovered_places[0] == "made.txt · Not copied yet"
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await until(lambda: line(rig) == PAUSED, "the pause after a restart")
+        button(rig, "resume").click()
+        await until(lambda: not rig.window.jobs.job_ids(), "the end of the copy")
+        assert rig.workspace.changes.coverage.is_complete
+        assert rig.workspace.changes.coverage.files == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,25 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
 
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.events.conversation import Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.changes import Capture
 from helix_desktop.domain.retention import DAY_MS, RetentionRule
 from helix_desktop.domain.store import Commit, Content
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.ui.cache.entry_actions import TrashEntries
 from helix_desktop.ui.cache.filter_bar import state_option
+from helix_desktop.ui.chat.drafts.session_drafts import OutgoingMessage, UnsavedDraft
+from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.kit.intents import RemoveSecret, TrashSession
+from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.window.redaction import confirmation_word
+from helix_desktop.ui.window.session_lists import DELETED_SESSION
+from helix_desktop.ui.workspace_dialogs.cleanup import TrashDialog
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -33,13 +41,79 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.store.builders import make_content, make_summary, tool_answer_event
 from tests.support.window.buttons import find_buttons, press
-from tests.support.window.permanent_deletion import answer_question, check_permanent_deletion
 from tests.support.window.redact_dialog import forget_dialog, labels
-from tests.support.window.unsent_messages import add_late_message, add_unsaved_draft, check_redacted, note_of
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
+
+
+def note_of(text: str) -> Attachment:
+    return Attachment("0" * 64, "notes.txt", text, 5, len(text))
+
+
+async def add_unsaved_draft(rig: WindowRig, session_id: str, text: str) -> None:
+    """Do as if a draft could not be saved when its session was left."""
+    conversation = await rig.workspace.open_session(session_id)
+    error = StoreWriteFailed(verbatim("The disk is full."))
+    draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
+    composer = rig.wiring.composer
+    async with composer.drafts._locks[session_id]:  # its draft may still be on its way to the store
+        composer.drafts.unsaved.add(draft)
+
+
+def add_late_message(rig: WindowRig, text: str) -> OutgoingMessage:
+    """Return a message on its way, with a note, that never settles."""
+    message = OutgoingMessage(rig.workspace, rig.conversation, text, [note_of(text)])
+    rig.wiring.composer.outgoing.add(message)
+    return message
+
+
+def check_redacted(rig: WindowRig, message: OutgoingMessage, secret: str) -> None:
+    """Check that a message on its way lost the secret, and let go of it."""
+    (notes,) = message.attachments
+    assert "[FORGOTTEN " in message.text
+    assert notes.text == message.text
+    assert secret not in message.text
+    rig.wiring.composer.outgoing.remove(message)
+
+
+async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
+    """Of two outputs one is deleted after a question; then a session with its output, and its Undo."""
+    for choice, left in (("cancel", 2), ("delete", 1)):
+        assert "This deletes 1 cached output, which frees " in await answer_question(dialog, choice)
+        await until(partial(_has_items, dialog, left), "the answer")
+    store, content = rig.workspace.store, make_content(b"only here")
+    await store.commit(
+        Commit("gone", [tool_answer_event(1, content.data)], [content], summary=make_summary("gone"))
+    )
+    await store.retention.trash_session("gone")
+    dialog.show_trash(await store.retention.trash())
+    undos = DELETED_SESSION, "cleanup"
+    for name in undos:
+        rig.window.notices.notify(Notice(name, "Moved", workspace_id=rig.workspace.id))
+    question = await answer_question(dialog, "delete")
+    assert "This deletes 1 session with its messages and 1 cached output, " in question
+    await until(lambda: dialog.entry_list.count() == 1, "the session gone")
+    assert await store.events("gone") == []
+    assert not await store.find(content.digest)
+    await until(lambda: not set(undos) & set(rig.window.notices.names()), "the end of what Undo can't do")
+
+
+def _has_items(dialog: TrashDialog, count: int) -> bool:
+    return dialog.entry_list.count() == count
+
+
+async def answer_question(dialog: TrashDialog, choice: str, button: str = "delete_permanently") -> str:
+    press(dialog, button)
+    await until(lambda: any(box.isVisible() for box in dialog.findChildren(QuestionDialog)), "the question")
+    question = dialog.findChildren(QuestionDialog)[-1]
+    words = labels(question)
+    press(question, choice)
+    return words
+
+
 SECRET = "sk-live-Zq83hd02jfQ"
 
 

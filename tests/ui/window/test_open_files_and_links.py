@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QFileOpenEvent, QGuiApplication
+from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMenu
 
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
 from helix_desktop.app.launch_targets import IMPORT_PREFIX
+from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.design.dialogs import QuestionDialog
@@ -22,6 +25,7 @@ from tests.support.window.buttons import press, trigger
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
+
 DIGEST = "f" * 64
 
 
@@ -267,3 +271,45 @@ async def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication
     assert openings.first_target([]) == ""
     openings.handle(targets[0])
     assert opened == [f"{IMPORT_PREFIX}{second}"]
+
+
+WAIT_MS = 10_000
+
+
+@pytest.fixture
+def owner(qapp: QApplication, tmp_path: Path) -> Iterator[SingleInstance]:
+    instance = SingleInstance(tmp_path)
+    assert instance.claim()
+    yield instance
+    instance.close()
+    qapp.processEvents()
+
+
+@pytest.fixture
+def start(qapp: QApplication, owner: SingleInstance) -> Iterator[QLocalSocket]:
+    """Another start that has connected, and that the owner has noticed."""
+    socket = QLocalSocket()
+    socket.connectToServer(owner.server_name)
+    assert socket.waitForConnected(WAIT_MS)
+    qapp.processEvents()
+    yield socket
+    socket.abort()
+
+
+@pytest.mark.parametrize("is_closing", [False, True])
+def test_a_start_is_acknowledged_only_by_a_window_that_stays(
+    qapp: QApplication, owner: SingleInstance, start: QLocalSocket, is_closing: bool
+) -> None:
+    targets: list[str] = []
+    owner.activated.connect(targets.append)
+    if is_closing:
+        owner.stop_listening()
+    start.write(b"/a/folder\n\n")
+    assert start.waitForBytesWritten(WAIT_MS)
+    for _ in range(100):
+        qapp.processEvents()
+        if start.waitForReadyRead(20) or start.state() == QLocalSocket.LocalSocketState.UnconnectedState:
+            break
+    acknowledged = bytes(start.readAll().data())
+    assert (acknowledged, targets) == ((b"", []) if is_closing else (b"ok\n", ["/a/folder"]))
+    assert (start.state() == QLocalSocket.LocalSocketState.UnconnectedState) is is_closing

@@ -1,4 +1,4 @@
-"""Questions of the agent in the chat: answered by keyboard and mouse, also after a restart."""
+"""Tools that turn to the user: questions, the to-do list, and what the agent shows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,28 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.question import QuestionReply
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
-from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from helix_desktop.ui.design.labels import TextLine
+from tests.support.image_bytes import png
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -201,3 +214,136 @@ async def _check_several_questions(rig: WindowRig) -> None:
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Red", "Green")), QuestionReply()]
+
+
+STEPS = ("Read it", "Write it", "Run it")
+
+
+def listed(done: int) -> StreamedReply:
+    """A call that writes the list with so many items done."""
+    status = ["done" if at < done else "in_progress" if at == done else "pending" for at in range(len(STEPS))]
+    items = [{"content": words, "status": state} for words, state in zip(STEPS, status, strict=True)]
+    return StreamedReply(Call("todo", json.dumps({"items": items}), id=f"t{done}"))
+
+
+def waits() -> StreamedReply:
+    """Return a call that needs the user's approval."""
+    return StreamedReply(Call("run_command", '{"command": "sleep 0"}', id="w"))
+
+
+async def test_the_newest_list_is_pinned_while_its_turn_runs(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a session of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_newest_list(rig)
+        await _check_a_list_that_is_left(rig)
+
+
+async def _check_the_newest_list(rig: WindowRig) -> None:
+    """It stands above the message field; a call that wrote one is a line, which opens onto what it wrote."""
+    script = replies_in_order(listed(0), listed(1), waits(), listed(3), text_reply("Done."))
+    async with ChatServer(script) as server:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        panel = rig.chat.todo_panel
+        rig.type_message("Do it")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        await until(panel.isVisible, "the list above the composer")
+        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
+        assert [line.text for line in panel.findChildren(TextLine)] == list(STEPS)
+        first = rig.rows(ToolRow)[0]
+        assert accessible_name(first).startswith("Tool To-do list 0 of 3 done: ")
+        assert not rig.call_card(0, ToolCard).texts
+        click_area(rig.chat.view, first.key, "open:card")
+        assert [text.text().splitlines()[1:] for text in rig.call_card(0, ToolCard).texts][-1] == [
+            "[>] Read it",
+            "[ ] Write it",
+            "[ ] Run it",
+        ]
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert not panel.isVisible()
+
+
+async def _check_a_list_that_is_left(rig: WindowRig) -> None:
+    """A list with open items goes with its turn; a refused one, or that of another turn, never comes."""
+    refused = StreamedReply(
+        Call("todo", json.dumps({"items": [{"content": "both", "status": "in_progress"}] * 2}), id="r")
+    )
+    script = replies_in_order(listed(1), refused, waits(), waits(), text_reply("Done."))
+    async with ChatServer(script) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+        panel = rig.chat.todo_panel
+        rig.type_message("Do it")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        await until(panel.isVisible, "the list above the composer")
+        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
+        await rig.conversation.stop()
+        await rig.wait_for_turn_end()
+        assert not panel.isVisible()
+        rig.type_message("And now?")
+        await until(lambda: rig.rows(ApprovalRow), "a call that waits")
+        assert not panel.isVisible(), "the turn that runs has no list"
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+
+
+LINES = [f"row {number}" for number in range(1, 301)]
+
+
+def call(tool: str, number: int, **arguments: object) -> Call:
+    """A call as the model writes it."""
+    return Call(tool, json.dumps(arguments), id=f"c{number}")
+
+
+def press(rig: WindowRig, number: int, area: str) -> None:
+    """Press a place of a card."""
+    viewport = rig.chat.view.chat_viewport
+    key = rig.rows(ToolRow)[number].key
+    index = viewport.model.index_of(key)
+    assert index is not None
+    viewport.show_row(index)
+    viewport.widget_pool.visible[key].trigger(area)
+
+
+async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplication, tmp_path: Path) -> None:
+    """Pinned to the bytes that were read; long content is shown in part, whole on a click, and copied."""
+    script = replies_in_order(
+        StreamedReply(call("read_file", 1, path="rows.txt"), call("read_file", 2, path="shot.png")),
+        StreamedReply(
+            call("show_output", 3, hash="rows.txt", start_line=2, caption="The rows"),
+            call("show_output", 4, hash="shot.png"),
+        ),
+        text_reply("There they are."),
+    )
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"rows.txt": "\n".join(LINES) + "\n"})
+        (tmp_path / "project" / "shot.png").write_bytes(png(60, 40))
+        await rig.use_server(server)
+        await rig.run_turn("Show me the rows")
+        (tmp_path / "project" / "rows.txt").write_text("changed since\n", encoding="utf-8")
+        rows = rig.rows(ToolRow)
+        await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content")
+        assert rig.call_card(2, RowItem).accessible_text() == "\n".join(LINES[1:81])
+        assert accessible_name(rows[2]) == "The rows: read_file rows.txt, lines 2–300"
+        press(rig, 2, "whole:card")
+        await until(lambda: "row 300" in text_of_row(rig.rows(ToolRow)[2]), "all lines")
+        rig.chat.view.find_text("row 250")
+        await until(lambda: rig.chat.view.finder.current is not None, "the hit in the card")
+        rig.chat.view.find_text("the rows")  # stands in the caption: what is open stays open
+        rig.chat.view.find_text("")
+        copy = next(area for area in rig.call_card(2, RowItem).hit_areas if area.name.endswith(":copy"))
+        press(rig, 2, copy.name)
+        assert QGuiApplication.clipboard().text() == "\n".join(LINES[1:])
+        await until(lambda: rig.rows(ToolRow)[3].excerpt_content is not None, "the image")
+        content = rig.rows(ToolRow)[3].excerpt_content
+        assert content is not None
+        assert content.image is not None
+        last = [str(message["content"]) for message in server.requests[-1].json["messages"]]
+        assert last[-2] == "Shown to the user: read_file rows.txt, lines 2-300, 299 lines\n"
+        assert sum("row 150" in text for text in last) == 1  # where it was read, and nowhere else
+        session_id = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        await rig.wiring.workspace_controller.open_session(session_id)
+        await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content after a restart")
+        assert "row 80" in text_of_row(rig.rows(ToolRow)[2])

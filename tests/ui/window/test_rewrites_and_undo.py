@@ -1,4 +1,4 @@
-"""Sweeps, handovers, their undo, and recall, on every page at once."""
+"""Sweeps, handovers, their undo, and recall, on every page at once; Hold after an undo."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.entry_actions import VerifyAllEntries
 from helix_desktop.ui.cache.rows import CacheFilter
@@ -21,6 +22,7 @@ from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, Redo, RedoLast, ShowEvent, UndoLast
 from helix_desktop.words.numbers import format_tokens
+from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.part_files import part_files, reads_all
 from tests.support.timeline_pane import find_card
 from tests.support.window.buttons import find_button
@@ -320,3 +322,55 @@ async def _check_the_request(rig: WindowRig) -> None:
         await until(lambda: "And now?" in text.toPlainText(), "the next request")
         await rig.open_folder("other")
         assert not text.isVisible()
+
+
+async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_path: Path) -> None:
+    """Offered only where it comes again; gauge, menu, chat and banner say it, until it is let go."""
+    async with (
+        ChatServer(lambda _: text_reply("Noted. " * 300)) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
+        for turn in range(3):
+            await rig.conversation.run(f"Message {turn} " + "with many words " * 900)
+        rig.conversation.handovers.start()
+        await until(lambda: rig.events(HandoverMade), "the handover")
+        await rig.conversation.wait_for_background_work()
+        banners, commands, gauge = rig.window.notices, rig.window.commands, rig.composer.gauge
+        transcript = rig.conversation.session.transcript
+        commands.undo_compaction.trigger()
+        await until(lambda: not transcript.window.handover, "undone")
+        assert "hold" not in banners.names(), "there is room"
+
+        commands.redo_compaction.trigger()
+        await until(lambda: transcript.window.handover, "redone")
+        await rig.change_policy(handover_at=0.3)
+        await rig.conversation.session.record(Undone(max(transcript.rewrites.by_seq), refused=True))
+        assert not transcript.window.handover
+        assert "hold" not in banners.names(), "the user undid nothing"
+        commands.redo_compaction.trigger()
+        await until(lambda: transcript.window.handover, "redone by the user")
+        commands.undo_compaction.trigger()
+        await until(lambda: "hold" in banners.names(), "the word")
+        find_button(banners, "hold").click()
+        await until(commands.hold_compaction.isChecked, "held")
+        await until(lambda: "paused" in gauge.accessibleName(), "the sign")
+        await until(lambda: "hold" in banners.names(), "the banner")
+
+        (release,) = (action for action in gauge.actions() if action is commands.hold_compaction)
+        release.trigger()
+        await until(lambda: rig.events(HoldSet) == [HoldSet(), HoldSet(on=False)], "let go")
+        await until(lambda: "hold" not in banners.names(), "the banner gone")
+        await until(lambda: not commands.hold_compaction.isChecked(), "no longer checked")
+        texts = [row.text for row in rig.rows(DividerRow)]
+        assert texts[-2:] == ["Compaction paused", "Compaction resumed"]
+
+        commands.redo_compaction.trigger()
+        await until(lambda: transcript.window.handover, "redone again")
+        commands.undo_compaction.trigger()
+        await until(lambda: "hold" in banners.names(), "the word again")
+        rig.conversation.handovers.start()
+        await until(lambda: len(rig.events(HandoverMade)) > 1, "another handover")
+        await until(lambda: "hold" not in banners.names(), "what was announced has happened")

@@ -68,62 +68,62 @@ async def search(rig: WindowRig, words: str, expected: str) -> SearchPanel:
     return panel
 
 
-async def test_enter_opens_a_message_of_another_workspace_marked(qapp: QApplication, tmp_path: Path) -> None:
+async def test_results_open_where_they_stand(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         lexer = await import_session(rig, tmp_path, "lexer", *LEXER)
         await import_session(rig, tmp_path, "gauge", *GAUGE)
-        panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
-        assert rows(panel)[0].startswith("[The LEXER loops")
-        hit = choose(panel, "message")
-        _, marks = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole) + 2)
-        assert [hit.excerpt[start:end] for start, end in marks] == ["LEXER", "loops"]
-        QTest.keyClick(panel.search, Qt.Key.Key_Return)
-        assert not panel.isVisible()
-        await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
-        await until(lambda: rig.wiring.session.id == hit.session, "its session")
-        await until(rig.chat.find_bar.isVisible, "the word marked")
-        assert rig.window.page() == "chat"
+        await _check_a_message_of_another_workspace(rig, lexer)
+        await _check_an_output_and_the_filters(rig)
+        await _check_what_is_said(rig)
 
 
-async def test_an_output_opens_in_the_cache_and_filters_narrow_down(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await import_session(rig, tmp_path, "gauge", *GAUGE)
-        await import_session(rig, tmp_path, "lexer", *LEXER)
-        panel = await search(rig, "end", "Why does the gauge say 61 % at the end?")
-        assert sum(line.startswith("[") for line in rows(panel)) == 2
-        find_button(panel, "search_here").click()
-        await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 1, "this workspace alone")
-        find_button(panel, "clear_filters").click()
-        await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 2, "all workspaces")
-        panel.search.setText("lexer")
-        find_button(panel, "search_kind-file").click()
-        await until(lambda: rows(panel)[1:] == ["src/lexer.py"], "the file alone")
-        find_button(panel, "search_kind-output").click()
-        await until(lambda: rows(panel)[1:] == ["while lexer.pos:"], "the output alone")
-        row = choose(panel, "output")
-        QTest.keyClick(panel.search, Qt.Key.Key_Return)
-        await until(lambda: rig.window.page() == "cache", "the cache")
-        await until(lambda: rig.window.pages.cache.get().selected == row.digest, "the entry")
+async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:
+    panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
+    assert rows(panel)[0].startswith("[The LEXER loops")
+    hit = choose(panel, "message")
+    _, marks = panel.list_view.currentIndex().data(int(Qt.ItemDataRole.UserRole) + 2)
+    assert [hit.excerpt[start:end] for start, end in marks] == ["LEXER", "loops"]
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert not panel.isVisible()
+    await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
+    await until(lambda: rig.wiring.session.id == hit.session, "its session")
+    await until(rig.chat.find_bar.isVisible, "the word marked")
+    assert rig.window.page() == "chat"
 
 
-async def test_it_says_what_is_the_matter(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await import_session(rig, tmp_path, "lexer", *LEXER)
-        panel = rig.window.search_panel.get()
-        rig.window.perform(SearchEverything("xylophone"))
-        await until(lambda: panel.empty_text == "No results. Try fewer words.", "nothing found")
-        find_button(panel, "search_days-7").click()
-        await until(lambda: panel.empty_text == "No results with these filters.", "the filters")
-        panel.search.setText("")
-        await until(lambda: panel.empty_text.startswith("Type words"), "what to do")
-        panel.search.setText("x" * 300)
-        await until(lambda: "the limit is 200" in panel.empty_text, "why it can't be searched")
-        QTest.keyClick(panel.search, Qt.Key.Key_Escape)
-        assert not panel.isVisible()
-        rig.window.perform(SearchEverything())
-        assert panel.search.selectedText() == "x" * 300, "the words of the last search"
+async def _check_an_output_and_the_filters(rig: WindowRig) -> None:
+    panel = await search(rig, "end", "Why does the gauge say 61 % at the end?")
+    assert sum(line.startswith("[") for line in rows(panel)) == 2
+    find_button(panel, "search_here").click()
+    await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 1, "this workspace alone")
+    find_button(panel, "clear_filters").click()
+    await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 2, "all workspaces")
+    panel.search.setText("lexer")
+    find_button(panel, "search_kind-file").click()
+    await until(lambda: rows(panel)[1:] == ["src/lexer.py"], "the file alone")
+    find_button(panel, "search_kind-output").click()
+    await until(lambda: rows(panel)[1:] == ["while lexer.pos:"], "the output alone")
+    row = choose(panel, "output")
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    await until(lambda: rig.window.page() == "cache", "the cache")
+    await until(lambda: rig.window.pages.cache.get().selected == row.digest, "the entry")
+
+
+async def _check_what_is_said(rig: WindowRig) -> None:
+    panel = rig.window.search_panel.get()
+    find_button(panel, "clear_filters").click()
+    rig.window.perform(SearchEverything("xylophone"))
+    await until(lambda: panel.empty_text == "No results. Try fewer words.", "nothing found")
+    find_button(panel, "search_days-7").click()
+    await until(lambda: panel.empty_text == "No results with these filters.", "the filters")
+    panel.search.setText("")
+    await until(lambda: panel.empty_text.startswith("Type words"), "what to do")
+    panel.search.setText("x" * 300)
+    await until(lambda: "the limit is 200" in panel.empty_text, "why it can't be searched")
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert not panel.isVisible()
+    rig.window.perform(SearchEverything())
+    assert panel.search.selectedText() == "x" * 300, "the words of the last search"
 
 
 async def test_more_of_a_session_is_found_and_a_workspace_that_cannot_be_read_is_named(

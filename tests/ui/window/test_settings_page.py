@@ -77,71 +77,88 @@ async def test_the_settings_stand_in_place_of_the_session_until_they_are_left(
         assert rig.views.cache.get().table.hasFocus()
 
 
-async def test_who_opens_the_settings_with_the_mouse_sees_no_ring_and_leaves_with_esc(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_the_settings_are_entered_by_name_mouse_and_key(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, False)
-        rig.composer.editor.setPlainText("Half a message")
-        rig.composer.editor.setFocus()
-        await act(rig.window.commands.settings.trigger)
-        assert not find_button(rig.settings.names, "page:providers").hasFocus()
-        _press_key(rig, Qt.Key.Key_Escape)
-        assert rig.window.page() == "chat"
-        assert rig.composer.editor.hasFocus()
-        assert rig.composer.text() == "Half a message"
+        await _check_the_mouse(rig)
+        await _check_the_page_on_return(rig)
+        await _check_find(rig)
+        await _check_a_closed_pane(rig)
 
 
-async def test_a_pane_that_the_user_closed_stays_closed_after_the_settings(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        commands = rig.window.commands
-        commands.toggle_sidebar.trigger()
-        assert not rig.window.sidebar.isVisible()
-        await rig.wiring.settings.show("data")
-        assert rig.settings.names.isVisible(), "the names of the pages need no sidebar"
-        assert not commands.toggle_sidebar.isEnabled()
-        rig.settings.focus_name()
-        rig.window.resize(560, 420)
-        head = rig.settings.head
-        await until(head.isVisible, "a menu of the pages where the list has no room")
-        assert head.pages.hasFocus(), "no field of the page takes the next key"
-        assert not rig.settings.names.isVisible()
-        head.pages.setCurrentIndex(head.pages.findText("About"))
-        await act(lambda: head.pages.activated.emit(head.pages.currentIndex()))
-        assert rig.settings.about.isVisible()
-        assert rig.settings.width() >= 356
-        rig.window.resize(1_024, 680)
-        await until(rig.settings.names.isVisible, "the list again")
-        assert rig.settings.names.list.current_button.hasFocus()
-        assert rig.settings.names.list.current == "about"
-        rig.window.resize(560, 420)
-        await until(head.isVisible, "the menu again")
-        press(head, "leave_settings")
-        assert rig.window.page() == "chat"
-        await rig.wiring.settings.show("data")
-        rig.window.leave_settings()
-        assert not rig.window.sidebar.isVisible()
-        assert commands.toggle_sidebar.isEnabled()
+async def _check_the_page_on_return(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await act(rig.window.commands.settings.trigger)
+    assert rig.settings.current_page() == "providers"
+    await _check_the_dialogs(rig)
+    rig.window.leave_settings()
+    await act(rig.window.commands.settings.trigger)
+    assert rig.settings.current_page() == "data", "the page that was last shown"
+    await act(rig.window.commands.about.trigger)
+    assert rig.settings.current_page() == "about", "a page by name, with the settings on screen"
+    rig.window.leave_settings()
+    await act(rig.window.commands.change_policy.trigger)
+    assert rig.settings.current_page() == "policy", "a page by name"
+    rig.window.leave_settings()
+    rig.window.activateWindow()  # which the last dialog took
+    await until(rig.window.isActiveWindow, "the window in front")
 
 
-async def test_settings_return_to_where_they_were(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await act(rig.window.commands.settings.trigger)
-        assert rig.settings.current_page() == "providers"
-        await _check_the_dialogs(rig)
-        rig.window.leave_settings()
-        await act(rig.window.commands.settings.trigger)
-        assert rig.settings.current_page() == "data", "the page that was last shown"
-        await act(rig.window.commands.about.trigger)
-        assert rig.settings.current_page() == "about", "a page by name, with the settings on screen"
-        rig.window.leave_settings()
-        await act(rig.window.commands.change_policy.trigger)
-        assert rig.settings.current_page() == "policy", "a page by name"
+async def _check_the_mouse(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, False)
+    rig.composer.editor.setPlainText("Half a message")
+    rig.composer.editor.setFocus()
+    await act(rig.window.commands.settings.trigger)
+    assert not find_button(rig.settings.names, f"page:{rig.settings.current_page()}").hasFocus()
+    _press_key(rig, Qt.Key.Key_Escape)
+    assert rig.window.page() == "chat"
+    assert rig.composer.editor.hasFocus()
+    assert rig.composer.text() == "Half a message"
+
+
+async def _check_find(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("about")
+    _press_key(rig, Qt.Key.Key_F, _CONTROL)
+    assert rig.window.page() == "settings"
+    assert not rig.chat.find_bar.isVisibleTo(rig.chat)
+    await rig.wiring.settings.show("keyboard")
+    _press_key(rig, Qt.Key.Key_F, _CONTROL)
+    assert rig.settings.page("keyboard", KeyboardPage).filter.hasFocus()
+    _press_key(rig, Qt.Key.Key_Escape)
+    assert rig.window.page() == "chat"
+
+
+async def _check_a_closed_pane(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    commands = rig.window.commands
+    commands.toggle_sidebar.trigger()
+    assert not rig.window.sidebar.isVisible()
+    await rig.wiring.settings.show("data")
+    assert rig.settings.names.isVisible(), "the names of the pages need no sidebar"
+    assert not commands.toggle_sidebar.isEnabled()
+    rig.settings.focus_name()
+    rig.window.resize(560, 420)
+    head = rig.settings.head
+    await until(head.isVisible, "a menu of the pages where the list has no room")
+    assert head.pages.hasFocus(), "no field of the page takes the next key"
+    assert not rig.settings.names.isVisible()
+    head.pages.setCurrentIndex(head.pages.findText("About"))
+    await act(lambda: head.pages.activated.emit(head.pages.currentIndex()))
+    assert rig.settings.about.isVisible()
+    assert rig.settings.width() >= 356
+    rig.window.resize(1_024, 680)
+    await until(rig.settings.names.isVisible, "the list again")
+    assert rig.settings.names.list.current_button.hasFocus()
+    assert rig.settings.names.list.current == "about"
+    rig.window.resize(560, 420)
+    await until(head.isVisible, "the menu again")
+    press(head, "leave_settings")
+    assert rig.window.page() == "chat"
+    await rig.wiring.settings.show("data")
+    rig.window.leave_settings()
+    assert not rig.window.sidebar.isVisible()
+    assert commands.toggle_sidebar.isEnabled()
 
 
 async def _check_the_dialogs(rig: WindowRig) -> None:
@@ -235,22 +252,6 @@ async def test_a_turn_goes_on_and_its_approval_is_seen_in_the_settings(
         assert rig.window.page() == "chat"
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
-
-
-async def test_find_looks_in_the_page_that_has_a_filter_and_never_in_the_chat(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("about")
-        _press_key(rig, Qt.Key.Key_F, _CONTROL)
-        assert rig.window.page() == "settings"
-        assert not rig.chat.find_bar.isVisibleTo(rig.chat)
-        await rig.wiring.settings.show("keyboard")
-        _press_key(rig, Qt.Key.Key_F, _CONTROL)
-        assert rig.settings.page("keyboard", KeyboardPage).filter.hasFocus()
-        _press_key(rig, Qt.Key.Key_Escape)
-        assert rig.window.page() == "chat"
 
 
 async def test_a_restart_opens_the_session_and_not_the_settings(qapp: QApplication, tmp_path: Path) -> None:

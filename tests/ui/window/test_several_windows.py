@@ -137,22 +137,48 @@ async def test_a_restart_opens_what_stayed_when_the_first_window_was_closed(
         assert rig.window.width() == 700
 
 
-async def test_quit_ends_all_windows_at_once(qapp: QApplication, tmp_path: Path) -> None:
+async def test_quit_from_any_window_ends_all_and_asks_once(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
+        await _check_quit_ends_all(rig)
+        await _check_quit_asks_once(rig)
+
+
+async def _check_quit_ends_all(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    second = await new_window(rig)
+    agreed: list[str] = []
+    rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
+    second.quit_controller.confirmed.connect(lambda: agreed.append("second"))
+    QTest.keyClick(second.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: bool(agreed), "Ctrl+Q with two windows")
+    await asyncio.sleep(0)
+    assert agreed == ["second"]
+    rig.window.activateWindow()
+    await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
+    QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: len(agreed) > 1, "Ctrl+Q in the first window")
+    assert agreed == ["second", "first"]
+    await act(second.window.close)
+
+
+async def _check_quit_asks_once(rig: WindowRig) -> None:
+    asking = StreamedReply(Call("run_command", '{"command": "sleep 0"}'))
+    async with ChatServer(lambda _: asking) as server:
         await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it.")
+        await until(lambda: rig.rows(ApprovalRow), "the approval")
         second = await new_window(rig)
-        agreed: list[str] = []
-        rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append("first"))
-        second.quit_controller.confirmed.connect(lambda: agreed.append("second"))
-        QTest.keyClick(second.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: bool(agreed), "Ctrl+Q with two windows")
-        await asyncio.sleep(0)
-        assert agreed == ["second"]
-        rig.window.activateWindow()
-        await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")
-        QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: len(agreed) > 1, "Ctrl+Q in the first window")
-        assert agreed == ["second", "first"]
+        rig.window.perform(Quit())
+        await until(lambda: _questions(rig.app_window), "the question")
+        second.window.perform(Quit())
+        await until(_questions(rig.app_window)[0].isActiveWindow, "the same question in front")
+        assert not _questions(second)
+        _questions(rig.app_window)[0].reject()
+        await until(lambda: not _questions(rig.app_window), "the question gone")
+        second.window.perform(Quit())
+        await until(lambda: _questions(second), "the question over the other window")
+        _questions(second)[0].reject()
 
 
 async def test_a_window_follows_what_happens_in_another_one(qapp: QApplication, tmp_path: Path) -> None:
@@ -216,75 +242,75 @@ async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> N
         assert "tiny" in composer.model_button.text()
 
 
-async def test_what_comes_from_outside_opens_in_the_window_that_has_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_what_comes_from_outside_finds_its_window(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        place = rig.app_window.shown_session
-        await rig.run_turn("Say hello.")
-        rig.window.show_page("changes")
-        second = await new_window(rig)
-        link = Link(place.workspace_id, session_id=place.session_id).text
-        (tmp_path / "other").mkdir()
-        rig.wiring.services.registry.add(tmp_path / "other", trusted=True)
-        await second.workspace_controller.open_folder(tmp_path / "other")
-        places = second.shown_session
-        second.window.show_page("cache")
-        await open_target(link, second, is_first=False)
-        await until(rig.window.isActiveWindow, "the window that shows the session")
-        assert rig.window.page() == "chat"
-        assert (second.shown_session, second.window.page()) == (places, "cache")
+        await _check_a_link(rig)
+        await _check_a_message_of_a_closed_window(rig)
+        await _check_a_bad_link(rig, qapp)
 
 
-async def test_an_error_of_a_link_and_a_closed_window(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_link(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    place = rig.app_window.shown_session
+    await rig.run_turn("Say hello.")
+    rig.window.show_page("changes")
+    second = await new_window(rig)
+    link = Link(place.workspace_id, session_id=place.session_id).text
+    (rig.folder / "other").mkdir()
+    rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
+    await second.workspace_controller.open_folder(rig.folder / "other")
+    places = second.shown_session
+    second.window.show_page("cache")
+    await open_target(link, second, is_first=False)
+    await until(rig.window.isActiveWindow, "the window that shows the session")
+    assert rig.window.page() == "chat"
+    assert (second.shown_session, second.window.page()) == (places, "cache")
+    await act(second.window.close)
+
+
+async def _check_a_message_of_a_closed_window(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    await rig.run_turn("Say hello.")
+    second = await new_window(rig)
+    place = second.shown_session
+    await act(second.window.close)
+    await until(lambda: not second.window.isVisible(), "the second window closed")
+    await act(lambda: second.quit_controller.tray.clicked.emit(*place))
+    await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
+    assert not second.window.isVisible()
+
+
+async def _check_a_bad_link(rig: WindowRig, qapp: QApplication) -> None:
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
+    await rig.open_folder("project")
+    second = await new_window(rig)
+    targets = StartTargets(qapp, rig.wiring.windows, StoredWindows())
+    second.window.show_page("cache")
+    second.window.sidebar.search.setText("words")
+    targets.open_later("helix:nothing")
+    await until(second.window.notices.names, "the error in the window in front")
+    assert not rig.window.notices.names()
+    await act(second.window.close)
+    await until(lambda: not second.window.isVisible(), "the second window closed")
+    moved = rig.app_window.shown_session.session_id
+    await rig.run_turn("Say hello.")
+    await act(lambda: rig.window.perform(OpenInNewWindow(moved)))
+    await until(lambda: second.shown_session.session_id == moved, "the session in the window")
+    assert not second.window.notices.names()
+    assert second.window.sidebar.search.text() == ""
+    assert second.window.page() == "chat"
+
+
+async def test_settings_of_two_windows(qapp: QApplication, tmp_path: Path) -> None:
+    """What one saves the other shows, or asks about; what is not saved stays where it is."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        second = await new_window(rig)
-        targets = StartTargets(qapp, rig.wiring.windows, StoredWindows())
-        second.window.show_page("cache")
-        second.window.sidebar.search.setText("words")
-        targets.open_later("helix:nothing")
-        await until(second.window.notices.names, "the error in the window in front")
-        assert not rig.window.notices.names()
-        await act(second.window.close)
-        await until(lambda: not second.window.isVisible(), "the second window closed")
-        moved = rig.app_window.shown_session.session_id
-        await rig.run_turn("Say hello.")
-        await act(lambda: rig.window.perform(OpenInNewWindow(moved)))
-        await until(lambda: second.shown_session.session_id == moved, "the session in the window")
-        assert not second.window.notices.names()
-        assert second.window.sidebar.search.text() == ""
-        assert second.window.page() == "chat"
+        await _check_a_new_provider(rig)
+        await _check_a_text_that_both_edit(rig)
+        await _check_what_is_not_saved(rig)
 
 
-async def test_each_window_has_settings_of_its_own(qapp: QApplication, tmp_path: Path) -> None:
-    """What one saves the other shows; what isn't saved stays, and is asked about where it is."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        second = await new_window(rig)
-        await second.settings.show("instructions")
-        theirs, mine = second.settings.view, rig.settings
-        theirs.instructions.workspace.text.setPlainText("Answer in short sentences.")
-        assert second.unsaved_settings()
-        rig.window.activateWindow()
-        await until(rig.window.isActiveWindow, "the first window in front")
-        await rig.wiring.settings.show("instructions")
-        assert (rig.window.page(), second.window.page()) == ("settings", "settings")
-        assert not rig.app_window.unsaved_settings()
-        mine.instructions.personal.text.setPlainText("Be brief.")
-        await act(mine.instructions.personal.save_button.click)
-        second.window.activateWindow()
-        await until(lambda: theirs.instructions.personal.text.toPlainText() == "Be brief.", "what was saved")
-        assert theirs.instructions.workspace.text.toPlainText() == "Answer in short sentences."
-        await _check_they_are_asked_about_once(rig, second)
-
-
-async def test_a_change_in_one_window_is_seen_in_the_settings_of_another(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig, ChatServer(lambda _: text_reply("Hello.")) as server:
+async def _check_a_new_provider(rig: WindowRig) -> None:
+    async with ChatServer(lambda _: text_reply("Hello.")) as server:
         await rig.open_folder("project")
         second = await new_window(rig)
         await second.settings.show("providers")
@@ -294,45 +320,65 @@ async def test_a_change_in_one_window_is_seen_in_the_settings_of_another(
         await rig.use_server(server)
         await until(lambda: theirs.count() == 2, "the provider in the other window, which stays behind")
         assert "box" in theirs.item(1).text()
+        await act(second.window.close)
 
 
-async def test_a_text_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        workspace_id = await rig.open_folder("project")
-        own = rig.wiring.services.user_instructions
-        second = await new_window(rig)
-        editors = []
-        for app_window in (second, rig.app_window):
-            await app_window.settings.show("instructions")
-            editors.append(app_window.settings.view.instructions.workspace)
-        theirs, mine = editors
-        mine.text.setPlainText("Mine.")
-        theirs.text.setPlainText("Theirs.")
-        await act(theirs.save_button.click)
-        assert not theirs.conflict.isVisible(), "it was the first"
-        await act(mine.save_button.click)
-        assert await own.read(workspace_id) == "Theirs.\n"
-        assert mine.conflict.isVisible()
-        assert not mine.save_button.isEnabled(), "nothing is saved until the user has decided"
-        press(mine, "instructions:workspace:use_stored")
-        assert mine.text.toPlainText() == "Theirs."
-        assert not mine.has_changes
-        mine.text.undo()
-        assert mine.text.toPlainText() == "Mine."
-        assert not mine.conflict.isVisible(), "both were seen"
-        await act(mine.save_button.click)
-        assert await own.read(workspace_id) == "Mine.\n"
+async def _check_a_text_that_both_edit(rig: WindowRig) -> None:
+    workspace_id = await rig.open_folder("project")
+    own = rig.wiring.services.user_instructions
+    second = await new_window(rig)
+    editors = []
+    for app_window in (second, rig.app_window):
+        await app_window.settings.show("instructions")
+        editors.append(app_window.settings.view.instructions.workspace)
+    theirs, mine = editors
+    mine.text.setPlainText("Mine.")
+    theirs.text.setPlainText("Theirs.")
+    await act(theirs.save_button.click)
+    assert not theirs.conflict.isVisible(), "it was the first"
+    await act(mine.save_button.click)
+    assert await own.read(workspace_id) == "Theirs.\n"
+    assert mine.conflict.isVisible()
+    assert not mine.save_button.isEnabled(), "nothing is saved until the user has decided"
+    press(mine, "instructions:workspace:use_stored")
+    assert mine.text.toPlainText() == "Theirs."
+    assert not mine.has_changes
+    mine.text.undo()
+    assert mine.text.toPlainText() == "Mine."
+    assert not mine.conflict.isVisible(), "both were seen"
+    await act(mine.save_button.click)
+    assert await own.read(workspace_id) == "Mine.\n"
 
-        theirs.text.setPlainText("Theirs again.")
-        await second.settings.show("data")
-        second.settings.refresh()
-        await second.settings.show("instructions")
-        assert theirs.conflict.isVisible(), "also where the page is shown again"
-        press(theirs, "instructions:workspace:keep_edit")
-        await act(theirs.save_button.click)
-        assert await own.read(workspace_id) == "Theirs again.\n"
+    theirs.text.setPlainText("Theirs again.")
+    await second.settings.show("data")
+    second.settings.refresh()
+    await second.settings.show("instructions")
+    assert theirs.conflict.isVisible(), "also where the page is shown again"
+    press(theirs, "instructions:workspace:keep_edit")
+    await act(theirs.save_button.click)
+    assert await own.read(workspace_id) == "Theirs again.\n"
+    await act(second.window.close)
+
+
+async def _check_what_is_not_saved(rig: WindowRig) -> None:
+    """What one saves the other shows; what isn't saved stays, and is asked about where it is."""
+    await rig.open_folder("project")
+    second = await new_window(rig)
+    await second.settings.show("instructions")
+    theirs, mine = second.settings.view, rig.settings
+    theirs.instructions.workspace.text.setPlainText("Answer in short sentences.")
+    assert second.unsaved_settings()
+    rig.window.activateWindow()
+    await until(rig.window.isActiveWindow, "the first window in front")
+    await rig.wiring.settings.show("instructions")
+    assert (rig.window.page(), second.window.page()) == ("settings", "settings")
+    assert not rig.app_window.unsaved_settings()
+    mine.instructions.personal.text.setPlainText("Be brief.")
+    await act(mine.instructions.personal.save_button.click)
+    second.window.activateWindow()
+    await until(lambda: theirs.instructions.personal.text.toPlainText() == "Be brief.", "what was saved")
+    assert theirs.instructions.workspace.text.toPlainText() == "Answer in short sentences."
+    await _check_they_are_asked_about_once(rig, second)
 
 
 async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
@@ -435,44 +481,9 @@ async def test_windows_come_back_to_their_sessions_after_an_import(
         assert second.shown_session == places[1]
 
 
-async def test_quit_asks_once_for_all_windows(qapp: QApplication, tmp_path: Path) -> None:
-    asking = StreamedReply(Call("run_command", '{"command": "sleep 0"}'))
-    async with ChatServer(lambda _: asking) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        rig.type_message("Run it.")
-        await until(lambda: rig.rows(ApprovalRow), "the approval")
-        second = await new_window(rig)
-        rig.window.perform(Quit())
-        await until(lambda: _questions(rig.app_window), "the question")
-        second.window.perform(Quit())
-        await until(_questions(rig.app_window)[0].isActiveWindow, "the same question in front")
-        assert not _questions(second)
-        _questions(rig.app_window)[0].reject()
-        await until(lambda: not _questions(rig.app_window), "the question gone")
-        second.window.perform(Quit())
-        await until(lambda: _questions(second), "the question over the other window")
-        _questions(second)[0].reject()
-
-
 def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
     dialogs = app_window.window.findChildren(QuestionDialog)
     return [dialog for dialog in dialogs if dialog.isVisible()]
-
-
-async def test_a_message_of_a_window_that_was_closed_opens_in_the_one_that_is_open(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Say hello.")
-        second = await new_window(rig)
-        place = second.shown_session
-        await act(second.window.close)
-        await until(lambda: not second.window.isVisible(), "the second window closed")
-        await act(lambda: second.quit_controller.tray.clicked.emit(*place))
-        await until(lambda: rig.app_window.shown_session == place, "the session in the first window")
-        assert not second.window.isVisible()
 
 
 async def test_a_draft_goes_with_its_session_from_window_to_window(

@@ -62,6 +62,31 @@ def test_each_text_is_counted_once() -> None:
     assert counted == [OUTPUT.text]
 
 
+def test_a_long_text_is_counted_once_while_it_is_the_newest() -> None:
+    """It is sent after it was counted; thousands of such texts would fill the memory."""
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text)
+
+    tokens, long = LineTokenCounter(count), "word\n" * 20_000
+    for text in (long, long, long + "word", long):
+        assert tokens.text_tokens(text) == len(text)
+    assert counted == [100_000, 100_004, 100_000]
+
+
+def test_what_lines_and_words_came_to_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_counters, "MAX_LINES", 3)
+    monkeypatch.setattr(token_counters, "MAX_WORDS", 3)
+    tokens = LineTokenCounter(len)
+    names = " ".join(f"name{number}" for number in range(100))
+    for text in ("one\ntwo\nthree\nfour\nfive\n", names):
+        assert tokens.text_tokens(text) == len(text)
+    assert len(tokens._of_lines) <= 3
+    assert len(tokens._of_words) <= 3
+
+
 def test_the_bundled_vocabulary_counts() -> None:
     tokens = MessageTokenCounter.bundled()
     assert tokens.message_tokens(Message("user", "hello world")) == 4 + 2

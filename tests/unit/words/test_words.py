@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,8 +14,22 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, HandoverTrigger, Pinned, PlacementReason, Unpinned
-from helix_desktop.domain.events.session import BudgetSet
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    HandoverTrigger,
+    Pinned,
+    PlacementReason,
+    SweepMade,
+    SweepReason,
+    Unpinned,
+)
+from helix_desktop.domain.events.session import (
+    BudgetSet,
+    InstructionsAdded,
+    StandingKind,
+    StandingProblem,
+    StandingText,
+)
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, ObservationsPlaced, SummaryCoverage
 from helix_desktop.domain.file_history.changes import FileHistoryCleanup
 from helix_desktop.domain.git import GitStatus
@@ -28,6 +43,7 @@ from helix_desktop.words.call_targets import failed_tests_text, shown_target
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,
@@ -41,6 +57,7 @@ from helix_desktop.words.rewrite_reasons import divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,
     excluded_text,
+    handover_text,
     masked_contents_text,
     model_text,
     pin_text,
@@ -187,6 +204,20 @@ def test_outside_a_checkout_there_is_nothing_to_say() -> None:
 
 
 _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MANUAL)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
+        ({"revises": 10, "before": 500, "after": 517}, "Handover edited by you · +17 tokens"),
+        ({"revises": 10}, "Handover edited by you · same size"),
+        ({"replaces": (10,), "before": 900, "after": 400}, "Handover run again · 900 → 400 tokens"),
+        ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
+    ],
+)
+def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], text: str) -> None:
+    assert handover_text(replace(_WRITTEN, **change), Transcript()) == text
 
 
 def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
@@ -504,6 +535,34 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     assert format_relative_time(at, after + AGE_STEP_MS) == "10 min ago"
     recent = datetime(2026, 11, 25, 14, 9, 58)
     assert format_short_time(at, recent) == format_relative_time(at, in_ms(recent)) == "now"
+
+
+@pytest.mark.parametrize(
+    ("idle_ms", "text"),
+    [(0, "another model"), (59 * 60_000, "idle for 59 min"), (60 * 60_000, "idle for 1 h")],
+)
+def test_a_line_about_a_cold_cache_says_how_long_nothing_was_sent(idle_ms: int, text: str) -> None:
+    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms, 0.3) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem", "changed", "text"),
+    [
+        ("project", "", False, "src/AGENTS.md sent to the agent · 12 tokens"),
+        ("project", "", True, "src/AGENTS.md changed: sent to the agent · 12 tokens"),
+        ("project", "cut", True, "The beginning of src/AGENTS.md sent to the agent · 12 tokens"),
+        ("project", "gone", True, "src/AGENTS.md was deleted: the agent was told"),
+        ("project", "unreadable", True, "src/AGENTS.md was not sent to the agent"),
+        ("skills", "", False, "The list of skills sent to the agent · 12 tokens"),
+        ("skills", "", True, "The skills changed: sent to the agent · 12 tokens"),
+        ("skills", "gone", True, "No skills any more: the agent was told"),
+    ],
+)
+def test_later_instructions_are_named_by_what_became_of_them(
+    kind: StandingKind, problem: StandingProblem, changed: bool, text: str
+) -> None:
+    standing = StandingText(kind, "Be brief.", 12, path="src/AGENTS.md", problem=problem)
+    assert instructions_text(InstructionsAdded(standing, changed)) == text
 
 
 def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:

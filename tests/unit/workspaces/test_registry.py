@@ -149,8 +149,11 @@ def test_a_workspace_older_than_trust_is_trusted(tmp_path: Path, project: Path) 
 
 def test_skills_are_named_as_what_the_agent_follows(project: Path) -> None:
     """By their folders' names, at most forty; not through a link out of the workspace."""
-    for number in range(41):
-        (project / f".agents/skills/task-{number:02}").mkdir(parents=True)
+    (project / ".agents/skills/task-00").mkdir(parents=True)
+    (skills,) = find_auto_run_files(project)
+    assert skills.effect == "skills that your model may follow: task-00"
+    for number in range(1, 41):
+        (project / f".agents/skills/task-{number:02}").mkdir()
     (project / ".agents/skills/README.md").touch()
     (project / ".agents/skills/task-00/SKILL.md").symlink_to("nowhere")
     (project.parent / "skills" / "outside").mkdir(parents=True)

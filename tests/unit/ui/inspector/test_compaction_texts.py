@@ -30,6 +30,10 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (CompactionOutlook("due"), "Older messages are compacted at {at}: due now."),
         (
+            CompactionOutlook("waiting", 90_000),
+            "Older messages are compacted at {at}, at least 1 min 30 s after the last try.",
+        ),
+        (
             CompactionOutlook("waiting", 60_000),
             "Older messages are compacted at {at}, at least 1 min after the last try.",
         ),

@@ -1,0 +1,505 @@
+"""Which model does what, and with how much effort: in a session, a workspace, and for each role."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QComboBox, QMenu
+
+from helix_desktop.agent.session import ModelChange
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.errors import ModelNotChosen
+from helix_desktop.domain.events.session import EffortChosen, ModelChosen
+from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
+from helix_desktop.ui.inspector.request_text import request_text
+from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.settings.providers.draft import ProviderDraft
+from helix_desktop.workspaces.registry import MAIN
+from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, replies_in_order, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, act, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def _use_two_models(rig: WindowRig, server: ChatServer, folder: str) -> None:
+    """Open a workspace whose default is the larger of a provider's two models."""
+    await rig.open_folder(folder)
+    entries = (ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
+    await rig.use_models(server, *entries)
+
+
+async def _choose(rig: WindowRig, label: str) -> list[str]:
+    """Select a model in the menu of the model's name; return the names checked before."""
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    checked = [action.objectName() for action in menu.actions() if action.isChecked()]
+    action = menu.findChild(QAction, f"model:{label}")
+    assert isinstance(action, QAction)
+    facts = len(rig.events(ModelChosen))
+    action.trigger()
+    menu.close()
+    await until(lambda: len(rig.events(ModelChosen)) > facts, "the choice on record")
+    expected = label or rig.wiring.services.registry.get(rig.workspace.id).model
+    await until(lambda: rig.conversation.model.label == expected, "the model that was chosen")
+    await rig.wiring.session.show_model()
+    return checked
+
+
+async def _open_new_form(rig: WindowRig) -> None:
+    """Add a provider from the menu of models."""
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    action = menu.findChild(QAction, "page:add_provider")
+    assert isinstance(action, QAction)
+    action.trigger()
+    menu.close()
+    dialog = rig.settings
+    await until(dialog.isVisible, "the settings")
+    await until(lambda: dialog.providers.list.count() == 3, "the offline demo, box and a new provider")
+    dialog.close()
+
+
+async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _use_two_models(rig, server, "project")
+            first = rig.conversation.session.id
+            button = rig.composer.model_button
+            assert button.toolTip().startswith("Default model for this workspace")
+            await _open_new_form(rig)
+            assert await _choose(rig, "box/small") == ["model:"]
+            assert (button.text(), button.toolTip()) == ("small", "Model for this session")
+            assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
+            await rig.run_turn("Hello")
+            assert server.bodies[-1]["model"] == "small"
+            assert rig.wiring.services.registry.get(rig.workspace.id).model == "box/large"
+
+            await rig.wiring.workspace_controller.new_session()
+            assert button.text() == "large"
+            await rig.run_turn("And here?")
+            assert server.bodies[-1]["model"] == "large"
+            await rig.wiring.workspace_controller.open_session(first)
+            assert button.text() == "small"
+
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await rig.wiring.workspace_controller.open_session(first)
+            assert rig.composer.model_button.text() == "small"
+            await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
+            assert rig.conversation.model.label == "box/small"
+            assert await _choose(rig, "") == ["model:box/small"]
+            assert rig.conversation.model.demo
+            assert rig.events(ModelChosen) == [
+                ModelChosen("box/small"),
+                ModelChosen("", accepted="demo/offline"),
+            ]
+
+            await _use_two_models(rig, server, "missing")
+            await _check_a_missing_model(rig)
+
+
+async def _check_a_missing_model(rig: WindowRig) -> None:
+    """It blocks its session until it is back, or the user continues with the workspace's."""
+    await _choose(rig, "box/small")
+    services = rig.wiring.services
+    await services.use_model(rig.workspace.id, "demo/offline")
+    before = services.settings
+    await services.save_settings(before.with_provider_removed("box"))
+    await rig.wiring.session.show_model()
+    assert "box/small is chosen for this session, but isn't set up." in rig.banner_text()
+    assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
+
+    await services.save_settings(before)
+    await rig.wiring.session.show_model()
+    assert rig.conversation.model_choice.pending is None
+    assert rig.conversation.model.label == "box/small"
+
+    await services.save_settings(before.with_provider_removed("box"))
+    await rig.wiring.session.show_model()
+    press(rig.window.notices, "continue")
+    await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+    assert rig.conversation.model.demo
+
+
+def script(request: dict[str, object]) -> Reply:
+    """Refuse to think less than a little."""
+    if request.get("reasoning_effort") == "minimal":
+        return api_error(400, "reasoning_effort: 'minimal' is not supported")
+    return text_reply("Done.")
+
+
+async def _use_efforts(rig: WindowRig, server: ChatServer, folder: str) -> None:
+    await rig.open_folder(folder)
+    model = ModelEntry(name="small", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
+    await rig.use_models(server, model)
+
+
+def _choose_effort(menu: QMenu, name: str) -> None:
+    action = menu.findChild(QAction, name)
+    assert isinstance(action, QAction), name
+    action.trigger()
+    menu.close()
+
+
+async def _open_menu(rig: WindowRig) -> QMenu:
+    rig.window.commands.choose_effort.trigger()
+
+    def visible() -> list[QMenu]:
+        return [menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible()]
+
+    await until(visible, "the menu")
+    return visible()[0]
+
+
+async def test_it_is_chosen_displayed_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await _use_efforts(rig, server, "chosen")
+        await _check_choices(rig, server)
+        await _use_efforts(rig, server, "refused")
+        await _check_a_refusal(rig)
+
+
+async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
+    """It is chosen by mouse and keys, and stands beside the model."""
+    button = rig.composer.model_button
+    assert button.text() == "small"
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    names = [action.objectName() for action in menu.findChildren(QAction)]
+    assert [name for name in names if name.startswith("effort:")] == [
+        "effort:", "effort:default", "effort:minimal", "effort:low", "effort:high",
+    ]  # fmt: skip
+    _choose_effort(menu, "effort:high")
+    await until(lambda: button.text() == "small · High", "the level beside the model")
+    assert "Reasoning effort: High" in button.toolTip()
+    await rig.run_turn("Hello")
+    assert server.bodies[-1]["reasoning_effort"] == "high"
+
+    _choose_effort(await _open_menu(rig), "workspace_effort:low")
+    registry = rig.wiring.services.registry
+    await until(lambda: registry.get(rig.workspace.id).effort == "low", "the workspace's level")
+    assert button.text() == "small · High", "the session has its own"
+    _choose_effort(await _open_menu(rig), "effort:")
+    await until(lambda: button.text() == "small · Low", "that of the workspace")
+    assert rig.events(EffortChosen) == [EffortChosen("high"), EffortChosen("")]
+    assert [row.text for row in rig.rows(DividerRow)] == [
+        "Reasoning effort for this session: High",
+        "Reasoning effort for this session: workspace default",
+    ]
+    window, _ = rig.conversation.window.measure()
+    assert "== fields\neffort: low" in request_text(window, rig.conversation.window.items())
+
+    rig.type_message("/effort minimal")
+    await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")
+    rig.type_message("/effort huge")
+    await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
+
+
+async def _check_a_refusal(rig: WindowRig) -> None:
+    """It is a notice in the chat."""
+    _choose_effort(await _open_menu(rig), "effort:minimal")
+    await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
+    await rig.run_turn("Hello")
+    await rig.run_turn("And again")
+    _, stored = rows_from_log(rig.conversation.session.log)
+    for rows in (rig.rows(object), stored):
+        kinds = [type(row) for row in rows if isinstance(row, AssistantRow | NoticeRow)]
+        assert kinds == [AssistantRow, NoticeRow, AssistantRow]
+    (notice,) = rig.rows(NoticeRow)
+    assert notice.what == (
+        "box/small doesn't accept this reasoning effort: Minimal. Requests continue without it."
+    )
+    assert "not supported" in notice.why
+    assert rig.composer.model_button.text() == "small", "it is not sent, so it is not beside the name"
+
+
+LABEL = "server/qwen3"
+
+
+async def _answered(rig: WindowRig, server: ChatServer, folder: str, label: str = LABEL) -> None:
+    await rig.open_folder(folder)
+    services = rig.wiring.services
+    await services.save_settings(replace(services.settings, titles=False))  # each would take an answer
+    await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
+    await rig.run_turn("Hello")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
+
+
+def is_question_open(rig: WindowRig) -> bool:
+    """Return True if the window asks which model continues."""
+    return "answered in this session" in rig.banner_text()
+
+
+async def test_it_waits_for_a_choice_or_for_its_provider(qapp: QApplication, tmp_path: Path) -> None:
+    """Two workspaces, each answered in the run before."""
+    answers = [text_reply(words) for words in ("Here", "Here", "Again")]
+    async with ChatServer(replies_in_order(*answers)) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _answered(rig, server, "set-up", "box/small")
+            await _answered(rig, server, "waiting")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await _check_the_refusal(rig, server)
+            await rig.wiring.workspace_controller.open_folder(tmp_path / "set-up")
+            await _check_its_own_provider(rig, server)
+
+
+async def _check_the_refusal(rig: WindowRig, server: ChatServer) -> None:
+    """It displays its own model, and sends nothing before a choice."""
+    requests = len(server.bodies)
+    assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
+    assert "tokens are counted for Offline demo model" in rig.banner_text()
+    await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
+    assert rig.composer.model_button.text() == "qwen3"
+    rig.type_message("Go on")
+    await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
+    assert rig.composer.text() == "Go on"
+    assert not rig.conversation.is_running
+    with pytest.raises(ModelNotChosen):
+        rig.conversation.handovers.start()
+    with pytest.raises(ModelNotChosen):
+        await rig.conversation.continue_turn("Continue.")
+
+    press(rig.window.notices, "continue")
+    await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+    await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
+    assert not is_question_open(rig)
+    assert ModelNotChosen.WHAT not in rig.banner_text()
+    await rig.wiring.workspace_controller.new_session()
+    await rig.wiring.workspace_controller.restore_last()
+    assert not is_question_open(rig)
+    assert len(server.bodies) == requests
+
+
+async def _check_its_own_provider(rig: WindowRig, server: ChatServer) -> None:
+    """With its provider set up it continues."""
+    first = rig.conversation.session.id
+    await rig.open_folder("other")
+    assert not is_question_open(rig)
+    await rig.use_server(server)
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "set-up")
+    assert rig.conversation.session.id == first
+    assert "The workspace now uses the offline demo model" in rig.banner_text()
+    press(rig.window.notices, "back")
+    await until(lambda: rig.conversation.model.label == "box/small", "its own model")
+    await until(lambda: not is_question_open(rig), "no question any more")
+    await rig.run_turn("And now?")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+
+
+async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _answered(rig, server, "project")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            press(rig.window.notices, "choose")
+            await until(rig.settings.isVisible, "the page of providers")
+            rig.window.leave_settings()
+            await rig.use_server(server)
+            assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
+            rig.settings.providers.editor.use_requested.emit("box")
+            await until(lambda: not is_question_open(rig), "the choice")
+            await until(
+                lambda: (
+                    rig.window.top_bar.status() == "Ready · qwen3 → small from the next turn · 2 messages"
+                ),
+                "the status",
+            )
+            await rig.run_turn("And now?")
+            assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+            await until(lambda: rig.window.top_bar.status() == "Ready · small · 4 messages", "the status")
+
+
+async def test_the_model_that_continues_goes_along_to_branches_and_stays_after_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing was sent since the choice."""
+    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("There"))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _answered(rig, server, "project")
+            await rig.run_turn("And there?")
+            original = rig.conversation.session.id
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            press(rig.window.notices, "continue")
+            await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            assert rig.conversation.session.id == original
+            assert not is_question_open(rig)
+            await _branch(rig, EditMessage(rig.rows(UserRow)[1].key.seq))
+            await rig.wiring.workspace_controller.open_session(original)
+            await _branch(rig, RetryAnswer(rig.rows(TurnFooterRow)[1].key.seq))
+            transcript = rig.conversation.session.transcript
+            await until(lambda: transcript.last_model == "demo/offline", "the answer of the demo model")
+            await rig.conversation.stop()
+            await rig.wait_for_turn_end()
+        assert len(server.bodies) == 2
+
+
+async def _branch(rig: WindowRig, action: Intent) -> None:
+    """Branch the session on screen by a button below a message; the branch asks for no model."""
+    original = rig.conversation.session.id
+    await act(lambda: rig.perform(action))
+    await until(lambda: rig.conversation.session.id != original, "the branch")
+    assert not rig.conversation.model_choice.pending
+    assert not is_question_open(rig)
+
+
+async def _use_three_models(rig: WindowRig, server: ChatServer, folder: str = "project") -> None:
+    """A workspace on a provider with three models."""
+    await rig.open_folder(folder)
+    names = ("large", "small", "vast")
+    await rig.use_models(server, *(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names))
+
+
+def _roles(rig: WindowRig) -> dict[str, str]:
+    roles = rig.workspace.models.shared.roles
+    models = {"main": roles.main, "fast": roles.fast, "summary": roles.summary, "long": roles.long}
+    return {role: model.info.name for role, model in models.items() if model is not None}
+
+
+def _shown_role(rig: WindowRig, role: str) -> str:
+    choice = rig.settings.roles.form.controls[f"role:{role}"]
+    assert isinstance(choice, QComboBox)
+    return str(choice.currentData())
+
+
+async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    part = menu.findChild(QMenu, f"role:{role}")
+    assert isinstance(part, QMenu)
+    actions = part.actions()
+    marked = next(action.text() for action in actions if action.isChecked())
+    next(action for action in actions if action.objectName() == f"role:{role}:{label}").trigger()
+    menu.close()
+    await until(lambda: getattr(rig.wiring.services.registry.get(rig.workspace.id), role) == label, "saved")
+    return marked
+
+
+async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(text_reply("ready"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await _use_three_models(rig, server)
+        assert _roles(rig) == {"main": "large"}
+        await rig.wiring.settings.show("roles")
+        roles = rig.settings.roles
+        rig.window.leave_settings()
+        services = rig.wiring.services
+        await services.save_settings(msgspec.structs.replace(services.settings, model="box/large"))
+        await rig.wiring.settings.show("roles")
+        suggestion = "Your server may drop large for another model. Load both there first"
+        assert suggestion in roles.form.rows["role:fast"].note_text()
+
+        roles.form.write("role:summary", "box/small")
+        await _choose_here(rig, "fast", "box/small")
+        await _choose_here(rig, "long", "box/vast")
+        await until(lambda: len(_roles(rig)) == 4, "all four roles")
+        assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
+        await until(lambda: _shown_role(rig, "summary") == "box/small", "shown")
+        assert await _choose_here(rig, "summary", MAIN) == "Default (box/small)"
+        await until(lambda: "summary" not in _roles(rig), "the main model again")
+        rig.window.leave_settings()
+        await rig.run_turn("Hello")
+        assert server.bodies[-1]["model"] == "large"
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
+        await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
+        assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
+
+
+async def test_a_workspace_follows_its_models_when_they_change_or_go(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """From the menu of models, from a role, and when a provider is renamed, removed or new."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_menu(rig)
+        await _check_a_model_that_is_gone(rig)
+        await _check_a_renamed_provider(rig)
+        await _check_a_new_provider(rig)
+
+
+async def _check_the_menu(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        await _use_three_models(rig, server)
+        rig.composer.model_clicked.emit()
+        menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+        words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
+        assert words[:6] == [
+            ("Model for this session", False),
+            ("Workspace default (box/large)", True),
+            ("box/large", False),
+            ("box/small", False),
+            ("box/vast", False),
+            ("Offline demo model", False),
+        ]
+        next(action for action in menu.actions() if action.objectName() == "model:box/small").trigger()
+        menu.close()
+        await until(lambda: rig.conversation.model.label == "box/small", "another model")
+
+
+async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
+    """A role whose model is gone falls back to the main one."""
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        await _use_three_models(rig, server, "gone")
+        services = rig.wiring.services
+        await services.use_model(rig.workspace.id, "nobody/gone", "fast")
+        assert _roles(rig) == {"main": "large"}
+        assert await _choose_here(rig, "fast", "") == "nobody/gone"
+
+
+async def _check_a_renamed_provider(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        await _use_three_models(rig, server, "renamed")
+        services, editor = rig.wiring.services, rig.settings.providers.editor
+        await services.use_model(rig.workspace.id, "box/small", "fast")
+        await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
+        box = services.settings.provider("box")
+        assert box is not None
+        editor.saved.emit(replace(ProviderDraft.of(box), name="crate"))
+        await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
+        await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
+        assert services.settings.long == "crate/vast"
+        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
+
+        await act(lambda: editor.remove_requested.emit("crate"))
+        await until(lambda: rig.conversation.model.demo, "the demo model")
+        assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
+
+
+async def _check_a_new_provider(rig: WindowRig) -> None:
+    """From the catalog, without a request, it fills roles and says why; what the user sets then stays."""
+    services, settings = rig.wiring.services, rig.wiring.settings
+    vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
+    entries = tuple(ModelEntry(name=name) for name in vendor.begin)
+    form = ProviderDraft("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
+    await settings.show("providers")
+    await act(lambda: settings.view.providers.editor.saved.emit(form))
+    await until(lambda: services.settings.fast, "the role")
+    assert services.settings.fast == "anthropic/claude-haiku-5-5"
+    await settings.show("roles")
+    row = settings.view.roles.form.rows["role:fast"]
+    height = row.height()
+    assert "Chosen by Helix" in row.note_text()
+    assert "claude-opus-5-5 costs" in row.note_text()
+    await act(lambda: settings.view.roles.form.write("role:fast", ""))
+    await until(lambda: not services.settings.fast, "the main model")
+    assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
+    await until(lambda: "Chosen by Helix" not in row.note_text(), "no reason any more")
+    assert row.height() == height, "no field moves"
+    rig.window.leave_settings()

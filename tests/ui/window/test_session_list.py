@@ -1,0 +1,290 @@
+"""The list of sessions: opened by a click, pinned, archived, titled, interrupted, left unused."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.agent.open_workspace import delete_session
+from helix_desktop.domain.events.session import SessionArchived
+from helix_desktop.domain.store import ListPlace, SessionSummary
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.kit.intents import ArchiveSession
+from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
+from helix_desktop.ui.window.switcher import ROW_ROLE, SessionRow
+from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.several_windows import new_window, row_of
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def summary_of(rig: WindowRig, session_id: str) -> SessionSummary:
+    """Return the line of a session in the stored list."""
+    return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session_id)
+
+
+async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        session_id, commands = rig.conversation.session.id, rig.window.commands
+        sessions = rig.window.sidebar.session_list
+        await until(lambda: sessions.index_of(session_id).isValid(), "the list")
+        used = (await summary_of(rig, session_id)).updated
+        sessions.setCurrentIndex(sessions.index_of(session_id))
+        QTest.keyClick(sessions, Qt.Key.Key_A)
+        await until(lambda: "archived." in rig.banner_text(), "the banner")
+        await until(lambda: not sessions.sessions(), "the list without it")
+        await until(lambda: commands.archive_session.text() == "Unarchive session", "the menu")
+        press(rig.window.notices, session_id)
+        await until(lambda: sessions.index_of(session_id).isValid(), "the session again")
+        await until(lambda: "archived." not in rig.banner_text(), "no banner")
+
+        rig.type_message("/pin")
+        await until(lambda: "pinned." in rig.banner_text(), "the banner")
+        await until(lambda: commands.pin_session.text() == "Unpin session", "the menu again")
+        await rig.workspace.move_in_list(session_id, archived=True)
+        await delete_session(rig.workspace, session_id)
+        await rig.workspace.store.retention.restore_session(session_id)
+        stored = await summary_of(rig, session_id)
+        assert stored.place == ListPlace(pinned=True, archived=True)
+        assert stored.updated == used
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.conversation.session.transcript.place == ListPlace(pinned=True, archived=True)
+        rig.window.commands.pin_session.trigger()  # it unpins; archived stays archived
+        await until(lambda: "unpinned." in rig.banner_text(), "the banner")
+        assert (await summary_of(rig, session_id)).place == ListPlace(archived=True)
+        cli = Cli(tmp_path, tmp_path / "data")
+        listed = await cli("sessions", "--workspace", "project", "--archived", "--json")
+        assert [(row["session"], row["archived"], row["pinned"]) for row in listed.json] == [
+            (session_id, True, False)
+        ]
+        assert "archived" in (await cli("sessions", "--workspace", "project")).out.decode()
+
+        await _check_a_session_that_waits(rig)
+
+
+async def _check_a_session_that_waits(rig: WindowRig) -> None:
+    """An archived session comes back when it waits for the user."""
+    go = asyncio.Event()
+    begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "sleep 0"}', id="c"))
+    async with ChatServer(replies_in_order(begins, text_reply("Two"))) as server:
+        await rig.open_folder("waiting")
+        await rig.use_server(server)
+        session_id = rig.conversation.session.id
+        rig.type_message("Go")
+        await until(lambda: rig.conversation.response.text == "One", "the beginning")
+        rig.window.commands.archive_session.trigger()
+        await until(lambda: "archived." in rig.banner_text(), "the banner")
+        go.set()
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await until(lambda: not rig.conversation.session.transcript.place.archived, "it came back")
+        await until(lambda: "archived." not in rig.banner_text(), "the banner gone with it")
+        rig.window.perform(ArchiveSession(session_id))
+        await until(lambda: "It is waiting for you." in rig.banner_text(), "a refusal")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert [event.archived for event in rig.events(SessionArchived)] == [True, False]
+
+
+def _click(rig: WindowRig, session_id: str) -> None:
+    sessions = rig.window.sidebar.session_list
+    sessions.setFocus()
+    place = sessions.visualRect(sessions.index_of(session_id)).center()
+    QTest.mouseClick(sessions.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+async def _check_typing(rig: WindowRig, session_id: str) -> None:
+    sessions = rig.window.sidebar.session_list
+    await until(lambda: sessions.index_of(session_id).isValid(), "the list")
+    before = rig.conversation.session.id
+    _click(rig, session_id)
+    QTest.keyClicks(sessions, "a pl")
+    QTest.keyClick(sessions, Qt.Key.Key_Delete)
+    QTest.keyClick(sessions, Qt.Key.Key_Backspace)
+    assert rig.conversation.session.id == before
+    await until(lambda: rig.app_window.shown_session.session_id == session_id, "the session")
+    await until(lambda: rig.composer.text() == "a p", "what was typed")
+    assert rig.window.focusWidget() is rig.composer.editor
+    places = {summary.place for summary in await rig.workspace.store.sessions()}
+    assert places == {ListPlace()}
+    assert sessions.take_typed_text() is None
+
+
+async def test_what_is_typed_right_after_a_click_on_a_session_is_for_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        first = rig.conversation.session.id
+        await rig.conversation.rename("First")
+        await rig.wiring.workspace_controller.new_session()
+        second = rig.conversation.session.id
+        await rig.conversation.rename("Second")
+        await _check_typing(rig, first)
+    async with open_window(qapp, tmp_path) as rig:  # the other one is read from the store
+        await rig.wiring.workspace_controller.restore_last()
+        shown = rig.conversation.session.id
+        await _check_typing(rig, second if shown == first else first)
+        await _check_the_timeline(rig, shown)
+
+
+async def _check_the_timeline(rig: WindowRig, session_id: str) -> None:
+    """Where another page than the chat is in front, that one gets the keyboard."""
+    sessions = rig.window.sidebar.session_list
+    rig.window.show_page("timeline")
+    _click(rig, session_id)
+    await until(lambda: rig.app_window.shown_session.session_id == session_id, "the session")
+    await until(lambda: rig.window.focusWidget() is not sessions, "the keyboard")
+    assert rig.views.timeline.get().isAncestorOf(rig.window.focusWidget())
+
+
+def titles(rig: WindowRig) -> list[str]:
+    return [row.title for row in rig.window.sidebar.session_list.sessions()]
+
+
+def answer(request: dict[str, object]) -> Reply:
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    is_title = str(messages[-1]["content"]).startswith("Name this conversation.")
+    return text_reply("Port range check" if is_title else "Done.")
+
+
+async def test_a_turn_that_ended_with_the_app_is_marked_until_somebody_looks(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """In the list, and on the square of the workspace, also while that is closed."""
+    more = asyncio.Event()
+    script = lambda _: StreamedReply(Text("Look"), Wait(more))  # noqa: E731 - a script
+    async with ChatServer(script) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("first")
+            await rig.use_server(server)
+            rig.type_message("Work on this.")
+            await server.waiting.wait()
+            cut_off = rig.conversation.session.id
+            rig.window.commands.new_session.trigger()
+            await until(lambda: rig.conversation.session.id != cut_off, "another session")
+            await until(lambda: badges(rig) == {"first": "running"}, "it runs")
+            await rig.open_folder("second")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await until(lambda: badges(rig) == {"first": "interrupted", "second": ""}, "marked while closed")
+            await rig.open_folder("first")
+            await until(lambda: interrupted(rig) == [cut_off], "the session is marked")
+            assert badges(rig)["first"] == "interrupted"
+            await rig.wiring.workspace_controller.open_session(cut_off)
+            await until(lambda: interrupted(rig) == [], "it was looked at")
+            await until(lambda: badges(rig) == {"first": "", "second": ""}, "no mark is left")
+        more.set()
+
+
+def badges(rig: WindowRig) -> dict[str, str]:
+    """Return the badges of the workspaces by name."""
+    buttons = rig.window.rail.findChildren(WorkspaceButton)
+    return {button.workspace.name: button.workspace.badge for button in buttons}
+
+
+def interrupted(rig: WindowRig) -> list[str]:
+    """Return the sessions of the list that are marked."""
+    return [row.id for row in rig.window.sidebar.session_list.sessions() if row.interrupted]
+
+
+def listed(rig: WindowRig) -> list[str]:
+    return [session.id for session in rig.window.sidebar.session_list.sessions()]
+
+
+def found(rig: WindowRig) -> list[str]:
+    """Return the sessions that Ctrl+K lists, by id."""
+    items = rig.window.switcher.items
+    rows = (items.item(place).data(ROW_ROLE) for place in range(items.rowCount()))
+    return [row.id for row in rows if isinstance(row, SessionRow)]
+
+
+async def _begin(rig: WindowRig) -> str:
+    before = rig.conversation.session.id
+    await rig.wiring.workspace_controller.new_session()
+    assert rig.conversation.session.id != before
+    return rig.conversation.session.id
+
+
+async def test_an_unused_session_is_in_no_list_and_comes_back_as_the_new_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
+        await until(lambda: listed(rig) == [first], "the only one is listed")
+        await rig.run_turn("Hello")
+        other = await _begin(rig)
+        await rig.run_turn("Hello again")
+        empty = await _begin(rig)
+        await until(lambda: listed(rig) == [empty, other, first], "it is listed while it is on screen")
+        await opener.open_session(first)
+        await until(lambda: listed(rig) == [other, first], "it is gone")
+        rig.window.commands.switch_workspace.trigger()
+        await until(lambda: found(rig) == [other], "in Ctrl+K, too")
+        rig.window.switcher.close()
+        assert {info.id for info in await rig.workspace.sessions()} == {first, other, empty}, (
+            "none is deleted"
+        )
+        assert await _begin(rig) == empty
+        await until(lambda: listed(rig) == [empty, other, first], "it is back")
+        await _check_what_was_used_stays(rig, [other, first], empty)
+
+
+async def _check_what_was_used_stays(rig: WindowRig, others: list[str], drafted: str) -> None:
+    """A draft, a name, a pin and a choice keep a session in the list; what has a draft is not new."""
+    opener = rig.wiring.workspace_controller
+    rig.composer.editor.setPlainText("To be continued")
+    await opener.open_session(others[0])
+    await until(lambda: listed(rig) == [drafted, *others], "the one with a draft")
+    named = await _begin(rig)
+    assert named != drafted
+    assert rig.composer.text() == ""
+    await rig.conversation.rename("Ideas")
+    await opener.open_session(others[0])
+    pinned = await _begin(rig)
+    await rig.conversation.set_place(ListPlace(pinned=True))
+    await opener.open_session(others[0])
+    planned = await _begin(rig)
+    await rig.conversation.set_mode("plan")
+    await opener.open_session(others[0])
+    await until(lambda: set(listed(rig)) == {*others, drafted, named, pinned, planned}, "all of them")
+
+
+async def test_it_is_listed_while_another_window_shows_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Hello")
+        first = rig.conversation.session.id
+        second = await new_window(rig)
+        empty = second.shown_session.session_id
+        await until(lambda: row_of(rig.app_window, empty), "it is on screen there")
+        second.composer.widget.editor.setPlainText("Typed")
+        await rig.wiring.windows.close_window(second)
+        await until(lambda: listed(rig) == [empty, first], "what was typed keeps it")
+        await rig.wiring.workspace_controller.open_session(empty)
+        assert rig.composer.text() == "Typed"
+        rig.composer.editor.setPlainText("")
+        await rig.wiring.workspace_controller.open_session(first)
+        await until(lambda: listed(rig) == [first], "nothing is in it any more")
