@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Context")
+
+_SAME = 0.05  # of the total: no eye adds the rows up more exactly
 
 
 def gauge_source_text(gauge: UsageGauge) -> str:
@@ -18,3 +21,12 @@ def gauge_source_text(gauge: UsageGauge) -> str:
     if ratio == current_language().show_decimal(1, 2):
         return tr("Estimated")
     return tr("Estimated: {ratio} × Helix's count, from earlier sessions", ratio=ratio)
+
+
+def own_count_text(gauge: UsageGauge, counted: int) -> str:
+    """Return what the items of a request add up to by our count; empty where the total is about the same."""
+    if abs(counted - gauge.used) <= _SAME * gauge.used:
+        return ""
+    return tr(
+        "The rows are {tokens} by Helix's count; the total is the provider's.", tokens=format_tokens(counted)
+    )

@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.inspector.request_text import message_body
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
@@ -83,12 +83,12 @@ def inspector_state(
     outlook: CompactionOutlook,
     fresh: int = 0,
 ) -> InspectorState:
-    """Return what the next request contains; the rows add up to the total.
+    """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    As the provider counts, `fresh` tokens at the end of the request are not in its cache.
+    What the provider reports belongs to the total. As it counts, `fresh` tokens at the end of the request are
+    not in its cache.
     """
-    rows = window_rows(items, gauge.used, fresh)
-    counted = sum(item.tokens for item in items)
+    rows = window_rows(items, round(fresh / gauge.ratio))
     own_policy = transcript.session_policy
     return InspectorState(
         used=gauge.used,
@@ -100,40 +100,32 @@ def inspector_state(
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(
-            transcript,
-            totals,
-            _tokens_of_messages(items, transcript),
-            gauge.used / counted if counted else 1.0,
-        ),
+        cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
+        own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         is_on_hold=policy.enabled and transcript.on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
 
 
-def window_rows(items: tuple[WindowItem, ...], used: int, fresh: int = 0) -> tuple[WindowRow, ...]:
+def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRow, ...]:
     """Return the items of a request as rows, in their order.
 
-    They add up to the `used` tokens of the total, as the model counts; the `fresh` ones at the end are not in
-    the provider's cache anyway.
+    All is in tokens by our count; the `fresh` ones at the end are not in the provider's cache anyway.
     """
-    rows, counted, before = [], sum(row.tokens for row in items), 0
-    scale = used / counted if counted else 1.0
+    rows, behind = [], sum(row.tokens for row in items)
     for row in items:
-        start, before = before, before + row.tokens
-        end = round(before * scale)
+        behind -= row.tokens
         rows.append(
             WindowRow(
-                *(row.seq, _kind(row), translate(row.name), end - round(start * scale)),
-                *(row.state, translate(row.why)),
+                *(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why)),
                 changed_since=row.changed_since,
                 part=row.part,
                 digest=row.digest,
-                cachable=round(row.cachable * scale),
+                cachable=row.cachable,
                 can_exclude=row.can_exclude,
                 excluded=row.excluded,
-                resent=max(0, used - end - fresh),
+                resent=max(0, behind - fresh),
                 tool=row.tool,
                 is_denied=row.is_denied,
                 has_words=row.has_words,
@@ -171,12 +163,12 @@ def _tokens_of_messages(items: tuple[WindowItem, ...], transcript: Transcript) -
     return sum(item.tokens for item in items if item.kind not in other)
 
 
-def _cache(transcript: Transcript, totals: StoreTotals, entries: int, scale: float) -> CacheStats:
+def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheStats:
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
         cached=_cached(transcript),
-        saved=round(max(0, transcript.messages.full_total_tokens - entries) * scale),
+        saved=max(0, transcript.messages.full_total_tokens - entries),
     )
 
 

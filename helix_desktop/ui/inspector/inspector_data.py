@@ -46,8 +46,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
-    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again.
-    `excluded` is the event that excluded it.
+    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
+    tokens are by Helix's count. `excluded` is the event that excluded it.
     `tool` is what an output is of, `is_denied` says that it didn't run. An answer that only calls tools has
     no words. `question` is the user's message that began its turn, as of the item. A heading is no part of
     the request: it stands for what is always sent, or for a question that isn't in the context.
@@ -286,7 +286,8 @@ class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
-    `cost_text` says what the request costs.
+    `own_count` says what the rows add up to where the total is another, `cost_text` what the request
+    costs.
     `provider_cache` is None before the first request whose discount was reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was.
@@ -302,6 +303,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     rows: tuple[WindowRow, ...] = ()
     cache: CacheStats = CacheStats()
     compaction_text: str = ""
+    own_count: str = ""
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

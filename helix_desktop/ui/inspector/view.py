@@ -191,7 +191,7 @@ class Breakdown(QWidget):
         super().__init__(parent)
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.provider_cache = ProviderCacheCard()
-        self.source = SelectableText("", 12, "muted")
+        self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
         self._cached = Pill("", "ok")
@@ -201,7 +201,7 @@ class Breakdown(QWidget):
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
-                *(self.source, self.cost, self.policy, self._legend_box),
+                *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
                 ResponsiveRow(TextLine(tr("Stored outputs"), 13, 600), [self._cached]),
                 *(self._saved, self._entries, self.provider_cache),
                 row(survives, None),
@@ -210,6 +210,7 @@ class Breakdown(QWidget):
 
     def show_state(self, state: InspectorState) -> None:
         self.source.setText(state.source)
+        show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
         self._show_legend(state)

@@ -445,7 +445,8 @@ class InspectorPresenter(WindowPart):
 def _rows(conversation: Conversation) -> list[WindowRow]:
     """Return the rows of the next request, the newest first."""
     window = conversation.window
-    return [*reversed(window_rows(window.items(), window.measure()[1].used, window.cost().fresh))]
+    fresh = round(window.cost().fresh / window.measure()[1].ratio)
+    return [*reversed(window_rows(window.items(), fresh))]
 
 
 def _texts(

@@ -520,5 +520,6 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
         "Older messages are compacted at 85 %: 5.8k left. "
         "Before that, outputs are cached and messages compacted when it saves tokens.",
+        "The rows are 11.7k by Helix's count; the total is the provider's.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -98,6 +98,7 @@ def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> 
     parts = pane.breakdown
     hidden = (
         parts.source,
+        parts.own_count,
         parts.provider_cache,
     )
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
@@ -224,6 +225,13 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     assert right == pytest.approx(pane.bar.width() * used / state.window, abs=1)
     outputs = next(part.tokens for part in parts if part.kind == "output")
     assert pane.breakdown._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
+
+
+def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
+    own_count = pane.breakdown.own_count
+    assert own_count.text() == "The rows are 11.7k by Helix's count; the total is the provider's."
+    pane.set_state(replace(inspector_state(), own_count=""))
+    assert own_count.isHidden()
 
 
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:

@@ -41,6 +41,7 @@ from tests.support.window.usage_checks import (
     check_gauge_accuracy,
     check_usage_displays,
     count_message_tokens,
+    inspector_rows,
     sidebar_item,
 )
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -175,6 +176,9 @@ class _RandomRun:
         model = self.rig.conversation.model.label.partition("/")[2]
         gauge = await check_gauge_accuracy(self.rig, _factor(model) if model in self._reported else 1.0)
         await check_usage_displays(self.rig)
+        system = next(item.tokens for item in self.rig.conversation.window.items() if item.kind == "system")
+        values = [row.tokens for row in inspector_rows(self.rig) if row.kind == "system"]
+        assert values == [system], "by our count, whatever was reported"
         if len(self.rig.events(HandoverMade)) > handover_count:
             handover = self.rig.events(HandoverMade)[-1]
             assert (handover.before, handover.after) == (before, gauge.used), (

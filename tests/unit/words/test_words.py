@@ -40,7 +40,7 @@ from helix_desktop.domain.store_reports import ImportResult, LostContent, Repair
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, shown_target
-from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.handover_titles import handover_titles
 from helix_desktop.words.instructions import instructions_text
@@ -155,6 +155,20 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
 
 
 @pytest.mark.parametrize(
+    ("counted", "words"),
+    [
+        (3_600, ""),
+        (3_780, ""),
+        (3_790, "The rows are 3.8k by Helix's count; the total is the provider's."),
+        (3_400, "The rows are 3.4k by Helix's count; the total is the provider's."),
+    ],
+)
+def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
+    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, True, 0.7, report_count=5)
+    assert own_count_text(gauge, counted) == words
+
+
+@pytest.mark.parametrize(
     ("ratio", "words"),
     [
         (1.0, "Estimated"),
@@ -210,9 +224,9 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
     ("change", "text"),
     [
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
-        ({"revises": 10, "before": 500, "after": 517}, "Handover edited by you · +17 tokens"),
-        ({"revises": 10}, "Handover edited by you · same size"),
-        ({"replaces": (10,), "before": 900, "after": 400}, "Handover run again · 900 → 400 tokens"),
+        ({"revises": 10, "before": 500, "after": 517}, "Handover summary edited by you · +17 tokens"),
+        ({"revises": 10}, "Handover summary edited by you · same size"),
+        ({"replaces": (10,), "before": 900, "after": 400}, "Handover summary written again · 900 → 400 tokens"),
         ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
     ],
 )
