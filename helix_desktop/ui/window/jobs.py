@@ -286,6 +286,7 @@ class WaitingSessionsLine(Themed, QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.raised))
         painter.fillRect(0, self.height() - 1, self.width(), 1, QColor(self._theme.border))
+        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
 
     def _open_first(self) -> None:
         first = self._sessions[0]

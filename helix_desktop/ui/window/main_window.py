@@ -352,22 +352,17 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def _arrange(self) -> Panes:
         center = QFrame()
         center.setObjectName("center")
-        news = QHBoxLayout()
-        news.setSpacing(0)
-        news.addWidget(self.jobs, 1)
-        news.addWidget(self.waiting_sessions, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         session = QWidget()
         session.setLayout(column(self._center, self.cost_line, gap=0))
         self._main.addWidget(session)
-        # What comes and goes by itself lies over the page, and moves nothing. Where a page begins with
-        # something to click, it leaves the height of a line free above it.
+        # What comes and goes by itself lies over the page, and moves nothing.
         body = self._body = QGridLayout()
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
-        body.addLayout(news, 0, 0)
-        body.addWidget(self.notices, 1, 0, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
-        body.addWidget(self._main, 0, 0, 2, 1)
+        body.addWidget(self._main, 0, 0, 3, 2)
         body.setRowStretch(1, 1)
+        body.setColumnStretch(0, 1)
+        self._place_news("chat")
         self._center_column = column(self.top_bar, body, gap=0)
         center.setLayout(self._center_column)
         self._main.lower()
@@ -555,17 +550,20 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._enable_close_page()
         if name != "survives":
             self.layout_store.save("page", name.encode())
-        self._place_notices()
+        self._place_news(self.page())
         self._layout_timer.start()
         self.page_shown.emit(name)
         if leaves_settings:
             self.settings_left.emit()
 
-    def _place_notices(self) -> None:
-        """Keep notices off what a page begins with where that is a toolbar or a chart, and no text."""
-        is_text = self.page() in ("chat", "settings")
+    def _place_news(self, page: str) -> None:
+        """Keep jobs, waiting sessions and notices off a toolbar or a chart that a page begins with."""
+        is_text = page in ("chat", "settings")
         edge = Qt.AlignmentFlag.AlignTop if is_text else Qt.AlignmentFlag.AlignBottom
-        self._body.setAlignment(self.notices, Qt.AlignmentFlag.AlignHCenter | edge)
+        line = 0 if is_text else 2
+        self._body.addWidget(self.jobs, line, 0)
+        self._body.addWidget(self.waiting_sessions, line, 1, edge)
+        self._body.addWidget(self.notices, 1, 0, 1, 2, Qt.AlignmentFlag.AlignHCenter | edge)
 
     def focus_page(self, name: str) -> None:
         """Give the keyboard to a page that is shown, or Qt hands it to whatever comes next."""
@@ -643,7 +641,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.rail.settings_button.setChecked(is_shown)
         self.commands.set_met(OUTSIDE_SETTINGS, not is_shown)
         self._enable_close_page()
-        self._place_notices()
+        self._place_news(self.page())
         self._show_waiting()
 
     @handles(ClosePage)

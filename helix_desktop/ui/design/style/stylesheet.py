@@ -33,7 +33,7 @@ QWidget#sidebar { background: $side; border: 0; border-$end: 1px solid $border; 
 QWidget#center { background: $canvas; }
 QWidget#inspector_pane { background: $side; border: 0; border-$begin: 1px solid $border; }
 QWidget#top_bar, QWidget#settings_head { background: $canvas; border: 0; border-bottom: 1px solid $border; }
-QWidget#jobs { background: $raised; border: 0; border-bottom: 1px solid $border; }
+QWidget#jobs { background: $raised; border: 1px solid $border; border-left: 0; border-right: 0; }
 QWidget#settings_footer { background: $raised; border: 0; border-top: 1px solid $border; }
 QWidget#settings_nav, QWidget#page_list { background: $side; border: 0; border-$end: 1px solid $border; }
 QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 12px; }
