@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     covered_messages,
@@ -413,6 +414,8 @@ def test_tests_that_failed_are_no_issue_once_all_pass(failed: str, passed: str, 
     sections = extractive_handover(simulator.transcript.messages.items, None)
     issues = {section.title: section.bullets for section in sections}
     assert bool(issues["Current Issues"]) == is_open
+    ledger = build_ledger(simulator.transcript.messages.items).text(600)
+    assert (" (passed since, e4): x" in ledger) != is_open
 
 
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
