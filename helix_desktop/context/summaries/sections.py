@@ -43,8 +43,8 @@ _SETTLES = re.compile(
     re.IGNORECASE,
 )
 _LEAVES_OPEN = re.compile(
-    r"\b(?:not|none|never|cannot|if|would|could|should|will|to be|before|until|part(?:ly|ially)|still|yet)\b"
-    r"|n['’]t\b|\?",
+    r"\b(?:not|none|nothing|neither|never|cannot|if|would|could|should|will|to be|before|until|still|yet)\b"
+    r"|\bpart(?:ly|ially)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
 _FINDINGS = 6  # newest ones of the turn that runs
@@ -313,7 +313,9 @@ def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
 def _is_settled(text: str, sentence: str) -> bool:
     """Return True if a sentence in lower case has the number of an open point, or all names of a failure."""
     if label := _LABEL.match(text):
-        return re.search(rf"{re.escape(label[1].lower())}\b(?!\.\d)", sentence) is not None
+        point, settles = rf"{re.escape(label[1].lower())}\b(?!\.\d)", _SETTLES.pattern
+        said = rf"{point}[^,;:]{{0,60}}{settles}|{settles} (?:\w+ ){{0,2}}{point}"
+        return re.search(said, sentence) is not None
     names = [name for name in identifiers_in(text) if not name.endswith(("Error", "Exception"))]
     return bool(names and find_error(text)) and all(name.lower() in sentence for name in names)
 

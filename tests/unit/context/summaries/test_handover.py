@@ -372,6 +372,9 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
     [
         ("Finding 1, the worst: headers by `reason`, `_writers.py:58`", "Finding 1 is fixed.", False),
         ("Finding 1: headers by `reason`", "Fixed finding 12. Finding 1 is not fixed yet.", True),
+        ("Finding 1: headers by `reason`", "I fixed finding 1 with a test.", False),
+        ("Finding 1: headers by `reason`", "Finding 3 is fixed, finding 1 came up again.", True),
+        ("Finding 1: headers by `reason`", "Nothing was done about finding 1.", True),
         ("Finding 2: `len(data)`", "Finding 1 is fixed. The others, none of them fixed, are 2 and 3.", True),
         ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py: `test_load` passes now.", False),
         ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py is fixed.", True),
