@@ -299,7 +299,7 @@ def _shown_size(result: ToolResult, text: str) -> int:
 
 
 def _preview(text: str, content: PreviewInput, budget: int) -> str:
-    """Return head, errors and tail of a text, the names in what is left out, and the marker.
+    """Return head, errors or definitions, and tail of a text, the names in what is left out, and the marker.
 
     What the names leave of their share the lines take.
     """

@@ -210,11 +210,12 @@ _DEFINITION = re.compile(
     r"(?P<name>[A-Za-z_$][\w$]*)"
 )
 _METHOD = re.compile(
-    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual) )+[^=;(]*?\w+\("
+    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual) )+[^=;(]*\w\("
 )
 _ASSIGNED = re.compile(
     r"(?:export |const |let |var |final )*(?P<name>[A-Za-z_$][\w$]*)(?: ?: ?[^=\n]{1,60})? ?= ?[^=>\s]"
 )
+_DEFINITION_CHARS = 400  # of a line, in which it defines something or does not
 _LEAST_DEFINED = 3  # names from which on a text is source, or a file of constants
 _RUN_REPORT = re.compile(r"^(?:Traceback \(most recent call|E {3}|={3,} |FAILED |panic: )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,4}\s+(?P<name>\S.*)")
@@ -390,7 +391,7 @@ def is_source(tool: str, text: str) -> bool:
 
 def is_definition(line: str) -> bool:
     """Return True for a line of source, with its number or without, that defines a name at any depth."""
-    plain = _LINE_NUMBER.sub("", line[:_SEARCHED]).lstrip()
+    plain = _LINE_NUMBER.sub("", line[:_DEFINITION_CHARS]).lstrip()
     return _DEFINITION.match(plain) is not None or _METHOD.match(plain) is not None
 
 

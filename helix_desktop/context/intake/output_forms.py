@@ -301,7 +301,7 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
 def _definition_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_RankedLine]:
     """Yield the lines of source between two offsets that define something, those at its top level first."""
     number = text.count("\n", 0, start) + 1 + lines_before
-    for place, line in enumerate(text[start:end].split("\n")):
+    for place, line in enumerate(text[start:end].split("\n")[:_READ_LINES]):
         if is_definition(line):
             is_inner = _INNER.match(line) is not None
             yield _RankedLine(number + place, line[:cap].rstrip(), REPORT if is_inner else RESULT)

@@ -645,9 +645,9 @@ def _short_result(output: ToolAnswered) -> str:
 
 
 def _has_result_in_description(output: ToolAnswered) -> bool:
-    """Return True if the description of a large output is its result: of tests, or of a symbol's lookup."""
+    """Return True if the description of an output is its result: of tests, a symbol, or a recall."""
     is_test = tool_kind(output.name) == "command" and is_test_command(output.target)
-    return is_test or is_symbol_lookup(output.name)
+    return is_test or is_symbol_lookup(output.name) or bool(output.recalled)
 
 
 # Asked when the answer comes, and again for its note.

@@ -18,7 +18,7 @@ from helix_desktop.context.intake.descriptions import find_error
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import GitCommit, Ledger, WorkingTree, whole_command
+from helix_desktop.context.summaries.artifact_ledger import GitCommit, Ledger, WorkingTree
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     cut_between_words,
@@ -28,7 +28,6 @@ from helix_desktop.context.summaries.message_facts import (
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
-from helix_desktop.domain.files.file_use import is_test_command
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
@@ -44,11 +43,10 @@ _SETTLES = re.compile(
     re.IGNORECASE,
 )
 _LEAVES_OPEN = re.compile(
-    r"\b(?:not|none|never|cannot|if|would|could|should|will|to be|before|until|part(?:ly|ially)|still|yet)\b"
-    r"|n['’]t\b|\?",
+    r"\b(?:not|none|nothing|neither|never|cannot|if|would|could|should|will|to be|before|until|still|yet)\b"
+    r"|\bpart(?:ly|ially)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
-_OUTPUT_OPTION = re.compile(r"-[qvsx]+|-r\w+|--tb=\w+")  # of tests: what they print, or where they stop
 _FINDINGS = 6  # newest ones of the turn that runs
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
@@ -315,7 +313,9 @@ def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
 def _is_settled(text: str, sentence: str) -> bool:
     """Return True if a sentence in lower case has the number of an open point, or all names of a failure."""
     if label := _LABEL.match(text):
-        return re.search(rf"{re.escape(label[1].lower())}\b(?!\.\d)", sentence) is not None
+        point, settles = rf"{re.escape(label[1].lower())}\b(?!\.\d)", _SETTLES.pattern
+        said = rf"{point}[^,;:]{{0,60}}{settles}|{settles} (?:\w+ ){{0,2}}{point}"
+        return re.search(said, sentence) is not None
     names = [name for name in identifiers_in(text) if not name.endswith(("Error", "Exception"))]
     return bool(names and find_error(text)) and all(name.lower() in sentence for name in names)
 
@@ -387,14 +387,7 @@ def _commits(ledger: Ledger) -> list[Bullet]:
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    runs = [*ledger.commands.values()]
-    passed = [run for run in runs if run.ok and run.exit_code == 0 and is_test_command(run.command)]
-    failed = [
-        run
-        for run in runs
-        if run.exit_code is not None and not run.ok
-        if not any(_covers(other.command, run.command) for other in passed if other.seq > run.seq)
-    ]
+    failed = [run for run in ledger.runs if run.exit_code is not None and not run.ok and not run.passed]
     bullets = [
         Bullet(_with_result(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]
@@ -404,16 +397,6 @@ def _issues(ledger: Ledger) -> list[Bullet]:
         for failure in [*ledger.failures.values()][-3:]
     ]
     return _newest(bullets)
-
-
-def _covers(command: str, failed: str) -> bool:
-    """Return True if tests that pass are those of a run that failed, or all in the same folder."""
-    words, of_failed = (
-        [word for word in whole_command(each).split() if not _OUTPUT_OPTION.fullmatch(word)]
-        for each in (command, failed)
-    )
-    is_wider = all(any(f"{other}/".startswith(f"{word}/") for other in of_failed) for word in words)
-    return is_wider and all(word in words or "/" in word or "." in word for word in of_failed)
 
 
 def _with_result(text: str, result: str) -> str:

@@ -29,6 +29,7 @@ HUGE = {
     "one letter": "a" * MILLION,
     "one sign of four bytes": "𝄞" * 200_000,
     "nothing that shows": "\u200b\u2060\ufeff" * 100_000,
+    "long lines of source": f"public {'a' * 100_000}\n" * 8,
     "one long line of data": msgspec.json.encode(list(range(120_000))).decode(),
 }
 
@@ -58,10 +59,11 @@ def test_any_output_survives_every_rewrite(name: str) -> None:
     assert simulator.contents[digest_of(text.encode())] == text.encode()
 
 
+@pytest.mark.parametrize("is_source", [False, True])
 @pytest.mark.parametrize("name", HUGE)
-def test_a_preview_respects_its_budget(name: str) -> None:
+def test_a_preview_respects_its_budget(name: str, is_source: bool) -> None:
     """About the characters that its tokens allow, and one line at the end that leads to all of it."""
-    preview = preview_output(HUGE[name], "ab" * 32, 600)
+    preview = preview_output(HUGE[name], "ab" * 32, 600, is_source=is_source)
     assert len(preview) <= 600 * 4
     assert preview.splitlines()[-1].startswith("[CACHED]")
     assert len(first_line(HUGE[name])) <= 60

@@ -271,6 +271,20 @@ def test_a_result_of_few_words_stands_in_the_note(
     assert DID.sub("did: ", note.splitlines()[-1]) == f"did: {tool} {target}{result}"
 
 
+def test_a_recall_stands_with_the_lines_that_it_was_of() -> None:
+    """Its target is the whole output that they are from."""
+    answer = ToolAnswered(
+        *("c0", "recall_cached_content", "." * 5_000, INDEX, 5_000, 5, 9),
+        target="read_file a.py:1-659",
+        about="lines 190-260, states, our_state",
+        recalled=INDEX,
+    )
+    items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "recall_cached_content"), answer)
+    assert fold.render_fold_note(items, INDEX, 1).splitlines()[-1] == (
+        "did e3: recall_cached_content read_file a.py:1-659 4K → “lines 190-260, states, our_state”"
+    )
+
+
 @pytest.mark.parametrize(
     ("code", "about", "in_note", "in_ledger"),
     [

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
     covered_messages,
@@ -371,6 +372,9 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
     [
         ("Finding 1, the worst: headers by `reason`, `_writers.py:58`", "Finding 1 is fixed.", False),
         ("Finding 1: headers by `reason`", "Fixed finding 12. Finding 1 is not fixed yet.", True),
+        ("Finding 1: headers by `reason`", "I fixed finding 1 with a test.", False),
+        ("Finding 1: headers by `reason`", "Finding 3 is fixed, finding 1 came up again.", True),
+        ("Finding 1: headers by `reason`", "Nothing was done about finding 1.", True),
         ("Finding 2: `len(data)`", "Finding 1 is fixed. The others, none of them fixed, are 2 and 3.", True),
         ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py: `test_load` passes now.", False),
         ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py is fixed.", True),
@@ -413,6 +417,8 @@ def test_tests_that_failed_are_no_issue_once_all_pass(failed: str, passed: str, 
     sections = extractive_handover(simulator.transcript.messages.items, None)
     issues = {section.title: section.bullets for section in sections}
     assert bool(issues["Current Issues"]) == is_open
+    ledger = build_ledger(simulator.transcript.messages.items).text(600)
+    assert (" (passed since, e4): x" in ledger) != is_open
 
 
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
