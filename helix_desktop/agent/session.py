@@ -19,7 +19,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
 from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.domain.choices import Remedy, SentEffort
+from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest, unused_calls
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError, ModelNotChosen, StoreError, StoreWriteFailed
@@ -35,7 +35,14 @@ from helix_desktop.domain.events.foreign import ForeignRecords
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import SavedHandoverDraft
 from helix_desktop.domain.listeners import TypedListeners
-from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ToolCall, TurnOutcome
+from helix_desktop.domain.messages import (
+    CacheHints,
+    ModelInfo,
+    ModelRequest,
+    RetryScheduled,
+    ToolCall,
+    TurnOutcome,
+)
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import ASK_USER, UNANSWERED, Question
 from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput, SessionSummary, is_no_use
@@ -61,19 +68,6 @@ class ModelCalled(msgspec.Struct, frozen=True):
 class ResponseDelta(msgspec.Struct, frozen=True):
     text: str
     is_reasoning: bool = False
-
-
-class ResponseReset(msgspec.Struct, frozen=True):
-    """The partial answer is void: the call is repeated after `wait_s` seconds.
-
-    It ends after `patience_s` seconds of failures; `remedies` are what the app can do about its error.
-    """
-
-    attempt: int
-    wait_s: float
-    reason: str
-    patience_s: float = 0.0
-    remedies: tuple[Remedy, ...] = ()
 
 
 class ApprovalRequested(msgspec.Struct, frozen=True):
@@ -239,7 +233,7 @@ Update = (
     | EventRecorded
     | ModelCalled
     | ResponseDelta
-    | ResponseReset
+    | RetryScheduled
     | ApprovalRequested
     | QuestionAsked
     | AutoRunPut

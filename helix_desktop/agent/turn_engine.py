@@ -20,7 +20,6 @@ from helix_desktop.agent.session import (
     ErrorRaised,
     ModelCalled,
     ResponseDelta,
-    ResponseReset,
     Session,
     TurnChanged,
     with_cache_hints,
@@ -95,7 +94,7 @@ class ResponseStream:
         self._request = AssistantSpoke("", "", tokens=0, stop="stopped")  # as it counts without an answer
         self._is_sent, self._unrecorded = False, Spending()
         self.sent_after = 0
-        self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
+        self._retry: tuple[RetryScheduled, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
         self._saved_at_ms, self._is_saved = 0, False
         self._answered, self._read_events = dict[str, int](), 0  # by model, of so many events
@@ -150,11 +149,7 @@ class ResponseStream:
                     case RetryScheduled() as retry:
                         await self._record_lost()
                         self._skip_wait = retry.skip
-                        self._publish_retry(
-                            ResponseReset(
-                                retry.attempt, retry.wait_s, retry.reason, retry.patience_s, retry.remedies
-                            )
-                        )
+                        self._publish_retry(retry)
                     case ModelResponse() as response if response.text.strip() or response.calls:
                         return response
         raise InvalidModelResponse(
@@ -164,7 +159,7 @@ class ResponseStream:
         )
 
     @property
-    def retry_state(self) -> ResponseReset | None:
+    def retry_state(self) -> RetryScheduled | None:
         """The pending retry of the model call with the seconds left; None once the model answers."""
         if self._retry is None:
             return None
@@ -176,7 +171,7 @@ class ResponseStream:
         """Why the model call is being repeated; empty if it isn't."""
         return self._retry[0].reason if self._retry is not None else ""
 
-    def _publish_retry(self, retry_state: ResponseReset) -> None:
+    def _publish_retry(self, retry_state: RetryScheduled) -> None:
         self.waiting_since_ms = self._session.clock() + round(retry_state.wait_s * 1_000)
         self._retry = retry_state, asyncio.get_running_loop().time() + retry_state.wait_s
         self._session.publish(retry_state)

@@ -16,7 +16,6 @@ from helix_desktop.agent.session import (
     EventRecorded,
     ModelCalled,
     ResponseDelta,
-    ResponseReset,
     SpendDecided,
     SummaryAwaited,
     Update,
@@ -47,7 +46,7 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     ObservationsPlaced,
 )
-from helix_desktop.domain.messages import StopReason, display_name
+from helix_desktop.domain.messages import RetryScheduled, StopReason, display_name
 from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.domain.store_reports import LostContent
 from helix_desktop.domain.translatable_text import join_sentences, plain_text
@@ -175,9 +174,9 @@ class TurnPrinter:
             self._last_error = update.what, update.why, update.fix
             print_notice(_sentences(update.what, update.why, update.fix))
             _print_details(update.details)
-        if isinstance(update, ModelCalled | ResponseReset):
+        if isinstance(update, ModelCalled | RetryScheduled):
             self._end_lost_text(session_id)
-        if isinstance(update, ResponseReset):
+        if isinstance(update, RetryScheduled):
             _print_retry(update)
         if isinstance(update, SpendDecided):
             print_err(_spend_decision_text(update))
@@ -239,7 +238,7 @@ class TurnPrinter:
             _print_details(ended.details)
 
 
-def _print_retry(retry: ResponseReset) -> None:
+def _print_retry(retry: RetryScheduled) -> None:
     seconds = math.ceil(retry.wait_s)
     print_err(
         tr(

@@ -6,8 +6,9 @@ from typing import Any
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session import ResponseReset, Update
+from helix_desktop.agent.session import Update
 from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.messages import RetryScheduled
 
 
 class ConversationRig:
@@ -37,6 +38,6 @@ class ConversationRig:
     def updates_of(self, kind: type[Update]) -> list[Any]:
         return [update for update in self.updates if isinstance(update, kind)]
 
-    def response_resets(self) -> list[ResponseReset]:
+    def response_resets(self) -> list[RetryScheduled]:
         """The calls that were made again."""
-        return [update for update in self.updates if isinstance(update, ResponseReset)]
+        return [update for update in self.updates if isinstance(update, RetryScheduled)]

@@ -154,7 +154,7 @@ def _event(spent: Spending, prepared: HandoverPrepared | None) -> HandoverDiscar
     return HandoverDiscarded(spent.tokens, spent.cost, spent.estimated, spent.unpriced, prepared)
 
 
-Rung = Callable[[int], Awaitable[None]]
+OverflowStep = Callable[[int], Awaitable[None]]
 """Frees about so many tokens of the model, or what it can."""
 _OVERFLOW = SweepReason.OVERFLOW
 
@@ -192,13 +192,13 @@ class OverflowSteps:
             lambda tokens: self._rewriter.sweep_images(tokens, _OVERFLOW, newest=True),
         )
 
-    async def _run(self, limit: int, *rungs: Rung) -> bool:
-        """Run each rung for as long as it frees something and something is over the limit."""
-        for rung in rungs:
+    async def _run(self, limit: int, *steps: OverflowStep) -> bool:
+        """Run each step for as long as it frees something and something is over the limit."""
+        for step in steps:
             rewrite_seq = -1
             while self._used_tokens > limit and rewrite_seq != self._last_rewrite_seq:
                 rewrite_seq = self._last_rewrite_seq
-                await rung(self._used_tokens - limit)
+                await step(self._used_tokens - limit)
         return self._used_tokens <= limit
 
     @property
@@ -250,7 +250,7 @@ class ContextManager:
         self.handovers = Handovers(session, self.rewriter, approvals, self.checkpoints)
         self.observations = Observations(session, self.rewriter, approvals)
         self.summary_wait = SummaryWait(session)
-        self._ladder = OverflowSteps(session, self.rewriter, self.handovers.writer)
+        self._overflow_steps = OverflowSteps(session, self.rewriter, self.handovers.writer)
         self._validator = request_validation.RequestValidator()
 
     async def prepare_window(self) -> Window:
@@ -310,23 +310,23 @@ class ContextManager:
         """Make the next request have at most `limit` tokens, by as little as it takes.
 
         First by what needs no model and loses no words; then by the handover that is being written, or is
-        started now, for which it waits. Only where no model can write one, by the end of the ladder, down to
+        started now, for which it waits. Only where no model can write one, by the last steps, down to
         `floor`. Return the first event of what was made for this alone.
         """
         transcript = self._session.transcript
         first = transcript.last_seq + 1
-        if await self._ladder.free(limit):
+        if await self._overflow_steps.free(limit):
             return first
         why_no_model = await self.observations.wait_for_room(self.summary_wait)
-        if await self._ladder.free(limit):
+        if await self._overflow_steps.free(limit):
             return first
         handover = transcript.window.handover
         if not why_no_model:
             why_no_model = await self.handovers.wait_for_room(self.summary_wait)
         if transcript.window.handover != handover:  # a model wrote it: it stays, whatever the server says
             first = transcript.last_seq + 1
-        if not await self._ladder.free(limit):
-            await self._ladder.finish(limit, floor, why_no_model)
+        if not await self._overflow_steps.free(limit):
+            await self._overflow_steps.finish(limit, floor, why_no_model)
         return first
 
     def after_turn(self) -> None:

@@ -49,7 +49,7 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, ve
 _text = TextContext("Agent")
 
 
-class ObservationInput(msgspec.Struct, frozen=True):
+class ObservationSource(msgspec.Struct, frozen=True):
     event_range: EventRange
     items: tuple[LogItem, ...]
     covers: tuple[Cover, ...]
@@ -180,13 +180,13 @@ class Observations(BackgroundJob):
     async def _distill(self, event_range: EventRange, is_manual: bool) -> int:
         started_at_ms = self._session.clock()
         self._publish_phase("read")
-        source_input = self._read_input(event_range)
+        source = self._read_input(event_range)
         try:
-            summary = await self._summarize(source_input)
+            summary = await self._summarize(source)
             if summary.value is None:
-                summary = await self._extract_fallback(source_input, summary, is_manual)
+                summary = await self._extract_fallback(source, summary, is_manual)
             self._publish_phase("check")
-            event = await self._build_event(source_input, summary)
+            event = await self._build_event(source, summary)
         except asyncio.CancelledError:
             await self._session.unused.record(self._summarizer.spent)
             raise
@@ -199,7 +199,7 @@ class Observations(BackgroundJob):
             self._summarizer.approved = None
         self._session.publish(ObservationProgress(phase, text, self._summarizer.approved))
 
-    def _read_input(self, event_range: EventRange) -> ObservationInput:
+    def _read_input(self, event_range: EventRange) -> ObservationSource:
         transcript = self._session.transcript
         generations = [
             cover
@@ -209,7 +209,7 @@ class Observations(BackgroundJob):
         relevant = [
             cover for cover in generations if not event_range.replaces or cover.seq in event_range.replaces
         ]
-        return ObservationInput(
+        return ObservationSource(
             event_range,
             tuple(
                 transcript.window.without_excluded(
@@ -227,29 +227,27 @@ class Observations(BackgroundJob):
             ),
         )
 
-    async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
-        if source_input.event_range.replaces:
-            task = observation.reflection_task(self._session.prompts["reflect"], source_input.generations)
-            source = reflection_input(source_input.generations, source_input.items)
+    async def _summarize(self, source: ObservationSource) -> SummaryResult[tuple[Observation, ...]]:
+        if source.event_range.replaces:
+            task = observation.reflection_task(self._session.prompts["reflect"], source.generations)
+            expected = reflection_input(source.generations, source.items)
         else:
-            lines = await asyncio.to_thread(
-                transcript_lines, source_input.items, source_input.covers, source_input.masked
-            )
-            following = await asyncio.to_thread(brief_lines, source_input.following[-FOLLOWING_MESSAGES:])
+            lines = await asyncio.to_thread(transcript_lines, source.items, source.covers, source.masked)
+            following = await asyncio.to_thread(brief_lines, source.following[-FOLLOWING_MESSAGES:])
             task = observation.observation_task(
-                self._session.prompts["observe"], lines, source_input.standing, following
+                self._session.prompts["observe"], lines, source.standing, following
             )
-            source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
-        citable = (*source_input.items, *source_input.following)  # what came after can end a fact
+            expected = await asyncio.to_thread(summary_input, lines, source.items, for_observations=True)
+        citable = (*source.items, *source.following)  # what came after can end a fact
         return await self._summarizer.summarize(
             task,
-            lambda text: accept_observations(observation.parse_observations(text, citable), source, text),
+            lambda text: accept_observations(observation.parse_observations(text, citable), expected, text),
             lambda text: self._publish_phase("summarize", text),
             self._approve,
         )
 
     async def _extract_fallback(
-        self, source_input: ObservationInput, failed: SummaryResult[tuple[Observation, ...]], is_manual: bool
+        self, source: ObservationSource, failed: SummaryResult[tuple[Observation, ...]], is_manual: bool
     ) -> SummaryResult[tuple[Observation, ...]]:
         """Extract without a model, if manual or the last try before the breaker opens.
 
@@ -260,38 +258,38 @@ class Observations(BackgroundJob):
             raise failed.rejection
         if not is_manual and not last_try:
             raise CompactionRefused(_text("No summary was written."), verbatim(failed.fallback_reason))
-        if source_input.event_range.replaces:
-            observations = await asyncio.to_thread(observation.merge_observations, source_input.generations)
+        if source.event_range.replaces:
+            observations = await asyncio.to_thread(observation.merge_observations, source.generations)
         else:
             observations = await asyncio.to_thread(
                 observation.extract_observations,
-                source_input.items,
-                source_input.standing,
+                source.items,
+                source.standing,
                 self._session.transcript.reverted_files.by_path,
             )
         return msgspec.structs.replace(failed, value=observations, model=NO_MODEL, is_demo=False)
 
     async def _build_event(
-        self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
+        self, source: ObservationSource, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
         """Return the event without its index."""
-        policy, event_range = self._session.policy, source_input.event_range
+        policy, event_range = self._session.policy, source.event_range
         quote_budget = user_text_budget(policy.user_text_tokens, self._session.frame.info.window)
         if not event_range.replaces:
-            quote_budget -= self._already_quoted_tokens(source_input.generations)
-        facts, over = observation.end_observations(summary.value or (), source_input.standing)
+            quote_budget -= self._already_quoted_tokens(source.generations)
+        facts, over = observation.end_observations(summary.value or (), source.standing)
         if event_range.replaces:
-            over = observation.still_ended(source_input.generations)
+            over = observation.still_ended(source.generations)
         else:
-            facts, over = observation.leave_out_known(facts, source_input.standing, over)
-        quoted = observation.verbatim_seqs(source_input.items, quote_budget)
-        covered = await asyncio.to_thread(covered_facts, source_input.items)
+            facts, over = observation.leave_out_known(facts, source.standing, over)
+        quoted = observation.verbatim_seqs(source.items, quote_budget)
+        covered = await asyncio.to_thread(covered_facts, source.items)
         covered.ledger.mark_reverted(self._session.transcript.reverted_files.by_path)
-        standing = self._session.transcript.window.whole_texts(source_input.items)
+        standing = self._session.transcript.window.whole_texts(source.items)
         covered.ledger.mark_skills(self._session.transcript.skill_folders, standing)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
-        users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
+        users = [item for item in source.items if isinstance(item.event, UserSpoke)]
         whole_seqs = whole_texts(users, quote_budget)
         missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._session.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
@@ -300,7 +298,7 @@ class Observations(BackgroundJob):
         )
         in_text = {
             fact
-            for generation in source_input.generations
+            for generation in source.generations
             for fact in observation.facts_in_text(generation, transcript)
         }
         lines = [observation.observation_bullet(fact) if fact in in_text else "" for fact in over]

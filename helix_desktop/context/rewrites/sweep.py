@@ -110,7 +110,7 @@ def sweep_candidates(
     of it, up to twice `protect_tokens` together, 3,000 at least; a file also `fold_after_steps` calls from
     each edit on. Of the last two turns only what is superseded is a candidate in a small context; see
     `whole_from`. Never candidates: what the user pinned, the newest copy of often recalled content, and user
-    messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate again
+    messages, whose images have a sweep of their own. Masked is a state: a marker is never a candidate again
     (invariant 5).
     """
     candidates = []

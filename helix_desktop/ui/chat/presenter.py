@@ -22,7 +22,6 @@ from helix_desktop.agent.session import (
     ModelCalled,
     QuestionAsked,
     ResponseDelta,
-    ResponseReset,
     Session,
     SideQuestionProgress,
     SubagentProgress,
@@ -43,7 +42,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.messages import RetryScheduled, display_name
 from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
@@ -274,7 +273,7 @@ class ArrivingAnswer:
         self._drop()
         self.clear_retry()
 
-    def show_retry(self, reset: ResponseReset, on_sent: Callable[[], None]) -> None:
+    def show_retry(self, reset: RetryScheduled, on_sent: Callable[[], None]) -> None:
         """Drop the text and count down to the next attempt; `on_sent` follows that attempt."""
         self._drop()
 
@@ -308,7 +307,7 @@ class ArrivingAnswer:
         self._count += 1
 
 
-def _end_text(reset: ResponseReset) -> str:
+def _end_text(reset: RetryScheduled) -> str:
     """Say for how long the request is repeated."""
     minutes = round(reset.patience_s / _MINUTE_S)
     return tr("Retries end {minutes} min after the first failure.", minutes=minutes) if minutes else ""
@@ -382,7 +381,7 @@ _Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesConte
 _Shown = (
     EventRecorded
     | ResponseDelta
-    | ResponseReset
+    | RetryScheduled
     | ApprovalRequested
     | QuestionAsked
     | AutoRunPut
@@ -600,7 +599,7 @@ class ChatPresenter:
                 self._on_recorded(recorded)
             case ResponseDelta(text=text, is_reasoning=reasoning):
                 self._arriving.add_text("" if reasoning else text, self._model_name())
-            case ResponseReset() as reset:
+            case RetryScheduled() as reset:
                 self._arriving.show_retry(reset, self._show_waiting)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)

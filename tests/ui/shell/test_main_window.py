@@ -328,11 +328,16 @@ def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWin
     qtbot.wait(1)
     assert page_places() == before
     assert window.jobs.isVisible()
-    bottom = window.jobs.mapTo(window, window.jobs.rect().bottomLeft()).y()
-    assert bottom < window.notices.mapTo(window, QPoint()).y()
+    notices = window.notices
+    top = window.jobs.mapTo(window, QPoint()).y()
+    assert notices.mapTo(window, notices.rect().bottomLeft()).y() < top, "off the toolbar of the changes"
     over = window.childAt(window.jobs.mapTo(window, window.jobs.rect().center()))
     assert over is not None
     assert window.jobs.isAncestorOf(over), "it is above the page"
+    window.show_page("chat")
+    qtbot.wait(1)
+    bottom = window.jobs.mapTo(window, window.jobs.rect().bottomLeft()).y()
+    assert bottom < notices.mapTo(window, QPoint()).y(), "above the messages"
 
 
 @pytest.mark.parametrize(

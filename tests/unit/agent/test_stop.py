@@ -7,12 +7,12 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session import ApprovalRequested, CallOutput, ResponseDelta, ResponseReset
+from helix_desktop.agent.session import ApprovalRequested, CallOutput, ResponseDelta
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.messages import TextDelta
+from helix_desktop.domain.messages import RetryScheduled, TextDelta
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,
@@ -55,7 +55,7 @@ async def test_stop_during_a_retry() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, asyncio.Event()])))
     conversation = await rig.begin()
     await conversation.send("Go.")
-    await rig.wait_for_updates(ResponseReset)
+    await rig.wait_for_updates(RetryScheduled)
     await conversation.stop()
     assert rig.events(AssistantSpoke) == []
     await check_continues(rig, TurnEnded("stopped", why="The server closed the connection."))

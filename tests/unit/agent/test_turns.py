@@ -11,7 +11,6 @@ from helix_desktop.agent.session import (
     ApprovalRequested,
     ErrorRaised,
     ResponseDelta,
-    ResponseReset,
     TurnChanged,
 )
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
@@ -248,8 +247,8 @@ async def test_text_voided_by_a_retry_is_not_kept() -> None:
     conversation = await rig.begin()
     await conversation.run("Go.")
     assert [event.text for event in rig.events(AssistantSpoke)] == ["Whole."]
-    assert [type(update) for update in rig.updates if isinstance(update, ResponseDelta | ResponseReset)] == [
-        *(ResponseDelta, ResponseReset),
+    assert [type(update) for update in rig.updates if isinstance(update, ResponseDelta | RetryScheduled)] == [
+        *(ResponseDelta, RetryScheduled),
         *(ResponseDelta, ResponseDelta),
     ]
 
@@ -338,7 +337,7 @@ async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
     conversation = await rig.begin()
     conversation.response.retry_now()  # nothing waits yet
     await conversation.send("Go.")
-    await rig.wait_for_updates(ResponseReset)
+    await rig.wait_for_updates(RetryScheduled)
     conversation.response.retry_now()
     await rig.wait_until_idle()
     assert [reset.wait_s for reset in rig.response_resets()] == [3_600.0, 0.0]

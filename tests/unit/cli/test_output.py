@@ -10,7 +10,6 @@ from helix_desktop.agent.session import (
     EventRecorded,
     ModelCalled,
     ResponseDelta,
-    ResponseReset,
     SpendDecided,
     SummaryAwaited,
 )
@@ -23,6 +22,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.messages import RetryScheduled
 from tests.support.session_simulator import SessionSimulator
 
 
@@ -96,7 +96,7 @@ def test_on_a_terminal_an_answer_that_broke_off_ends_its_line_and_says_that_it_d
     for update in (
         ModelCalled(),
         ResponseDelta("Half of"),
-        ResponseReset(2, 0.0, "The response stopped early"),
+        RetryScheduled(2, 0.0, "The response stopped early"),
         ResponseDelta("The whole answer."),
         EventRecorded(RecordedEvent(9, 1, answer)),
         ModelCalled(),

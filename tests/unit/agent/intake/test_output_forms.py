@@ -190,7 +190,7 @@ async def test_a_form_that_does_not_fit_the_window_is_refused_with_numbers() -> 
     assert error.fix
 
 
-async def test_a_form_that_would_start_the_ladder_at_once_is_refused() -> None:
+async def test_a_form_that_would_start_the_overflow_steps_is_refused() -> None:
     """Above the panic level the next request would make space by removing just this."""
     rig = await a_session(info=ModelInfo("test", "main", window=5_000, reserve=0))
     _, now = rig.conversation.window.measure()

@@ -1,4 +1,4 @@
-"""The ladder: a request that does not fit is made to fit, step by step, and nothing is lost by it."""
+"""The overflow steps: a request that does not fit is made to fit, step by step, and nothing is lost by it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.scripted_model import (
 
 INFO = ModelInfo("test", "scripted", window=2_000, reserve=100)
 VISION_MODEL = msgspec.structs.replace(INFO, images=True)
-# Nothing acts before the ladder: no sweep pays, no handover is due, no output is gated.
+# Nothing acts before these steps: no sweep pays, no handover is due, no output is gated.
 STILL = msgspec.structs.replace(
     PROFILES["classic"],
     sweep_fixed=10_000_000,
@@ -43,7 +43,7 @@ def wide_step(word_count: int, key: str, calls: int = 1) -> ScriptedReply:
 
 
 def rig_of(*replies: ScriptedReply, policy: ContextPolicy = STILL, info: ModelInfo = INFO) -> AgentRig:
-    """Return a conversation with a small window and a policy that waits for the ladder."""
+    """Return a conversation with a small window and a policy that waits for the overflow steps."""
     return AgentRig(ScriptedModel(replies_in_order(*replies), info), policy)
 
 
