@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import ClassVar, TypeVar
 
 import msgspec
 
+from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store import CacheEntry, EntryPage
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
 from helix_desktop.store import store_errors
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.kinds import RECORDS, ROWS, RowView, Span, ValueRow, digest_in
+from helix_desktop.store.kinds import (
+    RECORDS,
+    ROWS,
+    TIME_INDEX,
+    RowView,
+    Span,
+    ValueRow,
+    digest_in,
+    time_index_key,
+)
 from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.store_search import EntryQuery, page_of
+from helix_desktop.store.store_search import EntryQuery, page_from_ordered, page_of
 from helix_desktop.store.writer import StoreCounters, WriteBatch
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
@@ -136,8 +147,22 @@ class MemoryHealth:
         return checker.result
 
 
-def _entries(view: RowView) -> list[CacheEntry]:
-    return [record.to_entry(digest_in(key)) for key, record in ROWS.record.scan(view, RECORDS)]
+def _entries(view: RowView, span: Span = RECORDS, reverse: bool = False) -> Iterator[CacheEntry]:
+    for key, row in view.scan(span, reverse):
+        yield ROWS.record.decode(key, row).to_entry(digest_in(key))
+
+
+def _page(view: RowView, entry_query: EntryQuery) -> EntryPage:
+    is_descending, after = entry_query.sort.descending, entry_query.after
+    if entry_query.sort.column != "created":
+        return page_of(entry_query, _entries(view))
+    first, stop = TIME_INDEX  # newest first
+    if after is not None and is_descending:
+        first = time_index_key(int(after[0]), "0" * HEX_DIGITS)
+    elif after is not None:
+        stop = time_index_key(int(after[0]), "f" * HEX_DIGITS) + b"\0"
+    found = filter(entry_query.includes, _entries(view, (first, stop), not is_descending))
+    return page_from_ordered(entry_query, list(islice(found, entry_query.limit + 1)))
 
 
 class MemoryStore(RowStore):
@@ -154,16 +179,17 @@ class MemoryStore(RowStore):
         self.health = MemoryHealth(access)
 
     async def tools(self) -> tuple[str, ...]:
-        return tuple(sorted({entry.tool for entry in await self._run_query(_entries)}))
+        tools = await self._run_query(lambda view: {entry.tool for entry in _entries(view)})
+        return tuple(sorted(tools))
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; `terms` are left to the caller's text search."""
-        return page_of(entry_query, await self._run_query(_entries))
+        return await self._run_query(lambda view: _page(view, entry_query))
 
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        entries = await self._run_query(_entries)
-        every = page_of(msgspec.structs.replace(entry_query, limit=len(entries) + 1), entries)
-        return b"".join(bytes.fromhex(entry.digest) for entry in every.entries)
+        count = (await self.totals()).entries
+        page = await self.list_page(msgspec.structs.replace(entry_query, limit=count + 1))
+        return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def wait_until_indexed(self) -> None:
         """Return at once: nothing is indexed here, every search scans everything."""
