@@ -44,6 +44,9 @@ class _ButtonInterface(QAccessibleWidget):
         super().__init__(button, role)
         self._button = button
 
+    def text(self, kind: QAccessible.Text) -> str:
+        return super().text(kind) or (self._button.text() if kind == QAccessible.Text.Name else "")
+
     def actionNames(self) -> list[str]:
         return [QAccessibleActionInterface.pressAction(), QAccessibleActionInterface.setFocusAction()]
 

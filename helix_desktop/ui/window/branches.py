@@ -14,7 +14,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.change_groups import LineCounts
-from helix_desktop.ui.changes.reverts.flow import RevertFlow, RewindDialog, RewindPoint
+from helix_desktop.ui.changes.reverts.flow import RevertFlow, RewindDialog
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import Versions
@@ -78,7 +78,7 @@ tr = Translator("Workspaces")
 text = TextContext("Changes")
 
 _EDITING = "editing"
-_MAX_POINTS = 200  # messages to rewind to, the newest ones
+_MAX_MESSAGES = 200  # messages to rewind to, the newest ones
 _MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
 
 
@@ -142,10 +142,12 @@ class BranchController(WindowPart):
         workspace, conversation = self._session.workspace, self._session.conversation
         if conversation.is_running:
             raise AgentWorking(text("The agent is working."), fix=text("Stop it, then rewind."))
-        points = _points(conversation)
-        if not points:
+        items = conversation.session.transcript.messages.user_items
+        messages = {item.seq: item.event.text for item in items if isinstance(item.event, UserSpoke)}
+        if not messages:
             raise InvalidInput(text("This session has no message to rewind to."))
-        dialog = RewindDialog(self._window, points, seq or points[-1].seq)
+        newest = dict([*messages.items()][-_MAX_MESSAGES:])
+        dialog = RewindDialog(self._window, newest, seq or max(newest))
         self._reverts.connect_merging(workspace.changes, dialog.files)
         session_id = conversation.session.id
         plans: list[asyncio.Task[None]] = []
@@ -269,14 +271,3 @@ def _is_editing(transcript: Transcript) -> bool:
         and not transcript.queued_messages
         and (not messages or messages[-1].seq < transcript.branched_at)
     )
-
-
-def _points(conversation: Conversation) -> list[RewindPoint]:
-    """Return the user's messages that a conversation can go back to, in the order of the chat."""
-    items = conversation.session.transcript.messages.user_items
-    points = [
-        RewindPoint(item.seq, item.event.text, len(items) - number)
-        for number, item in enumerate(items)
-        if isinstance(item.event, UserSpoke)
-    ]
-    return points[-_MAX_POINTS:]

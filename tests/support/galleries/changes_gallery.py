@@ -19,7 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.ui.changes.change_groups import ChangesState, LineCounts
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
-from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog, RewindPoint
+from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
@@ -69,11 +69,11 @@ def make_merge_dialog(parent: QWidget) -> MergeDialog:
 
 def make_rewind_dialog(parent: QWidget) -> RewindDialog:
     """The preview of going back to before a message."""
-    points = [
-        RewindPoint(9, "Re-render only what changed while the answer streams in", 2),
-        RewindPoint(25, "Move the parser into its own module, and delete the old one", 1),
-    ]
-    dialog = RewindDialog(parent, points, 9)
+    messages = {
+        9: "Re-render only what changed while the answer streams in",
+        25: "Move the parser into its own module, and delete the old one",
+    }
+    dialog = RewindDialog(parent, messages, 9)
     dialog.show_plan(samples.plan("rewind"))
     dialog.files.show_counts(
         {file.path: LineCounts(4, 3) for file in samples.plan().files if file.status != "blocked"}

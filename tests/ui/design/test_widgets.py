@@ -27,6 +27,7 @@ from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
+from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import gauge_compaction_text
 from helix_desktop.words.times import AGE_STEP_MS
@@ -333,3 +334,8 @@ def test_a_screen_reader_hears_that_a_disclosure_is_open_and_opens_it(qtbot: QtB
     head.actionInterface().doAction(QAccessibleActionInterface.pressAction())
     assert states() == (True, True, False)
     assert body.isVisible()
+    button = DisclosureButton("", QLabel(""))
+    qtbot.addWidget(button)
+    button.setText("Advanced")
+    named = QAccessible.queryAccessibleInterface(button)
+    assert (named.role(), named.text(QAccessible.Text.Name)) == (QAccessible.Role.Button, "Advanced")

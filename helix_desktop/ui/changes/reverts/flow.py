@@ -323,29 +323,20 @@ _MESSAGE_CHARS = 90  # of a message in the list
 _RANGE_CHARS = 24  # of a message that are shown at least
 
 
-class RewindPoint(msgspec.Struct, frozen=True):
-    """A message of the user, by its event; `messages` is how many of them go, with it."""
-
-    seq: int
-    text: str
-    messages: int
-
-
 class RewindDialog(SizedDialog):
     """Accepted: `part` is to go back to `seq`, with `files.choices`."""
 
     point_changed = Signal(int)
     """The event of the message that the user chose."""
 
-    def __init__(self, parent: QWidget, points: Sequence[RewindPoint], seq: int) -> None:
-        """Offer these messages, in the order of the chat, with that of an event chosen."""
+    def __init__(self, parent: QWidget, messages: Mapping[int, str], seq: int) -> None:
+        """Offer the user's newest messages, by event in the order of the chat, with one chosen."""
         super().__init__(parent, tr("Rewind"), _REWIND_SIZE, _REWIND_MIN_SIZE)
-        self._points = {point.seq: point for point in points}
         self._is_planned = False
         self.message_box = ComboBox(least_chars=_RANGE_CHARS)
-        for point in points:
-            words = ellipsize(" ".join(point.text.split()), _MESSAGE_CHARS)
-            self.message_box.addItem(words or tr("Message without text"), point.seq)
+        for event, message in messages.items():
+            words = ellipsize(" ".join(message.split()), _MESSAGE_CHARS)
+            self.message_box.addItem(words or tr("Message without text"), event)
         self.message_box.setCurrentIndex(max(0, self.message_box.findData(seq)))
         self.message_box.setToolTip(self.message_box.currentText())
         self.message_box.currentTextChanged.connect(self.message_box.setToolTip)
@@ -426,7 +417,7 @@ class RewindDialog(SizedDialog):
         self.point_changed.emit(self.seq)
 
     def _update(self) -> None:
-        messages = self._points[self.seq].messages if self.seq in self._points else 0
+        messages = self.message_box.count() - self.message_box.currentIndex()
         self._conversation_note.setText(
             tr.plural(
                 messages,
