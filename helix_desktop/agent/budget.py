@@ -241,7 +241,7 @@ def approve_any(_: CostEstimate) -> None:
 def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRaised:
     not_done = {
         "handover": _text("The conversation wasn't compacted."),
-        "observations": _text("No facts were written."),
+        "observations": _text("No summary was written."),
         "checkpoint": _text("No handover was prepared."),
     }
     why = join_sentences(error.what, error.why)

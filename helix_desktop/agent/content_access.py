@@ -114,7 +114,15 @@ class ContentAccess(AttachmentIntake):
         if first_line:
             label = f"{label}, lines {first_line}-{last_line}"
         return Attachment(
-            digest, label, text, tokens, len(data), first_line=first_line, last_line=last_line, lines=lines
+            digest,
+            label,
+            text,
+            tokens,
+            len(data),
+            first_line=first_line,
+            last_line=last_line,
+            lines=lines,
+            stored=entry.created,
         )
 
     async def attach_matches(self, digest: str, pattern: str, context: int) -> RecalledMatches:
@@ -131,7 +139,7 @@ class ContentAccess(AttachmentIntake):
             return RecalledMatches(None, 0, found.is_complete)
         label = f"{_name_of(entry)}, lines that match {ellipsize(repr(pattern), _MAX_PATTERN_CHARS)}"
         tokens = await self._recalled_tokens(entry, found.text)
-        attachment = Attachment(digest, label, found.text, tokens, len(data))
+        attachment = Attachment(digest, label, found.text, tokens, len(data), stored=entry.created)
         return RecalledMatches(attachment, found.count, found.is_complete)
 
     async def try_attach_file(

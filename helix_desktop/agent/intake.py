@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.context.intake.descriptions import describe_output, lines_before_part
+from helix_desktop.context.intake.descriptions import describe_output, is_source, lines_before_part
 from helix_desktop.context.intake.marker import MaskableCall, mask_arguments
 from helix_desktop.context.intake.output_forms import (
     MIN_BUDGET,
@@ -320,6 +320,7 @@ def _lines_and_names(text: str, content: PreviewInput, lines_budget: int, names_
         content.exit_code,
         content.handle_digits,
         content.lines_before or lines_before_part(content.name, text),
+        is_source(content.name, text),
     )
     return preview if preview == text else insert_names(preview, text, names_budget)
 

@@ -141,7 +141,9 @@ class IntakeProgress(msgspec.Struct, frozen=True):
         match self.phase:
             case "ask":
                 return _text.plural(
-                    count, "Choosing how to keep %n large output…", "Choosing how to keep %n large outputs…"
+                    count,
+                    "Choosing what to send of %n large output…",
+                    "Choosing what to send of %n large outputs…",
                 )
             case "extract":
                 return _text.plural(
@@ -375,10 +377,7 @@ class UnusedCalls:
             if not isinstance(error, StoreWriteFailed):
                 raise
             raise StoreWriteFailed(
-                _text(
-                    "A handover or facts weren't used. The conversation is unchanged. The cost "
-                    "isn't saved yet."
-                ),
+                _text("A summary wasn't used. The conversation is unchanged. The cost isn't saved yet."),
                 error.why or error.what,
                 _text("Free up disk space. The cost is saved with the next change of the conversation."),
             ) from error

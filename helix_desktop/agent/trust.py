@@ -23,7 +23,7 @@ def require_trust(is_trusted: IsTrusted) -> None:
     if not is_trusted():
         raise WorkspaceUntrusted(
             text("This folder isn't trusted yet."),
-            text("Until it is, nothing runs or is sent. You can view sessions and cache."),
+            text("Until it is, nothing runs or is sent. You can view sessions and outputs."),
             text("Trust the folder if you know what it contains."),
         )
 

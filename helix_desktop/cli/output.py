@@ -144,7 +144,7 @@ def _write_over(text: str) -> None:
 
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
     if is_compacting or is_noting:
-        work = tr("compacting") if is_compacting else tr("writing facts")
+        work = tr("compacting") if is_compacting else tr("writing a summary")
         print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
 
 
@@ -287,7 +287,7 @@ def _spend_decision_text(decision: SpendDecided) -> str:
     estimate, is_compaction = decision.request.estimate, decision.request.work == "handover"
     price = price_text(estimate)
     if decision.allowed:
-        work = tr("compacting") if is_compaction else tr("writing facts")
+        work = tr("compacting") if is_compaction else tr("writing a summary")
         return tr(
             "[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]",
             work=work,
@@ -295,7 +295,7 @@ def _spend_decision_text(decision: SpendDecided) -> str:
             model=estimate.model,
             price=price,
         )
-    not_done = tr("Not compacted.") if is_compaction else tr("No facts written.")
+    not_done = tr("Not compacted.") if is_compaction else tr("No summary written.")
     reason = tr(
         "No budget covers reading about {tokens} tokens with {model} ({price}). To allow it, set "
         "{tokens_option} or {usd_option}. A full context is compacted without a model.",

@@ -78,8 +78,8 @@ def replay(args: argparse.Namespace) -> int:
             facts = compaction.facts
             print_out(
                 tr(
-                    "{file}: compacted before model call {call}. Of {total} facts its summary names {named}, "
-                    "the managed context {managed}. One call recalls {recalled} more.",
+                    "{file}: compacted before model call {call}. Of {total} details its summary names "
+                    "{named}, the context with Helix {managed}. One call recalls {recalled} more.",
                     file=one.file,
                     call=format_integer(compaction.request),
                     total=format_integer(sum(kind.total for kind in facts)),
@@ -184,9 +184,9 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
     (text("recordings"), lambda totals: format_integer(totals.files)),
     (text("model calls"), lambda totals: format_integer(totals.requests)),
     (text("input tokens"), lambda totals: format_integer(totals.input_tokens)),
-    (text("input tokens, unmanaged"), lambda totals: format_integer(totals.unmanaged_input_tokens)),
-    (text("input, % of unmanaged"), lambda totals: _percent(totals.input_of_sums)),
-    (text("billed, % of unmanaged"), lambda totals: _percent(totals.billed_of_sums)),
+    (text("input tokens, without Helix"), lambda totals: format_integer(totals.unmanaged_input_tokens)),
+    (text("input, % of that without Helix"), lambda totals: _percent(totals.input_of_sums)),
+    (text("billed, % of that without Helix"), lambda totals: _percent(totals.billed_of_sums)),
     (text("largest request, tokens"), lambda totals: format_integer(totals.peak_window)),
     (text("output tokens saved, %"), lambda totals: _percent(totals.tool_saved)),
     (text("outputs that can be recalled, % of bytes"), lambda totals: _percent_floor(totals.reachable)),
@@ -210,14 +210,14 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
     (text("requests over the context window"), lambda totals: format_integer(totals.over_window)),
     (text("requests that couldn't be made"), lambda totals: format_integer(totals.not_made)),
     (text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
-    (text("times steps were compacted as notes"), lambda totals: format_integer(totals.counts.folds)),
+    (text("times steps were summarized without a model"), lambda totals: format_integer(totals.counts.folds)),
     (
         text("times messages were compacted as handovers"),
         lambda totals: format_integer(totals.counts.handovers),
     ),
     (text("prepared handovers"), lambda totals: format_integer(totals.counts.checkpoints)),
-    (text("times facts were written"), lambda totals: format_integer(totals.counts.observations)),
-    (text("times facts were merged"), lambda totals: format_integer(totals.counts.reflections)),
+    (text("times a model wrote summaries"), lambda totals: format_integer(totals.counts.observations)),
+    (text("times these summaries were shortened"), lambda totals: format_integer(totals.counts.reflections)),
     (text("of these without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
     (
         text("requests that don't continue the one before"), lambda totals: format_integer(totals.rewrites)

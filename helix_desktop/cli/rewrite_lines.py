@@ -163,7 +163,7 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
 
 def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
     if prepared is None:
-        return tr("a handover or facts weren't used")
+        return tr("a summary wasn't used")
     handover = prepared.handover
     if handover.revises:
         return tr("prepared handover {event} edited by you", event=f"e{handover.revises}")
@@ -178,10 +178,10 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:
     if isinstance(event, ObservationsFailed):
-        return tr("no facts written: {reason}", reason=join_sentences(event.what, event.why))
+        return tr("no summary written: {reason}", reason=join_sentences(event.what, event.why))
     if isinstance(event, ObservationsPlaced):
         return tr(
-            "compacted as facts {event} ({why}): {saved} tokens saved",
+            "compacted, summary {event} ({why}): {saved} tokens saved",
             event=f"e{event.made}",
             why=placement_text(event.reason, event.threshold, event.averted_handover_at),
             saved=event.saved,
@@ -189,15 +189,15 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
     if event.reflection:
         return tr.plural(
             event.messages,
-            "facts merged: %n message, {tokens} tokens, {model}",
-            "facts merged: %n messages, {tokens} tokens, {model}",
+            "summaries shortened: %n message, {tokens} tokens, {model}",
+            "summaries shortened: %n messages, {tokens} tokens, {model}",
             tokens=event.tokens,
             model=event.model,
         )
     return tr.plural(
         event.messages,
-        "facts written: %n message, {tokens} tokens, {model}",
-        "facts written: %n messages, {tokens} tokens, {model}",
+        "summary written: %n message, {tokens} tokens, {model}",
+        "summary written: %n messages, {tokens} tokens, {model}",
         tokens=event.tokens,
         model=event.model,
     )
@@ -206,19 +206,11 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
 def _cached_line(sweep: SweepMade) -> str:
     if sweep.reason is SweepReason.REFUSED:
         return tr("cached: an image that the model's server refused")
-    why = sweep_reason_text(sweep.reason)
-    if not why:
-        return tr.plural(
-            len(sweep.masked),
-            "cached: content of %n message, {saved} tokens saved",
-            "cached: content of %n messages, {saved} tokens saved",
-            saved=sweep.saved,
-        )
     return tr.plural(
         len(sweep.masked),
         "cached ({why}): content of %n message, {saved} tokens saved",
         "cached ({why}): content of %n messages, {saved} tokens saved",
-        why=why,
+        why=sweep_reason_text(sweep.reason),
         saved=sweep.saved,
     )
 
@@ -228,8 +220,8 @@ def _noted_line(fold: FoldMade) -> str:
         case "condense":
             return tr.plural(
                 fold.steps,
-                "notes merged: %n step, {saved} tokens saved",
-                "notes merged: %n steps, {saved} tokens saved",
+                "summaries shortened: %n step, {saved} tokens saved",
+                "summaries shortened: %n steps, {saved} tokens saved",
                 saved=fold.saved,
             )
         case "truncate":
@@ -241,8 +233,8 @@ def _noted_line(fold: FoldMade) -> str:
             )
     return tr.plural(
         fold.steps,
-        "compacted as a note: %n step, {saved} tokens saved",
-        "compacted as a note: %n steps, {saved} tokens saved",
+        "compacted without a model: %n step, {saved} tokens saved",
+        "compacted without a model: %n steps, {saved} tokens saved",
         saved=fold.saved,
     )
 

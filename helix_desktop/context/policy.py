@@ -101,10 +101,13 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError(_text("{lower} must not be above {upper}", lower=lower, upper=upper))
 
     def for_subagents(self) -> ContextPolicy | None:
-        """Return the subagents' policy, with this one's limits and tools; None if they share this one."""
+        """Return the subagents' policy: their profile's numbers, and this one's of what no profile sets.
+
+        None if they share this one.
+        """
         if not self.enabled or self.subagent_profile == "same":
             return None
-        own = ("budget_tokens", "budget_cost", "ask_above", "never_cache")
+        own = (name for name in FIELDS if not any(getattr(it, name) for it in PROFILES.values()))
         limits = {name: getattr(self, name) for name in own}
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 
@@ -156,10 +159,10 @@ _COUNT, _SCALED = PolicyField(), PolicyField(is_scaled=True)
 FIELDS: Mapping[str, PolicyField] = {
     "intake_above": PolicyField(
         _text("Large outputs over"), _text("tokens"),
-        _text("The agent gets a part of them, and can recall the rest from the cache.")),
+        _text("The agent gets a part of them, and can recall the rest.")),
     "intake_deadline_s": PolicyField(
         _text("Agent chooses the part within"), "s",
-        _text("All of it, what it asks for, or the beginning and end. Later, or with 0: the latter.")),
+        _text("After that, or with 0, it gets the beginning and the end.")),
     "preview_above": _share(0.05, 0.8),
     "preview_tokens": _COUNT,
     "least_saving": _COUNT,
@@ -168,13 +171,13 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("A step is one answer of the model with its tool calls. Older outputs are cached.")),
     "protect_tokens": PolicyField(
         _text("Newest outputs kept"), _text("tokens"),
-        _text("Of these steps, at most. Less in a context window below 128,000 tokens."),
+        _text("Of these steps, at most; in a context window below 128,000 tokens, less in proportion."),
         is_scaled=True),
     "protect_argument_steps": _COUNT,
     "protect_recalls": _COUNT,
     "previous_turn_share": _share(
         0.0, 0.8, _text("Keep two turns below"),
-        _text("In a context smaller than this, outputs of this turn and the one before aren't cached.")),
+        _text("While the context is smaller, no output of this turn and the one before is cached.")),
     "never_cache": PolicyField(
         _text("Never cache"), _text("tools"),
         _text("Their outputs are only compacted. Names with commas, such as run_command, read_file."),
@@ -190,23 +193,23 @@ FIELDS: Mapping[str, PolicyField] = {
     "condense_message": _COUNT,
     "observe_at": _share(
         0.0, 0.9, _text("Compact early from"),
-        _text("Once new messages take this share of the context, facts about them are prepared. 0: never.")),
+        _text("Once new messages take this share of the context, a model summarizes them. 0: never.")),
     "observe_place_at": _share(0.0, 0.9),
     "reflect_at": _share(
-        0.05, 0.9, _text("Merge facts above"),
-        _text("Once facts take this share of the context, outdated ones are dropped.")),
+        0.05, 0.9, _text("Shorten summaries above"),
+        _text("Once these summaries take this share of the context, what is outdated is dropped.")),
     "handover_at": _share(
         0.30, 0.95, _text("Compact at"),
         _text("At the latest. Lower where the answer needs the room.")),
     "handover_cooldown_s": PolicyField(
         _text("At most every"), "s",
-        _text("Between two handovers; after failures, up to four times as long.")),
+        _text("Between two compactions; after failures, up to four times as long.")),
     "handover_least_messages": _COUNT,
     "handover_least_gain": _share(0.0, 0.5),
     "handover_keep": _share(0.02, 0.5),
     "checkpoint_tokens": PolicyField(
-        _text("Prepare a handover every"), _text("tokens"),
-        _text("Of new messages and outputs, cached or not. The next handover builds on it. 0: never.")),
+        _text("Write a handover summary every"), _text("tokens"),
+        _text("Of new messages and outputs. The next compaction starts from it. 0: never.")),
     "user_text_tokens": _COUNT,
     "ledger_tokens": _COUNT,
     "handle_digits": PolicyField(minimum=MIN_PREFIX, maximum=HEX_DIGITS),
@@ -221,7 +224,7 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("The same in money. Only models with known prices count."), most_typed=10**6),
     "ask_above": PolicyField(
         _text("Ask before background work"), _text("tokens, 0: never"),
-        _text("Facts and handovers that read more than this wait for your approval.")),
+        _text("Summaries for which a model reads more than this wait for your approval.")),
 }  # fmt: skip
 """The numbers and names of a policy; `CHOICES` are the fields with a few values."""
 CHOICES = frozenset(("profile", "enabled", "subagent_profile", "intake_ask", "sweep"))

@@ -233,7 +233,7 @@ def _check_noted(transcript: Transcript) -> DemoCheck:
         tr.plural(sum(fold.steps for fold in folds), "%n step", "%n steps"),
         _saved_text(sum(fold.saved for fold in folds)),
     )
-    return DemoCheck(tr("compacted as notes"), len(folds) >= MIN_FOLDS, " · ".join(parts))
+    return DemoCheck(tr("compacted without a model"), len(folds) >= MIN_FOLDS, " · ".join(parts))
 
 
 def _check_observations(transcript: Transcript) -> DemoCheck:
@@ -241,11 +241,11 @@ def _check_observations(transcript: Transcript) -> DemoCheck:
     placed = transcript.rewrites.of_kind(ObservationsPlaced).values()
     parts = (
         tr.plural(len(observed), "written %n time", "written %n times"),
-        tr.plural(sum(len(event.observations) for event in observed), "%n fact", "%n facts"),
+        tr.plural(sum(len(event.observations) for event in observed), "%n sentence", "%n sentences"),
         tr.plural(len(placed), "used %n time", "used %n times"),
         _saved_text(sum(event.saved for event in placed)),
     )
-    return DemoCheck(tr("compacted as facts"), bool(placed), " · ".join(parts))
+    return DemoCheck(tr("compacted by a model"), bool(placed), " · ".join(parts))
 
 
 def _check_checkpoints(transcript: Transcript) -> DemoCheck:
@@ -267,7 +267,7 @@ def _check_summarized(transcript: Transcript) -> DemoCheck:
     ]
     times = tr.plural(len(handovers), "%n time", "%n times")
     parts = (times, tr("{count} automatic", count=automatic), *changes)
-    return DemoCheck(tr("compacted as handovers"), automatic > 0, " · ".join(parts))
+    return DemoCheck(tr("handover summaries"), automatic > 0, " · ".join(parts))
 
 
 def _saved_text(tokens: int) -> str:
@@ -290,7 +290,7 @@ def _check_window(conversation: Conversation) -> DemoCheck:
     used = conversation.window.measure()[1].used
     peak = max(item.event.estimate for item in items if isinstance(item.event, AssistantSpoke))
     parts = (
-        tr("{tokens} tokens unmanaged", tokens=unmanaged),
+        tr("{tokens} tokens without Helix", tokens=unmanaged),
         tr("{tokens} in the largest request", tokens=peak),
         tr("{tokens} now", tokens=used),
     )

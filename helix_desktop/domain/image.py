@@ -13,6 +13,7 @@ MAX_IMAGE_BYTES = (
 MAX_EDGE_PX = 1_568  # pixels; providers scale down what is larger (Anthropic, "Vision", 2026)
 _PIXELS_PER_TOKEN = 750  # the same source; OpenAI's tiles cost less, and calibration corrects the rest
 _MIN_TOKENS = 85  # what OpenAI counts for any image
+_MARKER_TOKENS, _CHARS_PER_TOKEN = 66, 3  # of a marker without its label, and characters of a label
 _MAX_HEADER_EDGE_PX = 65_535  # per edge; a header that claims more is no image of ours
 _PNG, _GIF, _JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
 _JPEG_SEARCHED = 256 * 1024  # bytes of a JPEG in which its size is looked for, behind comments and previews
@@ -50,6 +51,11 @@ class Image(msgspec.Struct, frozen=True):
         """The text that replaces it where it is not sent: its description, and the marker to recall it."""
         name = f"{self.label}, " if self.label else ""
         return f"[Image left out: {name}{self.summary}] {bare_marker(self.digest)}"
+
+    @property
+    def saving(self) -> int:
+        """The tokens that its marker saves, as that is counted: most of it is the digest."""
+        return self.tokens - _MARKER_TOKENS - len(self.label) // _CHARS_PER_TOKEN
 
 
 def identify_image(data: bytes, digest: str, label: str = "") -> Image | None:

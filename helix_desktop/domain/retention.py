@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.domain.store import CacheEntry, SessionSummary
+from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -103,7 +103,7 @@ class TrashContents(msgspec.Struct, frozen=True):
         return sum(entry.stored_size for entry in self.entries)
 
 
-def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
+def is_collectable(entry: EntryRecord, at_ms: int, grace_ms: int) -> bool:
     young = entry.last_used + grace_ms > at_ms
     return not (entry.references or entry.pinned or entry.trashed or young)
 

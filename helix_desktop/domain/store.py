@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from operator import add
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec.structs import astuple
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnRetried, UserSpoke
@@ -133,13 +135,15 @@ class Content(msgspec.Struct, frozen=True):
     kind: ContentKind = "output"
 
 
-class CacheEntry(msgspec.Struct, frozen=True):
-    """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970.
+class EntryRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is said of a stored content; sizes in bytes, times in milliseconds since 1970.
 
     `session` is the one that stored it first; `trashed` is when it went to the trash; 0: it did not.
+    It is stored as a list in this order: fields are only added, last and with a default.
     """
 
-    digest: str
+    created: int
+    last_used: int
     size: int
     stored_size: int
     tokens: int
@@ -147,18 +151,25 @@ class CacheEntry(msgspec.Struct, frozen=True):
     target: str
     first_line: str
     kind: ContentKind
-    created: int
-    last_used: int
     recalls: int = 0
     references: int = 0
     session: str = ""
     pinned: bool = False
     trashed: int = 0
 
+    def to_entry(self, digest: str) -> CacheEntry:
+        return CacheEntry(*astuple(self), digest=digest)
+
     @property
     def is_estimated(self) -> bool:
         """Return True if its tokens are an estimate: those of an index are not counted."""
         return self.kind == "index"
+
+
+class CacheEntry(EntryRecord, frozen=True, kw_only=True, array_like=False):
+    """The record of a stored content with its digest."""
+
+    digest: str
 
 
 class EntryPage(msgspec.Struct, frozen=True):
@@ -237,6 +248,12 @@ class StoreTotals(msgspec.Struct, frozen=True):
     stored_size: int
     sessions: int
 
+    def __add__(self, change: StoreTotals) -> StoreTotals:
+        return StoreTotals(*map(add, astuple(self), astuple(change)))
+
+
+NO_TOTALS = StoreTotals(0, 0, 0, 0)
+
 
 class ReportedUsage(msgspec.Struct, frozen=True):
     """What a model reported of the requests it answered in a session.
@@ -260,8 +277,8 @@ class ReportedUsage(msgspec.Struct, frozen=True):
 class WindowCount(msgspec.Struct, frozen=True):
     """What of a session stands in its next request, by our own count: enough to tell how full it is.
 
-    `entries` are the tokens of all entries, `images` the part of them that a model without eyes is not sent,
-    `reported` what its models reported, by their labels. `quoted` is the room in tokens for the user's words
+    `entries` are the tokens of all entries, `images` what markers in place of images save of them, `reported`
+    what its models reported, by their labels. `quoted` is the room in tokens for the user's words
     that a handover in it was counted with; None: none is in it. `chosen` is the model of this session alone,
     empty where the workspace's answers. `opening` are the tokens of what was told at its start. `policy` has
     the fields of the session's own context policy, as its event; empty where the workspace's manages it.
@@ -348,8 +365,6 @@ _MAX_TIEBREAK = 2**63 - 1  # of the whole numbers that a database takes
 
 Position = tuple[int | str, ...]
 """The sort key of an entry: the column's value, then its age and a part of its digest."""
-_FIELDS: Mapping[SortColumn, str] = {"used": "last_used", "stored": "stored_size", "line": "first_line"}
-"""The fields of entries that are not named as their columns."""
 
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
@@ -367,18 +382,27 @@ def sort_position(entry: CacheEntry, column: SortColumn) -> Position:
     ends = (entry.created, tiebreak(entry.digest))
     if column == "created":
         return ends
-    value: int | str = getattr(entry, _FIELDS.get(column, column))
-    return (text_key(str(value)) if column in ("target", "line") else value, *ends)
+    return (_sorted_value(entry, column), *ends)
+
+
+def _sorted_value(entry: CacheEntry, column: SortColumn) -> int | str:
+    match column:
+        case "target":
+            return text_key(entry.target)
+        case "line":
+            return text_key(entry.first_line)
+        case "used":
+            return entry.last_used
+        case "stored":
+            return entry.stored_size
+        case "created" | "size" | "tokens" | "recalls" | "references" | "tool" | "digest":
+            value: int | str = getattr(entry, column)
+            return value
 
 
 def tiebreak(digest: str) -> int:
     """Return a 64-bit number that decreases with the digest's order."""
     return _MAX_TIEBREAK - int(digest[:_TIE_DIGITS], 16)
-
-
-def tiebreak_prefix(value: int) -> bytes:
-    """Return the part of the digest that a tiebreak number was made from."""
-    return (_MAX_TIEBREAK - value).to_bytes(_TIE_DIGITS // 2)
 
 
 def text_key(text: str) -> str:

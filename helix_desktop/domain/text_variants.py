@@ -310,7 +310,7 @@ class ReportRedaction:
 
 def has_form_of_secret(text: str) -> bool:
     """Return True if something in a text has the form of a key, a token or a login."""
-    if any(form.search(text) for form in (_NAMED_SECRET, _ASSIGNED_SECRET, _LOGIN, _KEY)):
+    if any(form.search(text) for form, _ in _FORMS if form not in (_LONG_TOKEN, _EMAIL)):
         return True
     return any(_token_mark(match) == REMOVED for match in _LONG_TOKEN.finditer(text))
 

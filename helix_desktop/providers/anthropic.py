@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.choices import SentEffort
-from helix_desktop.domain.errors import UNNAMED_CALL, ContextWindowExceeded
+from helix_desktop.domain.errors import ContextWindowExceeded
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     Message,
@@ -44,6 +44,7 @@ from helix_desktop.providers.json_wire import (
     get_object,
     is_json_object,
     join_text_parts,
+    named_calls,
     unwrapped_arguments,
 )
 
@@ -390,7 +391,8 @@ class MessagesAssembler:
         text, thinking = split_thinking(
             join_text_parts([block.text for block in blocks if block.kind == "text"])
         )
-        calls = self._calls(blocks)
+        uses = ((block.raw, block.arguments()) for block in blocks if block.kind == "tool_use")
+        calls = named_calls(uses, "id", self._new_id)
         stop = stop_reason(self._stop, has_calls=bool(calls), has_text=bool(text.strip()))
         is_refused = stop in ("filter", "refusal")
         calls = () if is_refused else calls  # those before a refusal must not be executed
@@ -477,18 +479,6 @@ class MessagesAssembler:
         """Return the lifetime that was asked for, unless the server reports that it stored for less."""
         stored = self._counts.get("cache_creation_input_tokens", 0)
         return 0 if stored and self._stored_1h == 0 else self._cache_lifetime_s
-
-    def _calls(self, blocks: list[_Block]) -> tuple[ToolCall, ...]:
-        calls: list[ToolCall] = []
-        for block in blocks:
-            if block.kind != "tool_use":
-                continue
-            name, call_id = str(block.raw.get("name") or UNNAMED_CALL), str(block.raw.get("id") or "")
-            block.raw["name"] = name
-            if not call_id or any(call.id == call_id for call in calls):
-                call_id = block.raw["id"] = self._new_id()
-            calls.append(ToolCall(call_id, name, block.arguments()))
-        return tuple(calls)
 
     def _verbatim(self, blocks: list[_Block]) -> dict[str, Any]:
         content = [

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.image import Image
-from helix_desktop.domain.messages import Usage
+from helix_desktop.domain.messages import ToolCall, Usage
 
 _MAX_DIGITS = 15
 PART_SEPARATOR = "\n\n"
@@ -103,6 +104,19 @@ def reported_usage(
 
 def _counts(values: Sequence[Any]) -> list[int]:
     return [max(0, count) for value in values if (count := as_integer(value)) is not None]
+
+
+def named_calls(
+    raws: Iterable[tuple[dict[str, Any], str]], id_field: str, new_id: Callable[[], str]
+) -> tuple[ToolCall, ...]:
+    """Return calls of an answer, each with its arguments; one without a name or an id of its own gets one."""
+    calls: list[ToolCall] = []
+    for raw, arguments in raws:
+        raw["name"], call_id = str(raw.get("name") or UNNAMED_CALL), str(raw.get(id_field) or "")
+        if not call_id or any(call.id == call_id for call in calls):
+            call_id = raw[id_field] = new_id()
+        calls.append(ToolCall(call_id, raw["name"], arguments))
+    return tuple(calls)
 
 
 class ToolCallIds:

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.choices import SentEffort
-from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     Message,
@@ -49,6 +48,7 @@ from helix_desktop.providers.json_wire import (
     encode_json,
     get_object,
     join_text_parts,
+    named_calls,
     reported_usage,
     unwrapped_arguments,
 )
@@ -334,7 +334,9 @@ class ResponsesAssembler:
         if not items:
             raise missing_answer_error(self._provider, "output")
         stop = self._stop()
-        calls = () if stop == "refusal" else self._calls(items)  # those beside it must not run
+        made = ((it.raw, it.arguments_json()) for it in items if it.raw.get("type") == "function_call")
+        # Those beside a refusal must not run.
+        calls = () if stop == "refusal" else named_calls(made, "call_id", self._new_id)
         text, thinking = split_thinking("".join(self._text))
         if not text.strip() and not calls:
             raise empty_answer_error(self._provider, stop, self._incomplete_reason)
@@ -436,18 +438,6 @@ class ResponsesAssembler:
             return "refusal" if self._is_refused else "end"
         reason = stop_reason(self._incomplete_reason, has_calls=False)
         return "length" if reason == "end" else reason
-
-    def _calls(self, items: list[_Item]) -> tuple[ToolCall, ...]:
-        calls: list[ToolCall] = []
-        for item in items:
-            if item.raw.get("type") != "function_call":
-                continue
-            name, call_id = str(item.raw.get("name") or UNNAMED_CALL), str(item.raw.get("call_id") or "")
-            item.raw["name"] = name
-            if not call_id or any(call.id == call_id for call in calls):
-                call_id = item.raw["call_id"] = self._new_id()
-            calls.append(ToolCall(call_id, name, item.arguments_json()))
-        return tuple(calls)
 
 
 class _Item:

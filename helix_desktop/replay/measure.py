@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.index_entry import HEAD
@@ -39,7 +40,7 @@ from helix_desktop.replay.recording import (
     with_turn_ends,
 )
 from helix_desktop.replay.replayer import MechanismCounts, Replayer
-from helix_desktop.replay.token_counters import MessageTokenCounter, RequestTotals, SentTotals
+from helix_desktop.replay.token_counters import CACHED, FRESH, MessageTokenCounter, RequestTotals, SentTotals
 
 _HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
 """A digest, or as many of its first digits as a recall accepts; also any other number of so many digits."""
@@ -295,6 +296,31 @@ class RecordingFigures(msgspec.Struct, frozen=True):
     unmanaged_sizes: tuple[int, ...] = ()
     compactions: tuple[ComparedCompaction, ...] = ()
     at_end: tuple[ComparedFacts, ...] = ()
+
+
+def as_model_counts(figures: RecordingFigures, always: int, ratios: Sequence[float]) -> RecordingFigures:
+    """Return figures as the panel and the policy's replay count: each request with what is always sent.
+
+    That are `always` tokens by our count; of each request the model counted `ratios` times as many.
+    """
+    scales = [*ratios, *([ratios[-1]] * len(figures.managed_sizes))]
+
+    def sizes(own: Sequence[int]) -> tuple[int, ...]:
+        return tuple(round((tokens + always) * scale) for tokens, scale in zip(own, scales, strict=False))
+
+    def totals(of: SentTotals, own: Sequence[int]) -> SentTotals:
+        sent, prompts = sizes(own), always * (FRESH + CACHED * (len(own) - 1))
+        scale = sum(sent) / max(1, sum(own) + always * len(own))
+        billed = (of.billed + prompts) * scale
+        return replace(of, input_tokens=sum(sent), billed=billed, peak_window=max(sent, default=0))
+
+    return replace(
+        figures,
+        managed=totals(figures.managed, figures.managed_sizes),
+        unmanaged=totals(figures.unmanaged, figures.unmanaged_sizes),
+        managed_sizes=sizes(figures.managed_sizes),
+        unmanaged_sizes=sizes(figures.unmanaged_sizes),
+    )
 
 
 class Totals(msgspec.Struct, frozen=True):

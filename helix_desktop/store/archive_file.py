@@ -36,7 +36,7 @@ from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store import BranchPoint, PartialOutput, SessionSummary
+from helix_desktop.domain.store import BranchPoint, EntryRecord, PartialOutput, SessionSummary
 from helix_desktop.domain.store_reports import ArchiveInfo, ArchiveTotals
 from helix_desktop.domain.translatable_text import (
     OptionalText,
@@ -45,9 +45,7 @@ from helix_desktop.domain.translatable_text import (
     folder_reason,
     system_reason,
 )
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
-from helix_desktop.store.rows.records import EntryRecord
+from helix_desktop.store.kinds import MAX_CONTENT_BYTES, session_bytes
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
@@ -451,7 +449,7 @@ def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) 
     folder = f"sessions/{number}"
     header = _read_note(tar, f"{folder}/session.json", SessionHeader)
     try:
-        keys.session_bytes(header.id)
+        session_bytes(header.id)
     except ValueError as error:
         raise invalid_archive(text("A session ID in it is invalid ({detail}).", detail=str(error))) from error
     if header.summary is not None and header.summary.id != header.id:

@@ -16,7 +16,7 @@ import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
-from helix_desktop.domain.store import BranchPoint, Content, SessionSummary
+from helix_desktop.domain.store import BranchPoint, Content, EntryRecord, SessionSummary
 from helix_desktop.domain.store_reports import ArchiveTotals
 from helix_desktop.store.archive_file import (
     END,
@@ -27,7 +27,6 @@ from helix_desktop.store.archive_file import (
     SessionHeader,
     TarStreamWriter,
 )
-from helix_desktop.store.rows.records import EntryRecord
 
 
 class ArchiveSpool:

@@ -31,9 +31,17 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, dig
 from helix_desktop.domain.events.session import ModeChanged, SessionBranched
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.retention import indexed_digests
-from helix_desktop.domain.store import BranchPoint, Content, Draft, SessionSummary, SessionVersions
+from helix_desktop.domain.store import (
+    BranchPoint,
+    Content,
+    Draft,
+    EntryRecord,
+    SessionSummary,
+    SessionVersions,
+)
 from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
+from helix_desktop.store import kinds
 from helix_desktop.store.archive_file import (
     END,
     FORMAT,
@@ -53,9 +61,7 @@ from helix_desktop.store.archive_file import (
     unreadable_archive,
     write_failed,
 )
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import RowView, Tombstone, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.rows.access import StoreSnapshot
 from helix_desktop.store.rows.contents import ContentStore
@@ -66,7 +72,7 @@ from helix_desktop.store.rows.event_log import (
     stage_events,
     stage_summary,
 )
-from helix_desktop.store.rows.records import ROWS, EntryRecord, read_totals
+from helix_desktop.store.writer import WriteBatch
 
 
 class ArchivedLog(msgspec.Struct, frozen=True):
@@ -84,11 +90,11 @@ class WorkspaceScope:
 
     def __init__(self, view: RowView) -> None:
         self._view = view
-        totals = read_totals(view)
+        totals = kinds.read_totals(view)
         self.entries, self.size = totals.entries, totals.size
-        self.digests: Iterable[str] = (keys.digest_in(key) for key, _ in view.scan(keys.RECORDS))
-        spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
-        names = {keys.session_of(key, span) for span in spans for key, _ in view.scan(span)}
+        self.digests: Iterable[str] = (kinds.digest_in(key) for key, _ in view.scan(kinds.RECORDS))
+        spans = (kinds.LAST_EVENTS, kinds.SUMMARIES, kinds.DRAFTS)
+        names = {kinds.session_of(key, span) for span in spans for key, _ in view.scan(span)}
         self.sessions = sorted(names, key=lambda name: (self._depth(name), name))
 
     def log(self, session_id: str) -> ArchivedLog:
@@ -142,7 +148,7 @@ class SessionScope:
 
     def _other_versions(self, session_id: str) -> list[str]:
         """Return the listed versions of a session that is listed, without itself. Raise RowDamaged."""
-        summaries = [summary for _, summary in ROWS.summary.scan(self._view, keys.SUMMARIES)]
+        summaries = [summary for _, summary in ROWS.summary.scan(self._view, kinds.SUMMARIES)]
         listed = (summary for summary in summaries if not (summary.trashed or summary.is_removed))
         return [version for version in SessionVersions(listed).ids_of(session_id) if version != session_id]
 
@@ -164,7 +170,7 @@ class SessionScope:
             new = {
                 name
                 for name in indexed_digests(index) - found
-                if self._view.get(keys.record(name)) is not None
+                if self._view.get(kinds.record_key(name)) is not None
             }
             found |= new
             waiting += new
@@ -328,7 +334,7 @@ class _ArchiveWriter:
         for number, part in enumerate(_log_parts(log.events), 1):
             self._tar.add(f"{folder}/events-{number}.jsonl", part)
         for digest in (digest for recorded in log.events for digest in digests_in(recorded.event)):
-            if digest not in self._missing and self._view.get(keys.record(digest)) is None:
+            if digest not in self._missing and self._view.get(kinds.record_key(digest)) is None:
                 self._missing[digest] = None
 
     def _write_note(self, name: str, note: object) -> None:

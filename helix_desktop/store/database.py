@@ -30,9 +30,9 @@ from helix_desktop.domain.translatable_text import (
     system_reason,
     verbatim,
 )
-from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store import store_errors
+from helix_desktop.store.kinds import RowDamaged
+from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import ansi_path
 
 _log = logging.getLogger(__name__)
@@ -353,7 +353,7 @@ def store_damaged(why: TranslatableText) -> StoreDamaged:
     return StoreDamaged(reason.what, reason.why, reason.fix)
 
 
-def damage_behind(error: StoreWriteFailed) -> RowDamaged | None:
+def damage_behind(error: Exception) -> RowDamaged | None:
     """Return the damage for which LevelDB refused a write, found as it compacted; None: it was no damage."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, plyvel.CorruptionError):

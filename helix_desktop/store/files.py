@@ -27,7 +27,7 @@ import msgspec
 from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked, StoreUnreadable
 from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.translatable_text import TextContext, plain_text, system_reason
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.kinds import RowDamaged
 from helix_desktop.system.files import read_regular, replace_file, sync_folder
 
 _log = logging.getLogger(__name__)

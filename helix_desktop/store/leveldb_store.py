@@ -10,29 +10,25 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-import msgspec
-
-from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.domain.store import CacheEntry, Commit, EntryPage
-from helix_desktop.store import search_index
-from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import RowView, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import EntryQuery
+from helix_desktop.domain.store import Commit, EntryPage
+from helix_desktop.store import search_index, store_errors
 from helix_desktop.store.database import damage_behind
 from helix_desktop.store.files import Quarantine
+from helix_desktop.store.kinds import RowDamaged, RowView
 from helix_desktop.store.opening import LevelDbHealth, OpenFiles, open_files
 from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_deletion
 from helix_desktop.store.retention import RowRetention
-from helix_desktop.store.row_store import RowStore, is_stored_order
+from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.rows.access import BulkAccess, StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import StoreCounters
 from helix_desktop.store.search_index import SearchIndex, match_expression
 from helix_desktop.store.search_indexer import Indexer, SearchThread
-from helix_desktop.store.threads import Backpressure, LoopBridge, ReaderThreads, WriteJob, WriterThread
+from helix_desktop.store.store_search import EntryQuery
+from helix_desktop.store.threads import LoopBridge, ReaderThreads
+from helix_desktop.store.writer import WriteBatch, WriterThread
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 INDEX_AFTER_S = 0.5  # seconds without a commit or a query, after which texts are indexed
@@ -53,34 +49,32 @@ class LevelDbStore(RowStore):
     ) -> None:
         folder = files.store_files.folder.name
         contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
-        access = StoreAccess(self._run_query, self._write_rows, files.database, contents, clock)
-        super().__init__(access)
         self._files = files
         self._loop_bridge, self._readers = loop_bridge, readers
         was_repaired = files.report is not None
         indexer = Indexer(files.store_files.search_index, files.database, contents, was_repaired)
         self._index = SearchThread(f"helix-store-index-{folder}", indexer, index_after_s)
+        self._writer = WriterThread(
+            f"helix-store-write-{folder}",
+            loop_bridge,
+            files.database.get,
+            files.database.ensure_open,
+            self._write_batch,
+            self._explain,
+            self._finish,
+        )
+        access = StoreAccess(self._run_query, self._writer.write, files.database, contents, clock)
+        super().__init__(access)
         self.retention = RowRetention(access)
         self.redaction = LevelDbRedaction(
             access,
             files.database,
             files.store_files,
-            # The index is rebuilt when something is redacted: once it answers, it has done so.
-            lambda: asyncio.wrap_future(self._index.submit(lambda _: None)),
+            lambda: asyncio.wrap_future(self._index.when_applied()),
         )
         self.health = LevelDbHealth(files, access)
         self.bulk_access = BulkAccess(files.store_files.folder, access, self._run_query_now)
-        self._backpressure = Backpressure()
-        self._counters = StoreCounters()
         self._closing: Future[None] | None = None
-        name = f"helix-store-write-{folder}"
-        self._writer = WriterThread(
-            name,
-            files.database.get,
-            _reporting_damage(files, self._write_batch),
-            loop_bridge.complete,
-            self._finish,
-        )
 
     @classmethod
     async def open(
@@ -141,8 +135,7 @@ class LevelDbStore(RowStore):
         return contents
 
     async def tools(self) -> tuple[str, ...]:
-        tools = await self._ask_index(lambda index: search_index.read_tools(index.db))
-        return tuple(tools) if tools is not None else await super().tools()
+        return tuple(await self._ask_index(lambda index: search_index.read_tools(index.db)))
 
     async def wait_until_indexed(self) -> None:
         """Wait until the search index is complete; results are the same without."""
@@ -152,17 +145,9 @@ class LevelDbStore(RowStore):
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         match = match_expression(terms)
-        if match or not is_stored_order(entry_query):
-            page = await self._ask_index(
-                lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)
-            )
-            if page is not None:
-                return page
-        is_syncing = self._index.is_syncing  # now: it may be done when the rows have been scanned
-        page = await super().list_page(entry_query)
-        if match and is_syncing:
-            return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
-        return page
+        return await self._ask_index(
+            lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)
+        )
 
     async def find_passages(self, query: PassageQuery) -> PassagePage:
         self._check_open()
@@ -173,28 +158,14 @@ class LevelDbStore(RowStore):
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:
-            part = await self._ask_index(partial(search_index.read_digests, remaining))
-            if part is None:
-                return await super().list_digests(entry_query)
-            parts.append(part[0])
-            remaining = part[1]
+            part, remaining = await self._ask_index(partial(search_index.read_digests, remaining))
+            parts.append(part)
         # Of a million entries it takes 30 ms, in which a join leaves the interpreter to other threads.
         return await asyncio.to_thread(b"".join, parts) if len(parts) > 1 else parts[0]
-
-    async def previous_version(self, digest: str) -> CacheEntry | None:
-        """Return the newest entry of the same kind, tool and target that was stored before an entry.
-
-        Wait for the index until it answers: a scan looks at every entry, for each entry that is asked for.
-        Raise DigestUnknown.
-        """
-        self._check_open()
-        await asyncio.wrap_future(self._index.when_synced())
-        return await super().previous_version(digest)
 
     async def close(self) -> None:
         """Write what is queued, wait for readers, close the files, end the threads. Idempotent."""
         if self._closing is None:
-            self._backpressure.close()
             self.bulk_access.close()
             self._closing = self._writer.close()
         await asyncio.shield(asyncio.wrap_future(self._closing))
@@ -204,28 +175,18 @@ class LevelDbStore(RowStore):
         if self._closing is not None:
             raise store_errors.store_closed()
 
-    async def _write_rows(self, stage: Callable[[WriteBatch], T], size: int = 0, /) -> T:
-        results: list[T] = []
-        run = _reporting_damage(self._files, lambda batch: results.append(stage(batch)))
-        await self._backpressure.acquire(size)
-        try:
-            future: asyncio.Future[None] = self._loop_bridge.create_future()
-            self._writer.submit(WriteJob(run, size, future))
-            await future
-        finally:
-            self._backpressure.release(size)
-        return results[0]
-
     async def _run_query(self, query: Callable[[RowView], T]) -> T:
         self._check_open()
         return await self._readers.submit_async(self._loop_bridge, lambda: self._run_query_now(query))
 
-    async def _ask_index(
-        self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False
-    ) -> T | None:
-        """Return the index's answer; None if the store has to be scanned. Raise StoreClosed."""
+    async def _ask_index(self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False) -> T:
+        """Return the index's answer, once it agrees with the store. Raise StoreClosed, StoreUnreadable."""
         self._check_open()  # a closed index would never answer
-        return await asyncio.wrap_future(self._index.submit(query, is_part_of_search=is_part_of_search))
+        try:
+            answer = self._index.submit(query, is_part_of_search=is_part_of_search)
+            return await asyncio.wrap_future(answer)
+        except RowDamaged as error:
+            raise self._files.mark_suspect(error) from error
 
     def _run_query_now(self, query: Callable[[RowView], T]) -> T:
         try:
@@ -234,18 +195,17 @@ class LevelDbStore(RowStore):
             raise self._files.mark_suspect(error) from error
 
     def _write_batch(self, batch: WriteBatch) -> None:
-        try:
-            self._counters.stage(batch)
-            self._files.database.write(batch)
-        except StoreWriteFailed as error:
-            self._counters.reset()
-            if (damage := damage_behind(error)) is not None:  # no room on the disk would help
-                raise self._files.mark_suspect(damage) from error
-            raise
-        except BaseException:
-            self._counters.reset()
-            raise
+        self._files.database.write(batch)
         self._index.add_changes(batch)
+
+    def _explain(self, error: Exception) -> Exception:
+        """Return the error of a write for users: damage has the store repaired, no room would help."""
+        damage = error if isinstance(error, RowDamaged) else damage_behind(error)
+        if damage is None:
+            return error
+        suspect = self._files.mark_suspect(damage)
+        suspect.__cause__ = error
+        return suspect
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were submitted before the close are answered first.
@@ -258,19 +218,6 @@ def _open_files(folder: Path, workspace_id: str, clock: ClockMs, on_progress: On
     files = open_files(folder, workspace_id, clock, on_progress=on_progress)
     finish_pending_deletion(files.database, files.store_files)
     return files
-
-
-def _reporting_damage(files: OpenFiles, stage: Callable[[WriteBatch], None]) -> Callable[[WriteBatch], None]:
-    """Return `stage` with open files ensured, and a damaged row raised as an error for users."""
-
-    def run(batch: WriteBatch) -> None:
-        files.database.ensure_open()
-        try:
-            stage(batch)
-        except RowDamaged as error:
-            raise files.mark_suspect(error) from error
-
-    return run
 
 
 def _run_into_future(opening: Future[OpenFiles], open_store_files: Callable[[], OpenFiles]) -> None:

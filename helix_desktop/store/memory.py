@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, TypeVar
+
+import msgspec
 
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.listeners import OnProgress
+from helix_desktop.domain.store import CacheEntry, EntryPage
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
-from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import RowView, WriteBatch
-from helix_desktop.store.core.row_codec import ValueRow
+from helix_desktop.store import store_errors
 from helix_desktop.store.files import Quarantine
+from helix_desktop.store.kinds import RECORDS, ROWS, RowView, Span, ValueRow, digest_in
 from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import StoreCounters
+from helix_desktop.store.store_search import EntryQuery, page_of
+from helix_desktop.store.writer import StoreCounters, WriteBatch
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 T = TypeVar("T")
@@ -56,13 +59,13 @@ class MemoryRows:
     get_verified = get
 
     def scan(
-        self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
+        self, span: Span, reverse: bool = False, verify_checksums: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
         found = self._sorted_keys()
         places = range(bisect_left(found, span[0]), bisect_left(found, span[1]))
         return ((found[at], self._rows[found[at]]) for at in (reversed(places) if reverse else places))
 
-    def count(self, span: keys.Span) -> int:
+    def count(self, span: Span) -> int:
         found = self._sorted_keys()
         return bisect_left(found, span[1]) - bisect_left(found, span[0])
 
@@ -133,6 +136,10 @@ class MemoryHealth:
         return checker.result
 
 
+def _entries(view: RowView) -> list[CacheEntry]:
+    return [record.to_entry(digest_in(key)) for key, record in ROWS.record.scan(view, RECORDS)]
+
+
 class MemoryStore(RowStore):
     """One workspace's store while the process lives: no thread, no file, no search index."""
 
@@ -145,6 +152,18 @@ class MemoryStore(RowStore):
         self.retention = RowRetention(access)
         self.redaction = RowRedaction(access)
         self.health = MemoryHealth(access)
+
+    async def tools(self) -> tuple[str, ...]:
+        return tuple(sorted({entry.tool for entry in await self._run_query(_entries)}))
+
+    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+        """Return one page of a listing; `terms` are left to the caller's text search."""
+        return page_of(entry_query, await self._run_query(_entries))
+
+    async def list_digests(self, entry_query: EntryQuery) -> bytes:
+        entries = await self._run_query(_entries)
+        every = page_of(msgspec.structs.replace(entry_query, limit=len(entries) + 1), entries)
+        return b"".join(bytes.fromhex(entry.digest) for entry in every.entries)
 
     async def wait_until_indexed(self) -> None:
         """Return at once: nothing is indexed here, every search scans everything."""

@@ -28,10 +28,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
-from helix_desktop.store.core.store_errors import write_failure_reason
+from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.database import Database, create_db, store_damaged, store_unreadable
 from helix_desktop.store.files import (
     CURRENT_SCHEMA,
@@ -41,6 +38,7 @@ from helix_desktop.store.files import (
     StoreFiles,
     StoreFormat,
 )
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowUnknown, RowView
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.repair.salvage import (
     BulkWriter,
@@ -54,7 +52,7 @@ from helix_desktop.store.repair.salvage import (
 )
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import ROWS, check_format, identity_rows, read_sequence, read_totals
+from helix_desktop.store.store_errors import write_failure_reason
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 _log = logging.getLogger(__name__)
@@ -158,8 +156,8 @@ def _copy_migrated(
                 for key, row in rows:
                     writer.put(key, row)
 
-            source.read(lambda view: fill(view.scan(keys.ALL_ROWS)))
-            for key, row in identity_rows(target_format).items():
+            source.read(lambda view: fill(view.scan(kinds.ALL_ROWS)))
+            for key, row in _identity_rows(target_format).items():
                 writer.put(key, row)
             writer.flush()
             _check_copy(target, store_files)
@@ -224,7 +222,7 @@ class RepairLadder:
     def _open_verified(self, torn_reason: str = "") -> Database:
         handle = Database(self._store_files.db)
         try:
-            check_format(_read_stored_format(handle), self._store_format)
+            _check_format(_read_stored_format(handle), self._store_format)
             state = _read_clean_state(handle)
         except RowUnknown as error:
             handle.close()
@@ -462,12 +460,12 @@ def _create_or_migrate(
                     text("Its format file is missing, and the data next to it must not be overwritten.")
                 )
             shutil.rmtree(store_files.new_db, ignore_errors=True)
-            create_db(store_files.new_db, identity_rows(store_format))
+            create_db(store_files.new_db, _identity_rows(store_format))
             store_files.write_format(store_format)
         elif needs_migration(current_format, store_format, steps):
             migrate(store_files, current_format, store_format, steps, repair)
         else:
-            check_format(current_format, store_format)
+            _check_format(current_format, store_format)
         if store_files.new_db.exists() and not store_files.db.exists():
             store_files.adopt_new_db()
     except OSError as error:
@@ -561,8 +559,8 @@ def _read_format_from_db(db: Path) -> StoreFormat | None:
 
 def _read_clean_state(database: Database) -> CleanState:
     """Return the counters that the rows state. Raise RowDamaged."""
-    totals = read_totals(database)
-    return CleanState(read_sequence(database), totals.entries, totals.sessions)
+    totals = kinds.read_totals(database)
+    return CleanState(kinds.read_sequence(database), totals.entries, totals.sessions)
 
 
 def _read_last_seqs(database: Database) -> dict[str, int]:
@@ -570,7 +568,30 @@ def _read_last_seqs(database: Database) -> dict[str, int]:
 
     def query(view: RowView) -> dict[str, int]:
         # The value first: its checksum covers the key, which may no longer be text.
-        last_seqs = ROWS.last_seq.scan(view, keys.LAST_EVENTS)
-        return {keys.session_of(key, keys.LAST_EVENTS): seq for key, seq in last_seqs}
+        last_seqs = ROWS.last_seq.scan(view, kinds.LAST_EVENTS)
+        return {kinds.session_of(key, kinds.LAST_EVENTS): seq for key, seq in last_seqs}
 
     return database.read(query)
+
+
+def _check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> None:
+    """Raise StoreUnreadable for another workspace's store, or an unknown schema."""
+    if actual_format.schema != expected_format.schema:
+        raise StoreUnreadable(
+            text("The workspace data was written by another version of Helix Desktop."),
+            text(
+                "It has schema {actual}; this version reads schema {expected}.",
+                actual=actual_format.schema,
+                expected=expected_format.schema,
+            ),
+            text("Nothing was changed. Open it with the newest version."),
+        )
+    if actual_format.workspace_id != expected_format.workspace_id:
+        raise store_errors.other_workspace(actual_format.workspace_id, expected_format.workspace_id)
+
+
+def _identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
+    return {
+        kinds.SCHEMA_KEY: kinds.encode(kinds.SCHEMA_KEY, store_format.schema),
+        kinds.IDENTITY_KEY: kinds.encode(kinds.IDENTITY_KEY, store_format.workspace_id),
+    }

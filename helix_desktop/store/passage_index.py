@@ -34,11 +34,9 @@ from helix_desktop.domain.passages import (
 )
 from helix_desktop.domain.store import BranchPoint, listed_session
 from helix_desktop.domain.text_search import ExcerptSize, excerpt_of, normalize, visible_text
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store import kinds
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
 from helix_desktop.store.rows.event_log import read_branches
-from helix_desktop.store.rows.records import ROWS
 from helix_desktop.store.search_index import match_expression, to_indexed_text
 
 _log = logging.getLogger(__name__)
@@ -108,8 +106,8 @@ class PassageIndex:
         }
 
         def compare(view: RowView) -> tuple[dict[str, int], list[str], list[str]]:
-            rows = ROWS.last_seq.scan(view, keys.LAST_EVENTS)
-            last = {keys.session_of(key, keys.LAST_EVENTS): seq for key, seq in rows}
+            rows = ROWS.last_seq.scan(view, kinds.LAST_EVENTS)
+            last = {kinds.session_of(key, kinds.LAST_EVENTS): seq for key, seq in rows}
             wrong = [] if is_in_sync else [
                 session
                 for session, (seq, stamp) in known.items()
@@ -160,7 +158,7 @@ class PassageIndex:
         session = next(iter(self._pending))
         after, last = self._indexed.get(session, 0), self._events[session]
         rows, is_all = self._read(lambda view: _rows_after(view, session, after))
-        reached = last if is_all else keys.seq_in(rows[-1][0])
+        reached = last if is_all else kinds.seq_in(rows[-1][0])
         stamp = self._read(lambda view: _stamp(view, session, reached))
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO logs(session, seq) VALUES (?, 0)", (session,))
@@ -332,8 +330,8 @@ def scan_passages(view: RowView, query: PassageQuery) -> PassagePage:
     """Return what a search finds without an index, in one page: all logs are read."""
     finder, found, unreadable = PassageFinder(view, query), list[PassageHit](), 0
     known_paths = set[tuple[str, str]]()
-    for key, row in view.scan(keys.events_of(query.session) if query.session else keys.EVENTS):
-        session = keys.session_of_event(key)
+    for key, row in view.scan(kinds.events_of(query.session) if query.session else kinds.EVENTS):
+        session = kinds.session_of_event(key)
         try:
             recorded = ROWS.event.decode(key, row)
             listed = finder.listed(session, recorded.seq)
@@ -368,13 +366,13 @@ def _log_mark(log: int) -> str:
 
 def _stamp(view: RowView, session: str, seq: int) -> bytes | None:
     """Return the checksum of an event's row; None for a branch without events of its own, or no row."""
-    row = view.get(keys.event(session, seq)) if seq else None
+    row = view.get(kinds.event_key(session, seq)) if seq else None
     return None if row is None else row[-_STAMP_BYTES:]
 
 
 def _last_used(view: RowView) -> dict[str, int]:
     used: dict[str, int] = {}
-    for key, row in view.scan(keys.SUMMARIES):
+    for key, row in view.scan(kinds.SUMMARIES):
         try:
             summary = ROWS.summary.decode(key, row)
         except RowDamaged:
@@ -386,7 +384,7 @@ def _last_used(view: RowView) -> dict[str, int]:
 def _rows_after(view: RowView, session: str, seq: int) -> tuple[list[tuple[bytes, bytes]], bool]:
     """Return the rows of some events behind one, and whether they are all."""
     rows, size = list[tuple[bytes, bytes]](), 0
-    for key, row in view.scan(keys.events_after(session, seq)):
+    for key, row in view.scan(kinds.events_after(session, seq)):
         if len(rows) >= _BATCH_EVENTS or size >= _BATCH_BYTES:
             return rows, False
         rows.append((key, row))
@@ -400,5 +398,5 @@ def _decoded(session: str, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[Reco
             yield ROWS.event.decode(key, row)
         except RowDamaged as error:
             _log.warning(
-                "Event %d of session %s is damaged and is not searched: %s", keys.seq_in(key), session, error
+                "Event %d of session %s is damaged and is not searched: %s", kinds.seq_in(key), session, error
             )

@@ -23,19 +23,18 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import ContentReference
-from helix_desktop.domain.store import CacheEntry, Content
+from helix_desktop.domain.store import CacheEntry, Content, EntryRecord
 from helix_desktop.domain.text_variants import OutputCopies
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import PendingDeletion, RowView, Tombstone, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store import kinds
 from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles, delete_database
+from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.rows.event_log import add_reference, log_parts, read_branches, remove_reference
-from helix_desktop.store.rows.records import ROWS, EntryRecord
+from helix_desktop.store.writer import WriteBatch
 
 text = TextContext("Store")
 
@@ -78,7 +77,7 @@ def finish_pending_deletion(database: Database, store_files: StoreFiles) -> None
     """Complete at the opening of a store what a crash or a full disk prevented."""
     if store_files.old_db.exists():
         _delete_replaced_db(store_files)
-    row = database.get(keys.PENDING_DELETION)
+    row = database.get(kinds.PENDING_DELETION_KEY)
     if row is None:
         return
     try:
@@ -87,7 +86,7 @@ def finish_pending_deletion(database: Database, store_files: StoreFiles) -> None
         delete_database(store_files.search_index)
         rewrite_all_files(database, store_files)
         batch = WriteBatch(database.get)
-        batch.delete(keys.PENDING_DELETION)
+        batch.delete(kinds.PENDING_DELETION_KEY)
         database.write(batch)
     except (StoreWriteFailed, RowDamaged, OSError) as error:
         _log.warning("Files that may hold what was forgotten could not be rewritten: %s", error)
@@ -95,7 +94,7 @@ def finish_pending_deletion(database: Database, store_files: StoreFiles) -> None
 
 def _read_pending_deletion(row: bytes) -> PendingDeletion:
     try:
-        return ROWS.pending_deletion.decode(keys.PENDING_DELETION, row)
+        return ROWS.pending_deletion.decode(kinds.PENDING_DELETION_KEY, row)
     except RowDamaged:  # or of a version that noted only the time: the files are rewritten in any case
         return PendingDeletion(0)
 
@@ -119,8 +118,8 @@ def _is_leveldb_file(path: Path) -> bool:
 
 def _copy_rows(view: RowView, target: Database) -> None:
     batch, size = WriteBatch(target.get), 0
-    for key, row in view.scan(keys.ALL_ROWS):
-        if key[:1] == keys.CHUNKS[0] and not _has_content(view, key):
+    for key, row in view.scan(kinds.ALL_ROWS):
+        if key[:1] == kinds.CHUNKS[0] and not _has_content(view, key):
             continue
         batch.put(key, row)
         size += len(key) + len(row)
@@ -132,8 +131,8 @@ def _copy_rows(view: RowView, target: Database) -> None:
 
 def _has_content(view: RowView, chunk_key: bytes) -> bool:
     """Return True if there are rows of the content that a chunk belongs to."""
-    name = chunk_key[1 : 1 + keys.DIGEST_BYTES]
-    return any(view.get(kind + name) is not None for kind in (keys.CONTENTS[0], keys.RECORDS[0]))
+    name = chunk_key[1 : 1 + kinds.DIGEST_BYTES]
+    return any(view.get(kind + name) is not None for kind in (kinds.CONTENTS[0], kinds.RECORDS[0]))
 
 
 def _swap_in_new_db(store_files: StoreFiles) -> None:
@@ -214,13 +213,13 @@ async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: On
 
 
 def _entries(view: RowView, matches: SecretMatches) -> Iterator[CacheEntry]:
-    for key, row in view.scan(keys.RECORDS):
-        digest = keys.digest_in(key)
+    for key, row in view.scan(kinds.RECORDS):
+        digest = kinds.digest_in(key)
         try:
             yield ROWS.record.decode(key, row).to_entry(digest)
         except RowDamaged:
             matches.unreadable.append(digest)  # its description is not known
-            yield CacheEntry(digest, 0, 0, 0, "", "", "", "output", 0, 0)
+            yield CacheEntry(0, 0, 0, 0, 0, "", "", "", "output", digest=digest)
 
 
 def _search_contents(
@@ -289,13 +288,13 @@ def _find_removed(view: RowView, redaction: Redaction) -> dict[str, dict[int, Ou
 
     Such a branch's log is read as a whole: it can have chosen another form of its parent's output.
     """
-    rows = groupby(ROWS.event.scan(view, keys.EVENTS), lambda row: keys.session_of_event(row[0]))
+    rows = groupby(ROWS.event.scan(view, kinds.EVENTS), lambda row: kinds.session_of_event(row[0]))
     own = {session_id: redaction.find_removed(recorded for _, recorded in log) for session_id, log in rows}
     removed = dict(own)
     for branch in read_branches(view):
         *shared, last = log_parts(view, branch)
         if any(part.after < seq <= part.upto for part in shared for seq in own.get(part.session_id, ())):
-            spans = (keys.events_between(part.session_id, part.after, part.upto) for part in (*shared, last))
+            spans = (kinds.events_between(part.session_id, part.after, part.upto) for part in (*shared, last))
             removed[branch] = redaction.find_removed(
                 recorded for span in spans for _, recorded in ROWS.event.scan(view, span)
             )
@@ -303,14 +302,14 @@ def _find_removed(view: RowView, redaction: Redaction) -> dict[str, dict[int, Ou
 
 
 def _search_logs(view: RowView, redaction: Redaction, matches: SecretMatches) -> None:
-    for key, recorded in ROWS.event.scan(view, keys.EVENTS):
-        session_id = keys.session_of_event(key)
+    for key, recorded in ROWS.event.scan(view, kinds.EVENTS):
+        session_id = kinds.session_of_event(key)
         if redaction.redact_event(recorded, matches.removed.get(session_id, {})) is not recorded:
             matches.events.append(ContentReference(session_id, recorded.seq))
-    for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
+    for key, summary in ROWS.summary.scan(view, kinds.SUMMARIES):
         if redaction.redact_summary(summary) != summary:
             matches.titles.append(key[1:].decode())
-    for key, draft in ROWS.draft.scan(view, keys.DRAFTS):
+    for key, draft in ROWS.draft.scan(view, kinds.DRAFTS):
         if redaction.redact_draft(draft) != draft:
             matches.drafts.append(key[1:].decode())
 
@@ -428,7 +427,7 @@ class RowRedaction:
 
     async def redacted_at(self, digest: str) -> int:
         """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
-        keys.digest_bytes(digest)
+        kinds.digest_bytes(digest)
         tombstone = await self._access.run_query(lambda view: ROWS.tombstone.get(view, digest))
         return tombstone.at if tombstone is not None and not tombstone.lifted else 0
 
@@ -442,7 +441,7 @@ class RowRedaction:
             ROWS.tombstone.put(batch, msgspec.structs.replace(tombstone, lifted=True), digest)
             return True
 
-        keys.digest_bytes(digest)
+        kinds.digest_bytes(digest)
         return await self._access.write(stage)
 
     async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
@@ -527,7 +526,7 @@ class LevelDbRedaction(RowRedaction):
 
     def _rewrite_files(self, batch: WriteBatch) -> None:
         rewrite_all_files(self._database, self._store_files)
-        batch.delete(keys.PENDING_DELETION)
+        batch.delete(kinds.PENDING_DELETION_KEY)
 
 
 def _without_own_quarantine(matches: RedactionMatches) -> RedactionMatches:

@@ -32,10 +32,9 @@ from helix_desktop.domain.retention import (
     purgeable_entries,
     unindexed_entries,
 )
-from helix_desktop.domain.store import CacheEntry, SessionSummary
-from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
+from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, StoreTotals
+from helix_desktop.store import kinds, store_errors
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
 from helix_desktop.store.rows.event_log import (
@@ -45,7 +44,7 @@ from helix_desktop.store.rows.event_log import (
     read_session_digests,
     shared_end,
 )
-from helix_desktop.store.rows.records import ROWS, EntryRecord, may_be_index, may_be_trashed
+from helix_desktop.store.writer import WriteBatch
 
 _log = logging.getLogger(__name__)
 
@@ -63,8 +62,10 @@ def read_collectable(
     Only they and the index entries are looked at, which lead to contents that no log names.
     """
     selected = set(digests)
-    selected_keys = {keys.record(digest) for digest in selected}
-    candidates = _entries(view, may_be_chosen=lambda key, row: key in selected_keys or may_be_index(row))
+    selected_keys = {kinds.record_key(digest) for digest in selected}
+    candidates = _entries(
+        view, may_be_chosen=lambda key, row: key in selected_keys or kinds.may_be_index(row)
+    )
     plan = plan_cleanup(candidates, index_reader(view, contents), RetentionRule(grace_ms=grace_ms), at_ms)
     return sorted(entry.digest for entry in plan.to_trash if entry.digest in selected)
 
@@ -74,7 +75,7 @@ def read_purgeable(view: RowView, contents: ContentStore, before_ms: int) -> lis
     candidates = _entries(
         view,
         lambda record: bool(record.trashed) or record.kind == "index",
-        lambda _, row: may_be_trashed(row) or may_be_index(row),
+        lambda _, row: kinds.may_be_trashed(row) or kinds.may_be_index(row),
     )
     entries = purgeable_entries(candidates, index_reader(view, contents), before_ms)
     return [entry.digest for entry in entries]
@@ -95,13 +96,13 @@ def index_reader(view: RowView, contents: ContentStore) -> Callable[[str], bytes
 
 def read_trash(view: RowView) -> list[CacheEntry]:
     """Return the contents in the trash, last trashed first. Raise RowDamaged."""
-    trashed = _entries(view, lambda record: bool(record.trashed), lambda _, row: may_be_trashed(row))
+    trashed = _entries(view, lambda record: bool(record.trashed), lambda _, row: kinds.may_be_trashed(row))
     return sorted(trashed, key=lambda entry: (-entry.trashed, entry.digest))
 
 
 def newest_created(view: RowView) -> int:
     """Return when the newest content was stored, in ms since 1970; 0 if there is none. Raise RowDamaged."""
-    return next((keys.created_ms_in(key) for key, _ in view.scan(keys.TIME_INDEX)), 0)
+    return next((kinds.created_ms_in(key) for key, _ in view.scan(kinds.TIME_INDEX)), 0)
 
 
 def _entries(
@@ -111,10 +112,10 @@ def _entries(
 ) -> Iterator[CacheEntry]:
     """Yield the entries that are chosen; `may_be_chosen` says of key and row which need not be decoded."""
     in_drafts = read_draft_digests(view)
-    for key, row in view.scan(keys.RECORDS):
+    for key, row in view.scan(kinds.RECORDS):
         if not may_be_chosen(key, row):
             continue
-        digest = keys.digest_in(key)
+        digest = kinds.digest_in(key)
         try:
             record = ROWS.record.decode(key, row)
         except RowDamaged:
@@ -139,7 +140,7 @@ def stage_trash(
     freed_bytes = 0
     in_drafts = _draft_digests(batch, database)
     for digest, record in _readable_records(batch, digests):
-        collectable = is_collectable(record.to_entry(digest), at_ms, grace_ms) and digest not in in_drafts
+        collectable = is_collectable(record, at_ms, grace_ms) and digest not in in_drafts
         if collectable and not _is_referenced(database, digest):
             ROWS.record.put(batch, msgspec.structs.replace(record, trashed=trashed_ms), digest)
             trashed.append(digest)
@@ -180,10 +181,15 @@ def remove_content(batch: WriteBatch, database: RowDatabase, digest: str, record
     """Delete every row of a content except its references."""
     chunks: list[bytes] = []
     if record.size > MAX_SINGLE_ROW_BYTES:
-        chunks = database.read(lambda view: [key for key, _ in view.scan(keys.chunks_of(digest))])
-    for key in (keys.content(digest), *chunks, keys.record(digest), keys.time_index(record.created, digest)):
+        chunks = database.read(lambda view: [key for key, _ in view.scan(kinds.chunks_of(digest))])
+    for key in (
+        kinds.content_key(digest),
+        *chunks,
+        kinds.record_key(digest),
+        kinds.time_index_key(record.created, digest),
+    ):
         batch.delete(key)
-    batch.add_totals(entries=-1, size=-record.size, stored_size=-record.stored_size)
+    batch.totals += StoreTotals(-1, -record.size, -record.stored_size, 0)
 
 
 def _readable_records(batch: WriteBatch, digests: Iterable[str]) -> Iterator[tuple[str, EntryRecord]]:
@@ -206,7 +212,7 @@ def _is_referenced(database: RowDatabase, digest: str) -> bool:
 
 def read_trashed(view: RowView) -> list[SessionSummary]:
     """Return the sessions in the trash, last trashed first. Raise RowDamaged."""
-    summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
+    summaries = [summary for _, summary in ROWS.summary.scan(view, kinds.SUMMARIES)]
     return sorted(
         (summary for summary in summaries if summary.trashed and not summary.is_removed),
         key=lambda summary: (-summary.trashed, summary.id),
@@ -231,7 +237,7 @@ def stage_trashed(batch: WriteBatch, database: RowDatabase, session_id: str, tra
 
 
 def _subagents(batch: WriteBatch, database: RowDatabase, session_id: str) -> list[SessionSummary]:
-    stored = database.read(lambda view: list(ROWS.summary.scan(view, keys.SUMMARIES)))
+    stored = database.read(lambda view: list(ROWS.summary.scan(view, kinds.SUMMARIES)))
     current = (ROWS.summary.get(batch, summary.id) for _, summary in stored if summary.parent == session_id)
     return [summary for summary in current if summary is not None]
 
@@ -239,7 +245,7 @@ def _subagents(batch: WriteBatch, database: RowDatabase, session_id: str) -> lis
 def stage_session_removal(batch: WriteBatch, database: RowDatabase, session_id: str, before_ms: int) -> bool:
     """Delete a session that was trashed before `before_ms`, at once; return False if it was restored."""
     summary = ROWS.summary.get(batch, session_id)
-    if summary is None or summary.is_removed or batch.has_change(keys.last_event(session_id)):
+    if summary is None or summary.is_removed or batch.has_change(kinds.last_event_key(session_id)):
         return False
     if not 0 < summary.trashed < before_ms:
         return False
@@ -255,14 +261,14 @@ def _remove(batch: WriteBatch, database: RowDatabase, summary: SessionSummary) -
     for key in later_keys:
         batch.delete(key)
         if key[:1] == b"R":
-            seq, digest = keys.seq_and_digest(key)
-            batch.delete(keys.reference(digest, session_id, seq))
+            seq, digest = kinds.seq_and_digest(key)
+            batch.delete(kinds.reference_key(digest, session_id, seq))
             reference_counts[digest] += 1
     for digest, count in reference_counts.items():
         _remove_references(batch, digest, count)
-    batch.delete(keys.draft(session_id))
+    batch.delete(kinds.draft_key(session_id))
     if not summary.is_removed:
-        batch.add_totals(sessions=-1)
+        batch.totals += StoreTotals(0, 0, 0, -1)
     if end:
         ROWS.last_seq.put(batch, end, session_id)
         stub = SessionSummary(session_id, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True)
@@ -277,7 +283,11 @@ def _remove(batch: WriteBatch, database: RowDatabase, summary: SessionSummary) -
 
 def _remove_rest(batch: WriteBatch, database: RowDatabase, session_id: str) -> None:
     point = ROWS.branch.get(batch, session_id)
-    for key in (keys.summary(session_id), keys.last_event(session_id), keys.branch(session_id)):
+    for key in (
+        kinds.summary_key(session_id),
+        kinds.last_event_key(session_id),
+        kinds.branch_key(session_id),
+    ):
         batch.delete(key)
     parent = ROWS.summary.get(batch, point.parent) if point is not None else None
     if parent is not None and parent.is_removed:
@@ -286,11 +296,11 @@ def _remove_rest(batch: WriteBatch, database: RowDatabase, session_id: str) -> N
 
 def _rows_after(view: RowView, session_id: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
-    events = keys.events_after(session_id, end)
+    events = kinds.events_after(session_id, end)
     others = (
-        keys.handovers_of(session_id),
-        keys.checkpoints_of(session_id),
-        keys.back_references_of(session_id),
+        kinds.handovers_of(session_id),
+        kinds.checkpoints_of(session_id),
+        kinds.back_references_of(session_id),
     )
     found = [key for key, _ in view.scan(events)]
     found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]
@@ -301,7 +311,7 @@ def _rows_after(view: RowView, session_id: str, end: int) -> tuple[list[bytes], 
 
 
 def _seq_of(key: bytes) -> int:
-    return keys.seq_and_digest(key)[0] if key[:1] == b"R" else keys.seq_in(key)
+    return kinds.seq_and_digest(key)[0] if key[:1] == b"R" else kinds.seq_in(key)
 
 
 def _remove_references(batch: WriteBatch, digest: str, count: int) -> None:
@@ -380,9 +390,9 @@ def _names_in(database: RowDatabase, rows: Iterable[bytes]) -> Iterator[tuple[st
     """Yield the session and the digest of each content that the removed rows of logs and drafts name."""
     for key in rows:
         if _BACK_REFERENCES[0] <= key < _BACK_REFERENCES[1]:
-            yield keys.session_and_seq(key[: -keys.DIGEST_BYTES])[0], keys.digest_in(key)
-        elif keys.DRAFTS[0] <= key < keys.DRAFTS[1]:
-            session_id = keys.session_of(key, keys.DRAFTS)
+            yield kinds.session_and_seq(key[: -kinds.DIGEST_BYTES])[0], kinds.digest_in(key)
+        elif kinds.DRAFTS[0] <= key < kinds.DRAFTS[1]:
+            session_id = kinds.session_of(key, kinds.DRAFTS)
             with suppress(RowDamaged):
                 draft = ROWS.draft.get(database, session_id)
                 yield from ((session_id, digest) for digest in (draft.digests if draft is not None else ()))
@@ -414,14 +424,14 @@ def _split_candidates(
 
 def _is_named(batch: WriteBatch, database: RowDatabase, digest: str) -> bool:
     """Return True if a log names a content after the batch, whatever its record says."""
-    span = keys.references_of(digest)
+    span = kinds.references_of(digest)
     stored = database.read(lambda view: [key for key, _ in view.scan(span)])
     return any(batch.get(key) is not None for key in {*stored, *batch.changes(*span)})
 
 
 def _draft_digests(batch: WriteBatch, database: RowDatabase) -> frozenset[str]:
     """Return the contents that drafts name. Raise RowUnknown: another version's draft may name any."""
-    rows = database.read(lambda view: dict(view.scan(keys.DRAFTS))) | batch.changes(*keys.DRAFTS)
+    rows = database.read(lambda view: dict(view.scan(kinds.DRAFTS))) | batch.changes(*kinds.DRAFTS)
     digests: frozenset[str] = frozenset()
     for key, row in rows.items():
         try:
@@ -439,17 +449,17 @@ def _staying_indexes(batch: WriteBatch, database: RowDatabase, free: set[str]) -
         return []
 
     def may_lead(view: RowView) -> Iterable[tuple[bytes, bytes | None]]:
-        return [(key, row) for key, row in view.scan(keys.RECORDS) if may_be_index(row)]
+        return [(key, row) for key, row in view.scan(kinds.RECORDS) if kinds.may_be_index(row)]
 
-    rows = dict(database.read(may_lead)) | batch.changes(*keys.RECORDS)
+    rows = dict(database.read(may_lead)) | batch.changes(*kinds.RECORDS)
     indexes: list[str] = []
     for key, row in rows.items():
         try:
             record = ROWS.record.decode(key, row) if row is not None else None
         except RowDamaged:
             continue
-        if record is not None and record.kind == "index" and keys.digest_in(key) not in free:
-            indexes.append(keys.digest_in(key))
+        if record is not None and record.kind == "index" and kinds.digest_in(key) not in free:
+            indexes.append(kinds.digest_in(key))
     return indexes
 
 
@@ -463,11 +473,11 @@ class RowRetention:
         self._access = access
 
     async def references(self, digest: str) -> list[ContentReference]:
-        keys.digest_bytes(digest)
+        kinds.digest_bytes(digest)
         return await self._access.run_query(lambda view: read_references(view, digest))
 
     async def session_digests(self, session_id: str) -> list[str]:
-        keys.session_bytes(session_id)
+        kinds.session_bytes(session_id)
         return await self._access.run_query(lambda view: read_session_digests(view, session_id))
 
     async def pin(self, digest: str, pinned: bool) -> None:
@@ -482,7 +492,7 @@ class RowRetention:
             if changed != record:
                 ROWS.record.put(batch, changed, digest)
 
-        keys.digest_bytes(digest)
+        kinds.digest_bytes(digest)
         await self._access.write(stage)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
@@ -548,7 +558,7 @@ class RowRetention:
         return max(self._access.clock(), await self._access.run_query(newest_created))
 
     async def _set_trashed(self, session_id: str, trashed_ms: int) -> tuple[str, ...]:
-        keys.session_bytes(session_id)
+        kinds.session_bytes(session_id)
         return tuple(
             await self._access.write(
                 lambda batch: stage_trashed(batch, self._access.database, session_id, trashed_ms)

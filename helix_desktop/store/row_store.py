@@ -1,196 +1,41 @@
-"""What both stores do with their rows: commits, reads, drafts, listings that scan the rows."""
+"""What both stores do with their rows: commits, reads, drafts, the list of sessions."""
 
 from __future__ import annotations
 
-import heapq
-import logging
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.store import (
-    DEFAULT_FILTER,
     CacheEntry,
     Commit,
     Draft,
-    EntryFilter,
-    EntryPage,
-    EntrySort,
     PartialOutput,
     SessionSummary,
     StoreTotals,
-    matches_filter,
-    sort_position,
-    tiebreak_prefix,
 )
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import RowView, check_commit
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import (
-    EntryQuery,
-    StoreSearch,
-    page_from_ordered,
-    page_from_unordered,
-)
+from helix_desktop.store import kinds, store_errors
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
 from helix_desktop.store.passage_index import scan_passages
 from helix_desktop.store.rows.access import StoreAccess
 from helix_desktop.store.rows.contents import find_digests, missing_error
 from helix_desktop.store.rows.event_log import read_events, read_handovers, stage_commit
-from helix_desktop.store.rows.records import ROWS, read_totals
+from helix_desktop.store.store_search import StoreSearch
 
 _text = TextContext("Store")
-
-_AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts after every digest
-_RUN_ENTRIES = 2_000  # sorted at once: about 2 ms
-_SCAN_PAGE_ENTRIES = 2_000  # entries per page when all are listed
-
-_log = logging.getLogger(__name__)
-
-
-class _Place(Struct, frozen=True, order=True, gc=False):
-    """The position of an entry in an order, and its digest.
-
-    The garbage collector, which stops the window, does not look at a million of them as at tuples.
-    """
-
-    first: int | str
-    second: int | str
-    third: int | str
-    digest: bytes
-
-
-def is_stored_order(entry_query: EntryQuery) -> bool:
-    """Return True if the rows are in the order of a listing, so that no index is needed."""
-    entry_filter = entry_query.entry_filter
-    if entry_query.sort.column == "digest":
-        return entry_filter == EntryFilter(prefix=entry_filter.prefix)
-    return entry_query.sort.column == "created" and entry_filter == DEFAULT_FILTER
-
-
-def read_page(view: RowView, entry_query: EntryQuery) -> EntryPage:
-    """Return the page of a listing. By age or by digest it is read from an index; other orders scan all.
-
-    Raise RowDamaged.
-    """
-    sort = entry_query.sort
-    if sort.column == "created" and not entry_query.entry_filter.prefix:
-        entries = _entries(view, _time_index_span(entry_query), backwards=not sort.descending)
-    elif sort.column == "digest":
-        entries = _entries(view, _digest_span(entry_query), backwards=sort.descending)
-    else:
-        return page_from_unordered(entry_query, _entries(view, _record_span(entry_query)))
-    listed: list[CacheEntry] = []
-    has_default_filter = entry_query.entry_filter == EntryFilter(prefix=entry_query.entry_filter.prefix)
-    for entry in entries:
-        if not entry.trashed if has_default_filter else matches_filter(entry, entry_query.entry_filter):
-            listed.append(entry)
-            if len(listed) > entry_query.limit:
-                break
-    return page_from_ordered(entry_query, listed)
-
-
-def read_digests(view: RowView, entry_query: EntryQuery) -> bytes:
-    """Return the digests of a complete listing, in order, joined. Raise RowDamaged."""
-    if not is_stored_order(entry_query):  # each page would look at every record
-        entries = _entries(view, _record_span(entry_query))
-        return _sorted_digests(filter(entry_query.includes, entries), entry_query.sort)
-    entry_query = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
-    parts: list[bytes] = []
-    while True:
-        page = read_page(view, entry_query)
-        parts.append(b"".join([bytes.fromhex(entry.digest) for entry in page.entries]))
-        if not page.cursor:
-            return b"".join(parts)
-        entry_query = entry_query.continue_after(page.entries[-1])
-
-
-def _sorted_digests(entries: Iterator[CacheEntry], sort: EntrySort) -> bytes:
-    """Return the digests of entries in an order, joined.
-
-    They are sorted in runs that are merged: sorting, or freeing, a million at once keeps the interpreter from
-    all other threads for seconds.
-    """
-    places = (_place(entry, sort.column) for entry in entries)
-    runs: list[Iterator[_Place]] = []
-    while run := sorted(islice(places, _RUN_ENTRIES), reverse=sort.descending):
-        runs.append(iter(run))
-    merged = heapq.merge(*runs, reverse=sort.descending)
-    parts: list[bytes] = []
-    while part := b"".join([place.digest for place in islice(merged, _RUN_ENTRIES)]):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _place(entry: CacheEntry, column: SortColumn) -> _Place:
-    first, second, third = (*sort_position(entry, column), 0, 0)[:3]
-    return _Place(first, second, third, bytes.fromhex(entry.digest))
-
-
-def read_tools(view: RowView) -> list[str]:
-    """Return the names of the tools that stored something, sorted. Raise RowDamaged."""
-    return sorted({entry.tool for entry in _entries(view, keys.RECORDS)})
 
 
 def read_sessions(view: RowView) -> list[SessionSummary]:
     """Return all sessions except those in the trash, last updated first. Raise RowDamaged."""
-    summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
+    summaries = [summary for _, summary in ROWS.summary.scan(view, kinds.SUMMARIES)]
     listed = [summary for summary in summaries if not (summary.trashed or summary.is_removed)]
     return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
-
-
-def _record_span(entry_query: EntryQuery) -> keys.Span:
-    prefix = entry_query.entry_filter.prefix
-    return keys.records_of(prefix) if prefix else keys.RECORDS
-
-
-def _time_index_span(entry_query: EntryQuery) -> keys.Span:
-    """Return the remaining range of the time index, which is ordered newest first."""
-    first, stop = keys.TIME_INDEX
-    if entry_query.after is None:
-        return first, stop
-    created, tie = entry_query.after
-    last_key = keys.time_index_from(int(created), tiebreak_prefix(int(tie)))
-    return (last_key + _AFTER_EVERY_DIGEST, stop) if entry_query.sort.descending else (first, last_key)
-
-
-def _digest_span(entry_query: EntryQuery) -> keys.Span:
-    first, stop = _record_span(entry_query)
-    if entry_query.after is None:
-        return first, stop
-    last_key = keys.record(str(entry_query.after[0]))
-    return (
-        (first, min(stop, last_key)) if entry_query.sort.descending else (max(first, last_key + b"\0"), stop)
-    )
-
-
-def _entries(view: RowView, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
-    for key, row in view.scan(span, backwards):
-        entry = _read_entry(view, key, row)
-        if entry is not None:
-            yield entry
-
-
-def _read_entry(view: RowView, key: bytes, row: bytes) -> CacheEntry | None:
-    """Return the entry of a record or index row, None for a damaged one: it must not hide the others."""
-    digest = keys.digest_in(key)
-    try:
-        return ROWS.record.decode(key, row).to_entry(digest)
-    except RowDamaged as error:
-        _log.warning("A record of %s is damaged: %s", digest, error)
-    with suppress(RowDamaged):
-        record = ROWS.record.get(view, digest)
-        return record.to_entry(digest) if record else None
-    return None
 
 
 class RowStore(StoreSearch):
@@ -205,10 +50,9 @@ class RowStore(StoreSearch):
 
     async def commit(self, commit: Commit) -> None:
         self._check_open()
-        at_ms = self._access.clock()
-        check_commit(commit)
         if commit.is_empty:
             return
+        at_ms = self._access.clock()
         await self._access.write(
             lambda batch: stage_commit(batch, self._access.contents, commit, at_ms), commit.size
         )
@@ -241,7 +85,7 @@ class RowStore(StoreSearch):
         return await self._access.run_query(lambda view: find_digests(view, prefix, limit))
 
     async def totals(self) -> StoreTotals:
-        return await self._access.run_query(read_totals)
+        return await self._access.run_query(kinds.read_totals)
 
     async def save_draft(self, session_id: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft.
@@ -268,26 +112,15 @@ class RowStore(StoreSearch):
 
     async def _change_draft(self, session_id: str, size: int = 0, **fields: object) -> None:
         self._check_open()
-        keys.session_bytes(session_id)
+        kinds.session_bytes(session_id)
         await self._access.write(
             lambda batch: ROWS.draft.change(batch, session_id, lambda stored: replace(stored, **fields)), size
         )
 
     async def draft(self, session_id: str) -> Draft:
-        keys.session_bytes(session_id)
+        kinds.session_bytes(session_id)
         draft = await self._access.run_query(lambda view: ROWS.draft.get(view, session_id))
         return draft if draft is not None else Draft()
-
-    async def tools(self) -> tuple[str, ...]:
-        return tuple(await self._access.run_query(read_tools))
-
-    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """Return one page of a listing; `terms` are left to the caller's text search."""
-        return await self._access.run_query(lambda view: read_page(view, entry_query))
-
-    async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        """Return all digests of a listing, joined."""
-        return await self._access.run_query(lambda view: read_digests(view, entry_query))
 
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
         """Return every handover, and checkpoint if asked, with its session, in any order."""

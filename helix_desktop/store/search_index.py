@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+from msgspec.structs import astuple
 
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, text_key, tiebreak
+from helix_desktop.domain.store import CacheEntry, EntryFilter, EntryPage, EntryRecord, text_key, tiebreak
 from helix_desktop.domain.text_search import normalize, split_chunks
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_search import EntryQuery, page_from_ordered
-from helix_desktop.store.rows.records import ROWS, EntryRecord
+from helix_desktop.domain.unicode_safety import repair_surrogates
+from helix_desktop.store.kinds import DIGEST_BYTES, ROWS, RowDamaged
+from helix_desktop.store.store_search import EntryQuery, page_from_ordered
 
 _log = logging.getLogger(__name__)
 
@@ -69,9 +69,12 @@ _WORDS_TABLES = [
 class SearchIndex:
     """An open index, for the thread that opened it. Every method may raise sqlite3.Error."""
 
-    def __init__(self, path: Path, workspace_id: str) -> None:
-        """Open the index, or create it if it is missing. Raise for another format or another store."""
-        self._path, self._workspace_id = path, workspace_id
+    def __init__(self, path: Path | None, workspace_id: str) -> None:
+        """Open the index, or create it if it is missing. Raise for another format or another store.
+
+        Without a path it lives in a temporary file of SQLite's, and has no words.
+        """
+        self.is_temporary, self._workspace_id = path is None, workspace_id
         self._unindexed: int | None = None
         self.db = _connect(path)
         try:
@@ -130,14 +133,14 @@ class SearchIndex:
         for statement in filter(str.strip, _TABLES.split(";")):
             self.db.execute(statement)
         with suppress(sqlite3.OperationalError):  # an SQLite without trigrams: contents are scanned instead
-            for statement in _WORDS_TABLES:
+            for statement in () if self.is_temporary else _WORDS_TABLES:
                 self.db.execute(statement)
         state = (INDEX_VERSION, self._workspace_id, _NOT_SYNCED)
         self.db.execute("INSERT INTO state VALUES (?, ?, ?)", state)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level="DEFERRED", cached_statements=256)
+def _connect(path: Path | None) -> sqlite3.Connection:
+    db = sqlite3.connect(path or "", isolation_level="DEFERRED", cached_statements=256)
     try:
         _set_pragmas(db)
     except BaseException:
@@ -164,6 +167,7 @@ NOT_INDEXED = "text <> 1"  # entries whose text is pending, or must be scanned
 
 COLUMNS = "digest, record"  # one value of each entry is read several times faster than fifteen
 _RECORD = msgspec.msgpack.Decoder(EntryRecord)
+_MAX_INTEGER = 2**63 - 1
 _MATCHING_WORDS = "SELECT rowid FROM words WHERE words MATCH ?"
 _MATCHING = f"{_MATCHING_WORDS} UNION ALL SELECT id FROM entries WHERE {NOT_INDEXED}"
 
@@ -203,10 +207,15 @@ def page_query(
     direction = " DESC" if entry_query.sort.descending else ""
     where_clause = f" WHERE {' AND '.join(where.clauses)}" if where.clauses else ""
     order = ", ".join(key + direction for key in keys)
-    return f"SELECT {columns} FROM entries{where_clause} ORDER BY {order} LIMIT ?", [
-        *where.values,
-        entry_query.limit + 1,
-    ]
+    values = [_storable(value) for value in (*where.values, entry_query.limit + 1)]
+    return f"SELECT {columns} FROM entries{where_clause} ORDER BY {order} LIMIT ?", values
+
+
+def _storable(value: Any) -> Any:
+    """Return a value for SQLite in place of one that it cannot take: no row has either."""
+    if isinstance(value, int):
+        return max(-_MAX_INTEGER, min(value, _MAX_INTEGER))
+    return repair_surrogates(value) if isinstance(value, str) else value
 
 
 def key_columns(column: SortColumn) -> tuple[str, ...]:
@@ -225,7 +234,8 @@ def decode_entry(row: Sequence[Any]) -> CacheEntry:
 
 def match_expression(terms: Sequence[str]) -> str:
     """Return an FTS5 query that matches every text with all of the terms; empty if none is possible."""
-    trigrams = list(dict.fromkeys(trigram for term in terms for trigram in _trigrams(to_indexed_text(term))))
+    words = (to_indexed_text(repair_surrogates(term)) for term in terms)
+    trigrams = list(dict.fromkeys(trigram for word in words for trigram in _trigrams(word)))
     step = -(-len(trigrams) // _MAX_TRIGRAMS) or 1
     return " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams[::step])
 
@@ -291,7 +301,7 @@ _DIGESTS_AT_ONCE = 20_000  # about 20 ms
 
 _UPSERT = (
     "INSERT INTO entries(digest, stamp, tie, created, used, size, stored, tokens, tool, target, line, kind,"
-    " session, recalls, refs, pinned, trashed, record, place, target_key, line_key)"
+    " recalls, refs, session, pinned, trashed, record, place, target_key, line_key)"
     f" VALUES ({', '.join('?' * 21)}) ON CONFLICT(digest) DO UPDATE SET stamp = excluded.stamp,"
     " created = excluded.created, used = excluded.used, size = excluded.size, stored = excluded.stored,"
     " tokens = excluded.tokens, kind = excluded.kind, session = excluded.session,"
@@ -302,17 +312,19 @@ _UPSERT = (
 _DELETE_RENAMED = "DELETE FROM entries WHERE digest = ? AND (tool, target, line) <> (?, ?, ?)"
 
 
-def put_rows(db: sqlite3.Connection, rows: Mapping[bytes, bytes | None]) -> None:
-    """Write records by their key; None deletes one. A damaged record is not indexed."""
+def put_rows(
+    db: sqlite3.Connection, rows: Mapping[bytes, bytes | None], read_copy: Callable[[str], EntryRecord | None]
+) -> None:
+    """Write records by their key; None deletes one. `read_copy` returns a damaged one, if it can."""
     removed: list[tuple[bytes]] = []
     upserts: list[tuple[Any, ...]] = []
     for key, row in rows.items():
-        raw = key[-keys.DIGEST_BYTES :]
+        raw = key[-DIGEST_BYTES:]
         try:
             record = None if row is None else ROWS.record.decode(key, row)
         except RowDamaged as error:
-            _log.warning("The record of %s is damaged (%s) and was not indexed.", raw.hex(), error)
-            record = None
+            _log.warning("The record of %s is damaged: %s", raw.hex(), error)
+            record = read_copy(raw.hex())
         if record is None or row is None:
             removed.append((raw,))
         else:
@@ -372,29 +384,15 @@ def _count_matches(db: sqlite3.Connection, match: str) -> int:
 
 
 def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, ...]:
-    entry = record.to_entry(digest.hex())
     return (
         digest,
         row[-STAMP_BYTES:],
-        tiebreak(entry.digest),
-        entry.created,
-        entry.last_used,
-        entry.size,
-        entry.stored_size,
-        entry.tokens,
-        entry.tool,
-        entry.target,
-        entry.first_line,
-        entry.kind,
-        entry.session,
-        entry.recalls,
-        entry.references,
-        entry.pinned,
-        entry.trashed,
+        tiebreak(digest.hex()),
+        *astuple(record),
         msgspec.msgpack.encode(record),
-        normalize(entry.target),
-        text_key(entry.target),
-        text_key(entry.first_line),
+        normalize(record.target),
+        text_key(record.target),
+        text_key(record.first_line),
     )
 
 

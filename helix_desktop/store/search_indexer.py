@@ -1,9 +1,9 @@
 """The search index's work, on its own thread: agree with the store, index texts while idle, answer queries.
 
 A write says which records it changed and which logs; of logs the new events are read when they are indexed.
-LevelDB is the truth. The index stores the number of the last write it includes; if that differs from the
-store's, every record is compared by its checksum. A damaged index is deleted and rebuilt; until it is
-complete it answers nothing, and the store is scanned.
+LevelDB is the truth, but lists are read here alone. The index stores the number of the last write it
+includes; if that differs from the store's, every record is compared by its checksum before it answers. A
+damaged index is deleted and rebuilt; where no file works, a temporary one without words takes its place.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import msgspec
 
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.database import Database, ReadView
+from helix_desktop.domain.store import EntryRecord
+from helix_desktop.domain.translatable_text import verbatim
+from helix_desktop.store import kinds
+from helix_desktop.store.database import Database, ReadView, store_unreadable
 from helix_desktop.store.files import delete_database
+from helix_desktop.store.kinds import ROWS, RowDamaged
 from helix_desktop.store.passage_index import PassageIndex
-from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import ROWS, read_sequence
+from helix_desktop.store.rows.contents import ContentStore, row_created_ms
 from helix_desktop.store.search_index import (
     STAMP_BYTES,
     SearchIndex,
@@ -41,6 +41,7 @@ from helix_desktop.store.search_index import (
     put_rows,
     read_stamps,
 )
+from helix_desktop.store.writer import WriteBatch
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
 _MAX_PENDING_RECORDS = 50_000  # changed records, about 25 MB, from which on they are written without waiting
@@ -48,7 +49,7 @@ _CATCH_UP_S = 0.03  # seconds that a search spends on indexing new events before
 _MAX_RENEWALS = 2  # rebuilds of an index in one run: after one more damage it is given up
 
 _UNREADABLE_SEQUENCE = -2
-_AFTER_EVERY_DIGEST = b"\xff" * (keys.DIGEST_BYTES + 1)  # sorts behind every digest
+_AFTER_EVERY_DIGEST = b"\xff" * (kinds.DIGEST_BYTES + 1)  # sorts behind every digest
 
 T = TypeVar("T")
 
@@ -68,12 +69,12 @@ class IndexChanges(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, batch: WriteBatch) -> IndexChanges:
-        first, stop = keys.RECORDS
+        first, stop = kinds.RECORDS
         records = {key: row for key, row in batch.rows.items() if first <= key < stop}
-        first, stop = keys.LAST_EVENTS
-        logs = [keys.session_of(key, keys.LAST_EVENTS) for key in batch.rows if first <= key < stop]
-        has_redaction = batch.rows.get(keys.PENDING_DELETION) is not None
-        return cls(records, batch.rows.get(keys.SEQUENCE), has_redaction, tuple(logs))
+        first, stop = kinds.LAST_EVENTS
+        logs = [kinds.session_of(key, kinds.LAST_EVENTS) for key in batch.rows if first <= key < stop]
+        has_redaction = batch.rows.get(kinds.PENDING_DELETION_KEY) is not None
+        return cls(records, batch.rows.get(kinds.SEQUENCE_KEY), has_redaction, tuple(logs))
 
 
 class Indexer:
@@ -93,6 +94,7 @@ class Indexer:
         self._next: bytes | None = None  # the record to compare next; None: all agree
         self._sequence = _read_sequence(database)
         self._has_pending_contents = False
+        self._error: Exception | None = None  # for which there is no index
         self.pause_s = 0.0  # seconds to wait between two steps of work
 
     @property
@@ -115,7 +117,7 @@ class Indexer:
 
     def open(self) -> None:
         try:
-            self._open_index()
+            self._open_index(self._path)
         except (sqlite3.Error, OSError) as error:
             self._rebuild_after(error)
         except (RowDamaged, StoreError) as error:
@@ -136,25 +138,32 @@ class Indexer:
 
     def _note_sequence(self, changes: IndexChanges) -> None:
         if changes.sequence is not None:
-            self._sequence = ROWS.sequence.decode(keys.SEQUENCE, changes.sequence)
+            self._sequence = ROWS.sequence.decode(kinds.SEQUENCE_KEY, changes.sequence)
 
     def flush(self) -> None:
         self._run_guarded(self._flush)
 
-    def answer(self, query: Callable[[SearchIndex], T]) -> T | None:
-        """Return the result of `query` on an index that agrees with the store; else None."""
+    def answer(self, query: Callable[[SearchIndex], T]) -> T:
+        """Return the result of `query` on an index that agrees with the store: it catches up first.
 
-        def reply(index: SearchIndex) -> T | None:
+        Raise RowDamaged or StoreError if the store can't be read.
+        """
+        if self._index is None:  # the store may have been unreadable for a while, as on a full disk
+            self.open()
+        answers: list[T] = []
+
+        def reply(index: SearchIndex) -> None:
             if self.has_changes:
                 self._flush(index)
-            if self.is_syncing:
-                return None
-            try:
-                return query(index)
-            except (OverflowError, UnicodeEncodeError):
-                return None  # SQLite cannot be queried for such a number or text; the index is still valid
+            answers.append(query(index))
 
-        return self._run_guarded(reply)
+        while self._index is not None and not answers:
+            self._run_guarded(self._sync_records if self.is_syncing else reply)
+        if answers:
+            return answers[0]
+        if isinstance(self._error, RowDamaged | StoreError):
+            raise self._error
+        raise store_unreadable(verbatim(f"{self._error}.")) from self._error
 
     def find_passages(self, query: PassageQuery) -> PassagePage | None:
         """Return a page of passages, also of the newest events; None without an index."""
@@ -205,18 +214,22 @@ class Indexer:
             self._close_index(error)
         return None
 
-    def _open_index(self) -> None:
-        self._index = index = SearchIndex(self._path, ROWS.identity.get(self._database) or "")
+    def _open_index(self, path: Path | None) -> None:
+        self._index = index = SearchIndex(path, ROWS.identity.get(self._database) or "")
         is_in_sync = index.sequence == self._sequence and not self._is_suspect
-        self._next = None if is_in_sync else keys.RECORDS[0]
+        self._next = None if is_in_sync else kinds.RECORDS[0]
         if self._next is not None:
             index.invalidate()
         if not index.has_words:
             _log.warning("This SQLite (%s) has no trigrams: searching scans.", sqlite3.sqlite_version)
         self._has_pending_contents = index.has_words and has_pending_texts(index.db)
         self._passages = PassageIndex(index.db, self._database.read) if index.has_words else None
-        if self._passages is not None:
-            self._passages.compare(is_in_sync)
+        try:
+            if self._passages is not None:
+                self._passages.compare(is_in_sync)
+        except RowDamaged as error:
+            _log.warning("Passages cannot be indexed (%s): searching them scans.", error)
+            self._passages = None
 
     def _rebuild_after(self, error: Exception) -> None:
         while self._renewals < _MAX_RENEWALS:
@@ -225,7 +238,7 @@ class Indexer:
             self._close_index()
             try:
                 delete_database(self._path)
-                self._open_index()
+                self._open_index(self._path)
             except (sqlite3.Error, OSError) as retry_error:
                 error = retry_error
             except (RowDamaged, StoreError) as store_error:  # a full disk may close the store itself
@@ -233,15 +246,22 @@ class Indexer:
                 return
             else:
                 return
-        _log.warning("The search index is not used any more (%s): lists and searches scan.", error)
+        if self._index is not None and self._index.is_temporary:
+            self._close_index(error)
+            return
+        _log.warning("The search index is not used any more (%s): searches scan.", error)
         self._close_index()
+        try:
+            self._open_index(None)
+        except (sqlite3.Error, OSError, RowDamaged, StoreError) as last_error:
+            self._close_index(last_error)
 
     def _rebuild(self) -> None:
         """Rebuild, to leave nothing of what was redacted: a document cannot be removed from the texts."""
         self._close_index()
         try:
             delete_database(self._path)
-            self._open_index()
+            self._open_index(self._path)
         except (sqlite3.Error, OSError) as error:
             self._rebuild_after(error)
         except (RowDamaged, StoreError) as error:
@@ -250,7 +270,8 @@ class Indexer:
     def _close_index(self, error: Exception | None = None) -> None:
         """Close the index; with an error, which is not the index's own, for good."""
         if error is not None:
-            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
+            _log.warning("The store cannot be indexed (%s).", error)
+        self._error = error
         self._records, self._logs = {}, {}
         self._next, self._has_pending_contents, self._passages = None, False, None
         if self._index is not None:
@@ -262,7 +283,7 @@ class Indexer:
         if self._passages is not None and self._logs:
             self._passages.note_changes(tuple(self._logs))
         with index.db:
-            put_rows(index.db, self._records)
+            put_rows(index.db, self._records, self._read_copy)
             index.note_changes()
             if self._next is None:
                 index.set_sequence(self._sequence)
@@ -270,17 +291,17 @@ class Indexer:
         self._has_pending_contents = index.has_words and has_pending_texts(index.db)
 
     def _sync_records(self, index: SearchIndex) -> None:
-        first = self._next or keys.RECORDS[0]
+        first = self._next or kinds.RECORDS[0]
         stored = self._database.read(lambda view: _records_from(view, first))
         is_full = len(stored) == _RECORDS_AT_ONCE
-        last = max(stored) if is_full else keys.RECORDS[1]
+        last = max(stored) if is_full else kinds.RECORDS[1]
         stamps = read_stamps(index.db, first[1:], last[1:] if is_full else _AFTER_EVERY_DIGEST)
         wrong: dict[bytes, bytes | None] = {
             b"m" + digest: None for digest in stamps if b"m" + digest not in stored
         }
         wrong |= {key: row for key, row in stored.items() if stamps.get(key[1:]) != row[-STAMP_BYTES:]}
         with index.db:
-            put_rows(index.db, wrong)
+            put_rows(index.db, wrong, self._read_copy)
         index.note_changes()
         self._next = last + b"\0" if is_full else None
         if self._next is None:
@@ -291,18 +312,30 @@ class Indexer:
         index.note_indexed(indexed)
         self._has_pending_contents = indexed > 0
 
+    def _read_copy(self, digest: str) -> EntryRecord | None:
+        """Return a damaged record as the index by time has it; None if it is lost there, too."""
+        with suppress(RowDamaged):
+            head = self._database.get(kinds.content_key(digest))
+            if head is not None:
+                key = kinds.time_index_key(row_created_ms(head), digest)
+                row = self._database.get(key)
+                return None if row is None else ROWS.record.decode(key, row)
+        return None
+
     def _read_content(self, digest: str) -> bytes:
         return self._database.read(lambda view: self._contents.read(view, digest))
 
 
 def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
-    return dict(islice(view.scan((first, keys.RECORDS[1])), _RECORDS_AT_ONCE))
+    # Each record has its own checksum: damage beside them does not keep the others from the lists.
+    rows = view.scan((first, kinds.RECORDS[1]), verify_checksums=False)
+    return dict(islice(rows, _RECORDS_AT_ONCE))
 
 
 def _read_sequence(database: Database) -> int:
     """Return the number of the store's last write; a number that no index has if it is unreadable."""
     try:
-        return read_sequence(database)
+        return kinds.read_sequence(database)
     except (RowDamaged, StoreError):
         return _UNREADABLE_SEQUENCE
 
@@ -317,25 +350,12 @@ class _Wakeup:
     """Signal that changes have begun to collect."""
 
 
-class _IndexQuery(msgspec.Struct, frozen=True):
-    """A query and the future of its result; without a query: done when everything is indexed."""
+class _Job(msgspec.Struct, frozen=True):
+    """What to do when all reported changes are known, and the future of its result."""
 
-    question: Callable[[SearchIndex], Any] | None
+    run: Callable[[], Any]
     done: Future[Any]
     is_part_of_search: bool = False
-
-
-class _PassageSearch(msgspec.Struct, frozen=True):
-    """A search for passages and the future of its page."""
-
-    query: PassageQuery
-    done: Future[PassagePage | None]
-
-
-class _SyncQuery(msgspec.Struct, frozen=True):
-    """The future of a caller that waits until all records agree with the store's."""
-
-    done: Future[None]
 
 
 class SearchThread:
@@ -344,11 +364,8 @@ class SearchThread:
     def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
         """Texts are indexed after `idle_s` seconds of quiet; None: only when a caller waits for it."""
         self._indexer, self._idle_s = indexer, idle_s
-        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | _PassageSearch | _SyncQuery | None] = (
-            queue.SimpleQueue()
-        )
+        self._queue: queue.SimpleQueue[_Wakeup | _Job | None] = queue.SimpleQueue()
         self._pending_changes: deque[IndexChanges] = deque()
-        self._waiting: list[Future[None]] = []  # for the records to agree with the store's
         self._is_woken = False  # for the collected changes
         self._ending = threading.Event()
         self._quiet_since = 0.0
@@ -362,37 +379,27 @@ class SearchThread:
             self._is_woken = True
             self._queue.put(_Wakeup())
 
-    @property
-    def is_syncing(self) -> bool:
-        """Return True if it cannot answer yet, because records are still being compared."""
-        return self._indexer.is_syncing
-
-    def submit(
-        self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False
-    ) -> Future[T | None]:
-        """Return the result of `query` on the index; None if it cannot answer now: scan the store.
+    def submit(self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False) -> Future[T]:
+        """Return the result of `query` on the index, once that agrees with the store.
 
         While a search asks part by part, texts go on being indexed: the more are, the less it has to read.
         """
-        done: Future[T | None] = Future()
-        self._queue.put(_IndexQuery(query, done, is_part_of_search))
-        return done
+        return self._put(lambda: self._indexer.answer(query), is_part_of_search)
 
     def find_passages(self, query: PassageQuery) -> Future[PassagePage | None]:
         """Return a page of passages; None without an index: scan the store."""
-        done: Future[PassagePage | None] = Future()
-        self._queue.put(_PassageSearch(query, done))
-        return done
+        return self._put(lambda: self._indexer.find_passages(query), is_part_of_search=True)
 
-    def when_synced(self) -> Future[None]:
-        """Return a future that is done when queries are answered, or never will be."""
-        done: Future[None] = Future()
-        self._queue.put(_SyncQuery(done))
-        return done
+    def when_applied(self) -> Future[None]:
+        """Return a future that is done when the index has no words any more that were redacted before."""
+        return self._put(lambda: None)
 
     def when_indexed(self) -> Future[None]:
-        done: Future[None] = Future()
-        self._queue.put(_IndexQuery(None, done))
+        return self._put(self._index_all)
+
+    def _put(self, run: Callable[[], T], is_part_of_search: bool = False) -> Future[T]:
+        done: Future[T] = Future()
+        self._queue.put(_Job(run, done, is_part_of_search))
         return done
 
     def close(self) -> None:
@@ -408,10 +415,8 @@ class SearchThread:
         self._indexer.open()
         try:
             while self._process_next():
-                if self._waiting and not self._indexer.is_syncing:
-                    self._end_waiting()
+                pass
         finally:
-            self._end_waiting()
             self._indexer.close()
 
     def _process_next(self) -> bool:
@@ -424,25 +429,17 @@ class SearchThread:
         if isinstance(job, _Wakeup):
             self._quiet_since = time.monotonic()
             return True
-        if isinstance(job, _SyncQuery):
-            self._waiting.append(job.done)
-            return True
         self._apply_pending()
-        if isinstance(job, _PassageSearch):
-            if job.done.set_running_or_notify_cancel():
-                job.done.set_result(self._indexer.find_passages(job.query))
-            return True
-        if isinstance(job, _IndexQuery):
-            self._reply(job)
-            if not job.is_part_of_search:
-                self._quiet_since = time.monotonic()
-        return job is not None
-
-    def _end_waiting(self) -> None:
-        for done in self._waiting:
-            if done.set_running_or_notify_cancel():
-                done.set_result(None)
-        self._waiting.clear()
+        if job is None:
+            return False
+        if job.done.set_running_or_notify_cancel():
+            try:
+                job.done.set_result(job.run())
+            except Exception as error:  # noqa: BLE001 - delivered to the caller of the job
+                job.done.set_exception(error)
+        if not job.is_part_of_search:
+            self._quiet_since = time.monotonic()
+        return True
 
     def _apply_pending(self) -> None:
         self._is_woken = False  # first: what comes from now on wakes this thread again
@@ -488,12 +485,6 @@ class SearchThread:
         # Half of the time at most, so that what the user sees never waits long.
         self._indexer.pause_s = max(_MIN_PAUSE_S, time.monotonic() - start)
 
-    def _reply(self, index_query: _IndexQuery) -> None:
-        if not index_query.done.set_running_or_notify_cancel():
-            return
-        if index_query.question is not None:
-            index_query.done.set_result(self._indexer.answer(index_query.question))
-            return
+    def _index_all(self) -> None:
         while self._indexer.has_work and not self._ending.is_set():
             self._indexer.step()
-        index_query.done.set_result(None)

@@ -132,7 +132,7 @@ class CostState(msgspec.Struct, frozen=True):
         if not (self.spent.cached or self.spent.cache_writes):
             return ""
         usage = cache_text(self.spent.cached, self.spent.cache_writes, self.spent.fresh)
-        return tr("Prompt cache of own requests: {usage}", usage=usage)
+        return tr("Provider's discount, own requests: {usage}", usage=usage)
 
     @property
     def short_budget_text(self) -> str:
@@ -235,7 +235,7 @@ def purposes_text(
         "answers": tr("answers"),
         "outputs": tr("forms of large outputs"),
         "summaries": tr("handovers"),
-        "facts": tr("facts"),
+        "facts": tr("summaries of older messages"),
         "questions": tr("side questions"),
         "titles": tr("titles"),
         "unused": tr("canceled or not used"),

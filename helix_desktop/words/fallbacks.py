@@ -16,8 +16,8 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n handover, set of facts or extract needed a fallback.",
-        "In this workspace, {count} of %n handovers, sets of facts and extracts needed a fallback.",
+        "In this workspace, {count} of %n summary or extract needed a fallback.",
+        "In this workspace, {count} of %n summaries and extracts needed a fallback.",
         count=format_integer(rate.fallbacks),
     )
 
@@ -28,9 +28,9 @@ def fallback_advice(rate: FallbackRate) -> str:
         return ""
     reason = join_sentences(tr("Latest reason:"), rate.newest_reason)
     advice = (
-        tr("Choose another model for large outputs in Settings → Model roles.")
+        tr("Choose another model for large outputs in Settings → Advanced.")
         if rate.newest_is_extract
-        else tr("Choose another model for compaction in Settings → Model roles.")
+        else tr("Choose another model for compaction in Settings → Advanced.")
     )
     return translate(join_sentences(translate(reason), advice))
 

@@ -24,7 +24,7 @@ def handover_titles(
     times: Counter[tuple[bool, int, bool]] = Counter()  # by number: how often it was edited, or written again
     for seq, handover in handovers.items():
         if handover.origin:
-            titles[seq] = tr("Handover of “{title}”", title=session_title(handover.origin_title))
+            titles[seq] = tr("Handover summary of “{title}”", title=session_title(handover.origin_title))
             continue
         is_checkpoint = seq in checkpoints
         same_kind = numbers[is_checkpoint]
@@ -42,12 +42,12 @@ def handover_titles(
 def _title(number: int, is_checkpoint: bool, *, is_changed: bool, is_repeat: bool) -> str:
     if is_checkpoint:
         return (
-            tr("Prepared handover {number}, edited", number=number)
+            tr("Prepared summary {number}, edited", number=number)
             if is_changed
-            else tr("Prepared handover {number}", number=number)
+            else tr("Prepared summary {number}", number=number)
         )
     if not is_changed:
-        return tr("Handover {number}", number=number)
+        return tr("Handover summary {number}", number=number)
     if is_repeat:
-        return tr("Handover {number}, run again", number=number)
-    return tr("Handover {number}, edited", number=number)
+        return tr("Handover summary {number}, written again", number=number)
+    return tr("Handover summary {number}, edited", number=number)

@@ -18,7 +18,7 @@ _CAUSES: dict[MissKind, TranslatableText] = {
     "tools": text("The tools changed."),
     "system": text("The system prompt changed."),
     "effort": text("The reasoning effort changed."),
-    "notes": text("The text of notes or handovers changed."),
+    "notes": text("The text of summaries changed."),
     "small": text("The request before was below the provider's minimum size."),
     "unexplained": text("The provider read none of it although nothing changed."),
     "sweep": text("Outputs were cached."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import FIELDS, ContextPolicy
 from helix_desktop.context.rewrites.planner import BREAKER_FAILURES, CompactionOutlook, CompactionState
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import (
@@ -15,13 +15,14 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.message_states import explain_hold
 from helix_desktop.words.numbers import (
+    format_integer,
     format_percent,
     format_token_count,
     format_tokens,
     format_whole_percent,
 )
-from helix_desktop.words.rewrite_explanations import explain_hold
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -31,7 +32,10 @@ text = TextContext("Compaction")
 _MINUTES_OF_HOUR = 60
 _TOO_LARGE = text("context was full")
 _CACHE_COLD = text("idle, or another model")
-_MANUAL = text("you asked")
+_MANUAL = text("by you")
+_TO_SAVE = text("to save tokens")
+ALMOST_FULL = text("context was almost full")
+_OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
@@ -52,7 +56,7 @@ _SWEEPS: dict[SweepReason, TranslatableText] = {
 
 
 def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
-    """Return what started a handover; `threshold` is a share of the context window, 0: not known."""
+    """Return what started a handover; `threshold` is what the policy said, 0: not known."""
     match trigger:
         case HandoverTrigger.MANUAL:
             return translate(_MANUAL)
@@ -60,8 +64,22 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
             return translate(_TOO_LARGE)
         case HandoverTrigger.CONTINUED:
             return tr("start of this session")
-        case HandoverTrigger.THRESHOLD:
-            return _reached_text(threshold) if threshold else tr("automatic")
+    return _reached_text(limit_text(trigger, threshold)) if threshold else tr("automatic")
+
+
+def limit_text(trigger: HandoverTrigger, limit: float) -> str:
+    """Return where a trigger of the policy is due, in the unit of its field."""
+    field = FIELDS[trigger.policy_field]
+    if field.is_share:
+        return format_percent(limit)
+    return tr("{number} {unit}", number=format_integer(int(limit)), unit=translate(field.unit))
+
+
+def _distance_text(trigger: CompactionTrigger) -> str:
+    distance = max(0, trigger.distance)
+    if FIELDS[trigger.kind.policy_field].is_share:
+        return format_tokens(distance)
+    return limit_text(trigger.kind, distance)
 
 
 def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
@@ -73,37 +91,57 @@ def placement_text(reason: PlacementReason, threshold: float, averted_handover_a
         return translate(_PLACEMENTS[reason])
     if not threshold:
         return tr("context above the threshold")
-    return _reached_text(threshold)
+    return _reached_text(format_percent(threshold))
 
 
-def _reached_text(threshold: float) -> str:
-    return tr("{share} reached", share=format_percent(threshold))
+def _reached_text(limit: str) -> str:
+    return tr("{share} reached", share=limit)
 
 
 def sweep_reason_text(reason: SweepReason) -> str:
-    """Return why a sweep was made; empty for the usual one, of enough that was ready."""
-    return translate(_SWEEPS.get(reason, ""))
+    return translate(_SWEEPS.get(reason, _TO_SAVE))
+
+
+def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return what a rewrite did, for a line in the chat."""
+    match event:
+        case HandoverMade(revises=revises) if revises:
+            return tr("handover summary edited")
+        case Excluded():
+            return tr("something left out")
+        case SweepMade(reason=SweepReason.REFUSED):
+            return tr("images cached")
+        case SweepMade():
+            return translate(_OUTPUTS)
+    return translate(_MESSAGES)
 
 
 def divider_reason_text(
-    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int
+    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int, fill: float
 ) -> str:
-    """Return why the context changed, for the end of one line; the last answer was `idle_ms` before."""
+    """Return why the context changed, for the end of one line.
+
+    The last answer was `idle_ms` before; `fill` is the share of the context window that was used then.
+    """
     match event:
+        case Excluded():
+            return translate(_MANUAL)
         case HandoverMade(revises=revises) if revises:
-            return tr("you edited the handover")
-        case HandoverMade(trigger=trigger) if trigger is not HandoverTrigger.THRESHOLD:
-            return trigger_text(trigger, 0.0)
+            return translate(_MANUAL)
+        case HandoverMade(trigger=trigger, threshold=limit) if trigger is not HandoverTrigger.THRESHOLD:
+            return trigger_text(trigger, limit)
         case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
-        case Excluded():
-            return tr("you left something out")
         case SweepMade(reason=SweepReason.OVERFLOW) | ObservationsPlaced(reason=PlacementReason.OVERFLOW):
             return translate(_TOO_LARGE)
         case FoldMade(how="truncate"):
             return translate(_TOO_LARGE)
         case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
-            return tr("almost full: older messages compacted")
+            return (
+                tr("context was at {share}", share=format_whole_percent(fill))
+                if fill
+                else translate(ALMOST_FULL)
+            )
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
             if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer
@@ -113,14 +151,13 @@ def divider_reason_text(
             return tr("idle for {hours} h", hours=minutes // _MINUTES_OF_HOUR)
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])
-        case SweepMade():
-            return tr("older outputs cached")
-    return tr("older messages compacted")
+    return translate(_TO_SAVE)
 
 
-def threshold_text(by_policy: float, in_window: float) -> str:
-    """Return the share at which it is compacted, and the one in a model's context window if that is lower."""
-    usual, here = format_whole_percent(by_policy), format_whole_percent(in_window)
+def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
+    """Return where it is compacted, and where in a model's context window if that is earlier."""
+    usual = limit_text(trigger.kind, round(getattr(policy, trigger.kind.policy_field), 2))
+    here = limit_text(trigger.kind, trigger.limit)
     if here == usual:
         return usual
     return tr("{usual}, here {here} to leave room for the answer", usual=usual, here=here)
@@ -139,11 +176,12 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             "Compaction only when you start it: the last try failed or freed too little.",
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
-    share = threshold_text(policy.handover_at, gauge.trigger.share)
-    left = format_tokens(max(0, gauge.trigger.distance))
+    share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
     room = tr("Older messages are compacted at {share}: {tokens} left.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
-        room += " " + tr("Earlier when that saves tokens.")
+        room += " " + tr("Before that, outputs are cached and messages compacted when it saves tokens.")
+    else:
+        room += " " + tr("Before that, outputs are cached when it saves tokens.")
     texts: dict[CompactionState, str] = {
         "room": room,
         "due": tr("Older messages are compacted at {share}: due now.", share=share),
@@ -189,17 +227,17 @@ def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_ho
     if is_on_hold:
         return tr("paused")
     if trigger.is_due:
-        return tr("above {share}", share=format_whole_percent(trigger.share))
-    return tr("compaction in ≈ {tokens}", tokens=format_tokens(trigger.distance))
+        return tr("above {share}", share=limit_text(trigger.kind, trigger.limit))
+    return tr("compaction in ≈ {tokens}", tokens=_distance_text(trigger))
 
 
 def preview_trigger_text(trigger: CompactionTrigger, is_managed: bool) -> str:
-    share = format_whole_percent(trigger.share)
     if not is_managed:
         return tr("Context management is off.")
+    share = limit_text(trigger.kind, trigger.limit)
     if trigger.is_due:
         return tr("Above {share}, it is compacted once that frees enough.", share=share)
-    return tr("At {share} at the latest, facts or a handover like this replace older messages.", share=share)
+    return tr("At {share}, a summary like this replaces older messages.", share=share)
 
 
 def next_try_text(failures: int) -> str:

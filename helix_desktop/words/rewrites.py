@@ -27,6 +27,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
@@ -100,9 +101,10 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     if handover.origin:
         return _continued_text(handover.origin_title)
     if handover.revises:
-        return f"{tr('Handover edited by you')} · {revision_size_text(handover.before, handover.after)}"
+        size = revision_size_text(handover.before, handover.after)
+        return dotted((tr("Handover summary edited by you"), size))
     if handover.replaces:
-        count = tr("Handover run again")
+        count = tr("Handover summary written again")
     else:
         counts = handover_counts(transcript, handover)
         count = tr("{messages} compacted", messages=counts.text)
@@ -159,11 +161,11 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case ToolAnswered():
             name = _output_name(seq, transcript)
         case HandoverMade():
-            name = tr("the handover")
+            name = tr("a summary")
         case ObservationsPlaced():
-            name = tr("the facts")
+            name = tr("a summary")
         case FoldMade():
-            name = tr("a note")
+            name = tr("a summary")
         case _:
             name = tr("instructions")
     return name

@@ -17,11 +17,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, ChatModel, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ChatModel, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, use_theme
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import row_key, tool_row
 
 MESSAGES = 100_000
 FEW = 1_000
@@ -84,7 +84,9 @@ def conversation(count: int) -> list[Row]:
             case 1 | 4:
                 rows.append(AssistantRow(key, f"*Message {number}.*\n\n{answers[number * 7 % 400]}"))
             case _:
-                rows.append(ToolRow(key, "read_file", f"src/{number}.py", "ok", lines=200, tokens=900))
+                rows.append(
+                    tool_row(f"m{number}", "read_file", f"src/{number}.py", "ok", "\n" * 200, tokens=900)
+                )
     return rows
 
 

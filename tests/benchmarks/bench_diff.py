@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from helix_desktop.ui.design.style.theme import LIGHT
 LINES = 5_000
 _ROUNDS = 5
 _STEP_PX = 60  # of a mouse wheel
+_ENDS = (b"before", b"after")
 
 
 def main() -> list[tuple[str, float, str]]:
@@ -119,11 +121,22 @@ def _view_figures() -> list[tuple[str, float, str]]:
 
     frames = [seconds(partial(draw_at, top)) for top in range(0, bar.maximum(), _STEP_PX)]
     percentiles = statistics.quantiles(frames, n=100)
+    before, after = (b"\n".join(b"line %d, %s" % (n, end) for n in range(50_000)) for end in _ENDS)
+    many = diff_contents(before, after)
+    view.set_side_by_side(False)
+    steps: list[Callable[[], object]] = [
+        lambda: view.show_diff(many, "code.py", can_revert_hunks=True),
+        lambda: view.go_to_change(1),
+        lambda: view.resize(1_290, 900),
+        view.text.apply_theme,
+    ]
+    longest = max(statistics.median(seconds(step) for _ in range(_ROUNDS)) for step in steps)
     view.close()
     return [
         ("a view of 5,000 lines side by side: shows it", show_time * 1e3, "ms"),
         ("scrolls, per frame, p50", percentiles[49] * 1e3, "ms"),
         ("scrolls, per frame, p99", percentiles[98] * 1e3, "ms"),
+        ("a diff of 100,000 lines: the longest of its steps", longest * 1e3, "ms"),
     ]
 
 

@@ -158,7 +158,7 @@ async def scale(folder: Path, entries: int) -> list[Figure]:
 
 def _entries(peer: sqlite3.Connection, query: str) -> list[CacheEntry]:
     return [
-        CacheEntry(digest, size, size, tokens, tool, target, line, "output", created, created)
+        CacheEntry(created, created, size, size, tokens, tool, target, line, "output", digest=digest)
         for digest, created, size, tokens, tool, target, line in peer.execute(query)
     ]
 

@@ -93,21 +93,24 @@ def check_findings(text: str) -> None:
     }
     assert int(counts["tool calls"].split()[0]) >= 80
     assert int(counts["checkpoint written"].split()[0]) >= 1
-    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["compacted as handovers"])
+    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["handover summaries"])
     assert summarized is not None
     assert int(summarized[2]) >= 1
-    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["compacted as handovers"]):
+    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["handover summaries"]):
         assert _number(after) < _number(before) * 0.9
     cached = re.match(r"(\d+) times · \d+ outputs? · arguments of [1-9]\d* calls? · ", counts["cached"])
     assert cached is not None
     assert int(cached[1]) >= 2
-    noted = re.match(r"(\d+) times · (\d+) steps · ([\d,]+) tokens saved", counts["compacted as notes"])
+    noted = re.match(
+        r"(\d+) times · (\d+) steps · ([\d,]+) tokens saved", counts["compacted without a model"]
+    )
     assert noted is not None
     assert int(noted[1]) >= 2
     assert int(noted[2]) >= int(noted[1])
     assert _number(noted[3]) >= 1_000
     observed = re.match(
-        r"written (\d+) times? · (\d+) facts · used (\d+) times?", counts["compacted as facts"]
+        r"written (\d+) times? · (\d+) sentences · used (\d+) times?",
+        counts["compacted by a model"],
     )
     assert observed is not None
     assert min(int(number) for number in observed.groups()) >= 1

@@ -166,7 +166,7 @@ async def test_a_table_without_json(recordings: list[str], tmp_path: Path) -> No
     rows = dict(line.rsplit("  ", 1) for line in ran.out.decode().splitlines())
     cells = {name.strip(): cell.strip() for name, cell in rows.items()}
     assert cells["recordings"] == "2", "one that is named twice is replayed once"
-    assert 0 < float(cells["input, % of unmanaged"]) < 100
+    assert 0 < float(cells["input, % of that without Helix"]) < 100
     assert cells["outputs that can be recalled, % of bytes"] == "100.0"
     assert cells["requests over the context window"] == "0"
     assert len({len(line) for line in ran.out.decode().splitlines()}) == 1

@@ -38,7 +38,7 @@ from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.changes import Capture, ChangeList, FileChange
-from helix_desktop.domain.store import BranchPoint, Draft, SessionSummary, StoreTotals
+from helix_desktop.domain.store import BranchPoint, Draft, EntryRecord, SessionSummary, StoreTotals
 from helix_desktop.domain.store_reports import RepairReport
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.revert.folders import JournalEntry
@@ -46,11 +46,10 @@ from helix_desktop.file_history.rows import RunningCallRow
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.services.mcp_config import parse_server_configs
 from helix_desktop.services.mcp_servers import ServerSecrets
+from helix_desktop.store import kinds
 from helix_desktop.store.archive_file import ArchiveManifest, SessionHeader
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import PendingDeletion, Tombstone
 from helix_desktop.store.files import CleanState, StoreFiles, StoreFormat
-from helix_desktop.store.rows.records import EntryRecord
+from helix_desktop.store.kinds import PendingDeletion, Tombstone
 from helix_desktop.workspaces.policy_file import POLICY_FILE
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
@@ -81,25 +80,25 @@ FILES: dict[str, Any] = {
 """What each kind of file or row is decoded as."""
 
 LETTERS = {
-    "contents": keys.CONTENTS,
-    "chunks": keys.CHUNKS,
-    "events": keys.EVENTS,
-    "references": keys.REFERENCES,
-    "records": keys.RECORDS,
-    "newest": keys.TIME_INDEX,
-    "summaries": keys.SUMMARIES,
-    "handovers": keys.HANDOVERS,
-    "checkpoints": keys.CHECKPOINTS,
-    "branches": keys.BRANCHES,
-    "drafts": keys.DRAFTS,
-    "last events": keys.LAST_EVENTS,
+    "contents": kinds.CONTENTS,
+    "chunks": kinds.CHUNKS,
+    "events": kinds.EVENTS,
+    "references": kinds.REFERENCES,
+    "records": kinds.RECORDS,
+    "newest": kinds.TIME_INDEX,
+    "summaries": kinds.SUMMARIES,
+    "handovers": kinds.HANDOVERS,
+    "checkpoints": kinds.CHECKPOINTS,
+    "branches": kinds.BRANCHES,
+    "drafts": kinds.DRAFTS,
+    "last events": kinds.LAST_EVENTS,
 }
 SINGLE_ROWS = {
-    "schema": keys.SCHEMA,
-    "workspace": keys.IDENTITY,
-    "sequence": keys.SEQUENCE,
-    "totals": keys.TOTALS,
-    "scour": keys.PENDING_DELETION,
+    "schema": kinds.SCHEMA_KEY,
+    "workspace": kinds.IDENTITY_KEY,
+    "sequence": kinds.SEQUENCE_KEY,
+    "totals": kinds.TOTALS_KEY,
+    "scour": kinds.PENDING_DELETION_KEY,
 }
 PASTED = (
     "npx -y some-server --flag",

@@ -26,7 +26,7 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
     "ui/chat/session_notices.py: _SPENDING": {"checkpoint"},
-    "ui/chat/rows/row_types.py: RUNNING_PHASE_TEXTS": {"done", "failed", "interrupted", "stopped"},
+    "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},
     "ui/handover/parts.py: _SIGNS": {"same"},
     "ui/inspector/context_bar.py: SEGMENT_COLORS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _EXAMPLES": {"exact", "server"},

@@ -41,7 +41,9 @@ class MemoryCache:
     def put(self, data: bytes, tool: str = "read_file", target: str = "a.txt") -> str:
         """Store bytes; return their digest."""
         digest, line = digest_of(data), first_line(data.decode(errors="replace"))
-        entry = CacheEntry(digest, len(data), len(data), len(data) // 4, tool, target, line, "output", 1, 1)
+        entry = CacheEntry(
+            1, 1, len(data), len(data), len(data) // 4, tool, target, line, "output", digest=digest
+        )
         self._contents[digest] = (data, entry)
         return digest
 

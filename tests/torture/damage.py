@@ -16,11 +16,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.kinds import ROWS, RowDamaged, session_and_seq
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.rows.contents import holds_content
-from helix_desktop.store.rows.records import ROWS
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.crash_checks import (
     AcknowledgedCommits,
@@ -139,7 +137,7 @@ def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
                 contents.add(key)
             elif key[:1] == b"e":
                 event = ROWS.event.decode(key, row)
-                logs.setdefault(keys.session_and_seq(key)[0], []).append(event.seq)
+                logs.setdefault(session_and_seq(key)[0], []).append(event.seq)
         except RowDamaged:
             continue
     opened.close()

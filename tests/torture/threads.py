@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store import Commit
-from helix_desktop.store.core import row_codec
-from helix_desktop.store.core.commit import WriteBatch
 from helix_desktop.store.database import Database, ReadView, create_db
+from helix_desktop.store.kinds import compress, decompress
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,9 +101,9 @@ def _handle_round(path: Path, rng: random.Random) -> None:
 
     def pack() -> None:
         data = b"packed by many " * 300
-        packed = row_codec.compress(data)
+        packed = compress(data)
         assert packed is not None
-        assert row_codec.decompress(packed, len(data)) == data
+        assert decompress(packed, len(data)) == data
         handle.get(b"k0")
 
     gang = _ThreadGroup([check, check, walk, walk, write, pack, pack])

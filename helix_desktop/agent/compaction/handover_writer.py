@@ -616,7 +616,7 @@ class HandoverWriter:
                 messages=covered_counts(transcript, cut.upto, cut.kept_seq).messages,
                 model=summary.model,
                 trigger=trigger.kind,
-                threshold=round(trigger.share, 2),
+                threshold=trigger.limit,
                 focus=focus,
                 former=source.previous_seq,
                 fallback=summary.fallback_reason,

@@ -141,7 +141,8 @@ class Handovers(BackgroundJob):
                 self._is_due, self._saved_draft = False, None
             case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._session.policy
-                if gauge.trigger.distance >= planner.least_gain(policy, gauge) or not policy.enabled:
+                least = planner.least_gain(policy, gauge)
+                if not policy.enabled or not gauge.is_due_at(gauge.used + least):
                     self._is_due = False
                     self.cancel()
 

@@ -112,13 +112,13 @@ class Observations(BackgroundJob):
         self._session.model_choice.require()
         if self.is_running:
             raise CompactionRefused(
-                _text("Already running."), _text("Facts are being written."), _text("Wait, or cancel.")
+                _text("Already running."), _text("A summary is being written."), _text("Wait, or cancel.")
             )
         pending_seq = observation.pending_observations(self._session.transcript)
         event_range = self._find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
-                _text("Facts about all older messages are written already."),
+                _text("All older messages are summarized already."),
                 _text("Only the newest complete turn is left, which always stays."),
                 _text("Send another message first."),
             )
@@ -259,7 +259,7 @@ class Observations(BackgroundJob):
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
-            raise CompactionRefused(_text("No facts were written."), verbatim(failed.fallback_reason))
+            raise CompactionRefused(_text("No summary was written."), verbatim(failed.fallback_reason))
         if source_input.event_range.replaces:
             observations = await asyncio.to_thread(observation.merge_observations, source_input.generations)
         else:
@@ -358,7 +358,7 @@ class Observations(BackgroundJob):
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
-                _text("The facts weren't used."), _text("The history changed in the meantime.")
+                _text("The summary wasn't used."), _text("The history changed in the meantime.")
             )
         if covered_tokens <= event.tokens:
             why = _text(
@@ -366,5 +366,5 @@ class Observations(BackgroundJob):
                 tokens=event.tokens,
                 covered=covered_tokens,
             )
-            raise CompactionRefused(_text("The facts weren't used."), why)
+            raise CompactionRefused(_text("The summary wasn't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]

@@ -256,8 +256,8 @@ class WindowRewriter:
             if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
             saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
-            is_below = gauge.used - saved * gauge.ratio < gauge.handover_threshold
-            averted_at = policy.handover_at if is_below and gauge.is_due else 0.0
+            is_due_then = gauge.is_due_at(gauge.used - saved * gauge.ratio)
+            averted_at = policy.handover_at if gauge.is_due and not is_due_then else 0.0
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []
 

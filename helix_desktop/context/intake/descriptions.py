@@ -197,6 +197,7 @@ _QUOTED_CAP = CAP - 12  # of a line of a command: its exit code stands before it
 _READ_CHARS = 32_768  # characters of a text that are read, from each end
 _EDIT_CHARS = 44  # of the first new line of one edit among several
 _MAX_NAMES = 6
+_FENCE = "```"
 _MAX_LINES = 400
 _SUMMARY_LINES = 12  # first lines of a lookup, in which it says how much it found
 _PLACE_EXTRA = 9  # characters of a place beside its path
@@ -208,6 +209,14 @@ _DEFINITION = re.compile(
     r"|protocol)\s+(?:\([^)]*\)\s*)?|(?:const|let|var)\s+(?=\w+\s*=\s*(?:async\s*)?(?:function|\()))"
     r"(?P<name>[A-Za-z_$][\w$]*)"
 )
+_METHOD = re.compile(
+    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual) )+[^=;(]*?\w+\("
+)
+_ASSIGNED = re.compile(
+    r"(?:export |const |let |var |final )*(?P<name>[A-Za-z_$][\w$]*)(?: ?: ?[^=\n]{1,60})? ?= ?[^=>\s]"
+)
+_LEAST_DEFINED = 3  # names from which on a text is source, or a file of constants
+_RUN_REPORT = re.compile(r"^(?:Traceback \(most recent call|E {3}|={3,} |FAILED |panic: )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,4}\s+(?P<name>\S.*)")
 _HIT = re.compile(r"^(?P<path>[^\s:][^:\n]*[./][^:\n]*?)[:-]\d+[:-]")
 _PLAIN_PATH = re.compile(r"^[\w.@~+/\\ -]*[./\\][\w.@~+/\\ -]*$")
@@ -354,17 +363,35 @@ def _head_lines(text: str) -> list[str]:
 def _names(text: str, *, with_inner: bool = False) -> str:
     """Return the top definitions of a source file, public ones first, or the headings of a document.
 
-    Of a part of a file also those inside a class: its own head may not be there.
+    Of a part of a file also those inside a class: its own head may not be there. Of a file that defines
+    nothing else the names that it assigns.
     """
     lines = _head_lines(text)
     parts = [line.lstrip() for line in lines] if with_inner else lines
     found = [match for part in parts if (match := _DEFINITION.match(part)) is not None]
+    if not found and _FENCE not in text[:_READ_CHARS]:  # in a document that quotes source headings say more
+        assigned = [match for line in lines if (match := _ASSIGNED.match(line)) is not None]
+        found = assigned if len({match["name"] for match in assigned}) >= _LEAST_DEFINED else []
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
         found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
         headings = (match for match in found if _is_informative(match.string))
         names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
     return _join(names) if names and len(lines) > len(names) else ""
+
+
+def is_source(tool: str, text: str) -> bool:
+    """Return True for a file that was read and defines several names, and is no report of a run."""
+    if tool_kind(tool) != "read" or _RUN_REPORT.search(text[:_READ_CHARS]):
+        return False
+    found = (_DEFINITION.match(line.lstrip()) for line in _head_lines(text))
+    return len({match["name"] for match in found if match}) >= _LEAST_DEFINED
+
+
+def is_definition(line: str) -> bool:
+    """Return True for a line of source, with its number or without, that defines a name at any depth."""
+    plain = _LINE_NUMBER.sub("", line[:_SEARCHED]).lstrip()
+    return _DEFINITION.match(plain) is not None or _METHOD.match(plain) is not None
 
 
 def _join(names: Sequence[str]) -> str:

@@ -11,7 +11,14 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.intake.descriptions import MENTION, REPORT, ErrorFinder, lines_worth_reading
+from helix_desktop.context.intake.descriptions import (
+    MENTION,
+    REPORT,
+    RESULT,
+    ErrorFinder,
+    is_definition,
+    lines_worth_reading,
+)
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form
@@ -105,8 +112,8 @@ def _single_ids(text: str) -> set[str]:
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
-_HEAD_SHARE, _TAIL_SHARE = 0.35, 0.25  # the rest, at most, is for error lines
-_SHORT_HEAD_SHARE, _SHORT_TAIL_SHARE = 0.15, 0.12  # where that has no room for the few errors
+_SHARES = (0.35, 0.25)  # of a preview, for its head and its tail; the rest, at most, is for the lines between
+_SHORT_SHARES = (0.15, 0.12)  # of source, and where the others leave no room for the few errors
 _FEW_ERRORS = 30  # lines that report an error: each is shown if there is room, also of one shape
 _REPEAT = REPORT + 0.5  # rank of one whose shape is shown
 _MENTION_SHARE = 0.2  # of it at most for lines that only mention an error
@@ -124,12 +131,13 @@ _FRAME_CHARS = 400  # characters of a line that are searched for a place, or a f
 _DIFF_FILE = re.compile(r"diff --git a/.+? b/(.+)")
 _DIFF_HEADER = ("--- a/", "+++ b/", "--- /dev/null", "+++ /dev/null", "index ")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of one with numbers, that is indented
 _FEW_ALIKE = 2  # lines of one shape: the first and the last are shown
 _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
-class _ErrorLine(msgspec.Struct, frozen=True):
-    """A line that reports an error or a result: its number from 1, its text, and its rank (lowest first)."""
+class _RankedLine(msgspec.Struct, frozen=True):
+    """A line to show between head and tail: its number from 1, its text, and its rank (lowest first)."""
 
     number: int
     text: str
@@ -143,35 +151,39 @@ def preview_output(
     exit_code: int | None = None,
     digits: int = HEX_DIGITS,
     lines_before: int = 0,
+    is_source: bool = False,
 ) -> str:
     """Return head, error lines, and tail in about `budget` tokens, then the marker of so many `digits`.
 
-    Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
-    names is added. `lines_before` are those of the content in front of `text`.
+    Of source lines with definitions take the place of error lines. Lines between head and tail have their
+    numbers, as recall takes them; an exit code that no shown line names is added. `lines_before` are those of
+    the content in front of `text`.
     """
     max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
     preview = (
         text
         if len(text) <= max_chars
-        else _shorten(text, bare_marker(digest, digits), max_chars, exit_code, lines_before)
+        else _shorten(text, bare_marker(digest, digits), max_chars, exit_code, lines_before, is_source)
     )
     return preview if len(preview) < len(text) else text
 
 
-def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int) -> str:
-    head, tail, error_lines, is_complete = _parts(text, max_chars, _HEAD_SHARE, _TAIL_SHARE, lines_before)
+def _shorten(
+    text: str, marker: str, max_chars: int, exit_code: int | None, lines_before: int, is_source: bool
+) -> str:
+    shares = _SHORT_SHARES if is_source else _SHARES
+    head, tail, lines, is_complete = _parts(text, max_chars, shares, lines_before, is_source)
     if not is_complete:
-        shares = _SHORT_HEAD_SHARE, _SHORT_TAIL_SHARE
-        head, tail, error_lines, _ = _parts(text, max_chars, *shares, lines_before)
+        head, tail, lines, _ = _parts(text, max_chars, _SHORT_SHARES, lines_before, is_source)
     end = len(text) - len(tail)
     chars_left = max_chars - len(head) - len(tail)
-    chars_left -= sum(len(line) + 1 for line in error_lines.values())
+    chars_left -= sum(len(line) + 1 for line in lines.values())
     longer = _drop_cut_line(
         text[: len(head) + chars_left], from_end=False
     )  # what nothing told of goes to the head
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
-    shown = [line for number, line in error_lines.items() if number >= first]
+    shown = [line for number, line in lines.items() if number >= first]
     gap = _gap_text(text, len(head), end, bool(shown), lines_before)
     cut = "…" if "\n" in text[len(head) : end] and text[end - 1] != "\n" else ""
     preview = "\n".join(part for part in (head, gap, *shown, cut + tail) if part)
@@ -181,17 +193,18 @@ def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, line
 
 
 def _parts(
-    text: str, max_chars: int, head_share: float, tail_share: float, lines_before: int
+    text: str, max_chars: int, shares: tuple[float, float], lines_before: int, is_source: bool
 ) -> tuple[str, str, dict[int, str], bool]:
-    """Return head, tail, the error lines between them, and whether no repeated one is missing."""
-    tail = _drop_cut_line(text[-int(max_chars * tail_share) :], from_end=True)
-    head = _drop_cut_line(text[: int(max_chars * head_share)], from_end=False)
+    """Return head, tail, the lines found between them, and whether no repeated one is missing."""
+    tail = _drop_cut_line(text[-int(max_chars * shares[1]) :], from_end=True)
+    head = _drop_cut_line(text[: int(max_chars * shares[0])], from_end=False)
     chars_left = max_chars - len(head) - len(tail)
     cap = min(_LINE_CAP, chars_left)
-    lines = list(_error_lines(text, len(head), len(text) - len(tail), cap, lines_before))
-    error_lines = _select_lines(lines, chars_left, int(max_chars * _MENTION_SHARE))
-    is_complete = all(line.number in error_lines for line in lines if line.rank == _REPEAT)
-    return head, tail, error_lines, is_complete
+    find_lines = _definition_lines if is_source else _error_lines
+    lines = list(find_lines(text, len(head), len(text) - len(tail), cap, lines_before))
+    selected = _select_lines(lines, chars_left, int(max_chars * _MENTION_SHARE))
+    is_complete = all(line.number in selected for line in lines if line.rank == _REPEAT)
+    return head, tail, selected, is_complete
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
@@ -242,7 +255,7 @@ _READ_LINES = 100_000
 """Lines that are read one by one; of more only those with a word that matters, and the first and last."""
 
 
-def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_ErrorLine]:
+def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_RankedLine]:
     """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
 
     Of a shape with several lines the first says how many there are. Where few lines in all report an error,
@@ -250,8 +263,8 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
     """
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: Counter[str] = Counter()
-    firsts: dict[str, _ErrorLine] = {}
-    repeats: list[_ErrorLine] = []
+    firsts: dict[str, _RankedLine] = {}
+    repeats: list[_RankedLine] = []
     reports = 0
     finder, last = ErrorFinder(), None
     lines = text[start:end].split("\n")
@@ -259,13 +272,13 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
     for place, line in lines_worth_reading(lines, _READ_LINES):
         if (file := _DIFF_FILE.match(line[:_FRAME_CHARS])) is not None:
             diff.begin_file()
-            yield _ErrorLine(number + place, f"diff of {file[1][:cap]}", REPORT)
+            yield _RankedLine(number + place, f"diff of {file[1][:cap]}", REPORT)
         elif diff.continues_with(line):
             continue
         elif (match := finder.find(line)) is not None:
             index = match.index
             excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
-            error_line = _ErrorLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
+            error_line = _RankedLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             shapes[shape] += 1
@@ -275,7 +288,7 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
             if shape not in firsts:
                 firsts[shape] = error_line
                 if match.rank == REPORT and (frame := _frame_at(lines, place)):
-                    yield _ErrorLine(number + frame, " ".join(lines[frame][:cap].split()), REPORT)
+                    yield _RankedLine(number + frame, " ".join(lines[frame][:cap].split()), REPORT)
     for shape, first in firsts.items():
         count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
         yield msgspec.structs.replace(first, text=f"{first.text}{count}")
@@ -283,6 +296,15 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
         yield from repeats
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
+
+
+def _definition_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_RankedLine]:
+    """Yield the lines of source between two offsets that define something, those at its top level first."""
+    number = text.count("\n", 0, start) + 1 + lines_before
+    for place, line in enumerate(text[start:end].split("\n")):
+        if is_definition(line):
+            is_inner = _INNER.match(line) is not None
+            yield _RankedLine(number + place, line[:cap].rstrip(), REPORT if is_inner else RESULT)
 
 
 def _frame_at(lines: list[str], place: int) -> int:
@@ -309,19 +331,19 @@ def _excerpt(line: str, start: int, chars: int) -> str:
     return f"{'…' * (start > 0)}{line[start:end]}{'…' * (end < len(line))}"
 
 
-def _select_lines(error_lines: list[_ErrorLine], max_chars: int, mention_chars: int) -> dict[int, str]:
+def _select_lines(ranked_lines: list[_RankedLine], max_chars: int, mention_chars: int) -> dict[int, str]:
     """Return the highest ranked lines that fit in `max_chars` characters, by number, in order.
 
     Mentions come in while all lines together take no more than `mention_chars`.
     """
     lines: dict[int, str] = {}
     used = 0
-    for error_line in sorted(error_lines, key=lambda error_line: (error_line.rank, error_line.number)):
-        number, text = error_line.number, error_line.text
+    for ranked in sorted(ranked_lines, key=lambda ranked: (ranked.rank, ranked.number)):
+        number, text = ranked.number, ranked.text
         line = text if text.startswith(f"{number}:") else f"{number}: {text}"  # as tools number lines
-        limit = mention_chars if error_line.rank == MENTION else max_chars
-        if error_line.number not in lines and used + len(line) < limit:
-            lines[error_line.number] = line
+        limit = mention_chars if ranked.rank == MENTION else max_chars
+        if number not in lines and used + len(line) < limit:
+            lines[number] = line
             used += len(line) + 1
     return dict(sorted(lines.items()))
 

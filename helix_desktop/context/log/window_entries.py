@@ -42,7 +42,7 @@ class WindowEntries:
         self._messages, self._rewrites = messages, rewrites
         self.added_instructions: list[AddedInstructions] = []  # those that came after the start, in order
         self._entries: list[WindowEntry] = []
-        self._tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
+        self._tokens: tuple[int, int] | None = (0, 0)  # and what markers of images save; None: to be counted
         self._maskable_items: list[LogItem] | None = []  # None: to be found
         self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
@@ -81,7 +81,7 @@ class WindowEntries:
             tokens, image_tokens = self._tokens
             self._tokens = (
                 tokens + self.entry_tokens(entry),
-                image_tokens + sum(image.tokens for image in images),
+                image_tokens + sum(image.saving for image in images),
             )
         if isinstance(entry, LogItem) and self._maskable_items is not None and self._is_maskable(entry):
             self._maskable_items.append(entry)
@@ -158,13 +158,13 @@ class WindowEntries:
         return seqs
 
     def _tokens_of(self, entries: Sequence[WindowEntry]) -> tuple[int, int]:
-        """Return the tokens of entries as shown now, and their images' share."""
+        """Return the tokens of entries as shown now, and what markers in place of their images save."""
         tokens = image_tokens = 0
         for entry in entries:
             tokens += self.entry_tokens(entry)
             item = entry.item if isinstance(entry, PinnedCopy) else entry
             if isinstance(item, LogItem) and (images := self.images_of(item)):
-                image_tokens += sum(image.tokens for image in images)
+                image_tokens += sum(image.saving for image in images)
         return tokens, image_tokens
 
     def rearrange(self) -> None:

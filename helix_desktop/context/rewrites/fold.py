@@ -398,7 +398,7 @@ _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its nam
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
-    r"\s*(?:user(?: e\d+)?:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
+    r"\s*(?:user(?: e\d+)?:|agent:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
     r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
     re.IGNORECASE,
@@ -546,7 +546,7 @@ def _header(what: str, index: str, entries: int, digits: int, items: Sequence[Lo
 
 
 def note_lines(items: Iterable[LogItem]) -> list[str]:
-    """Return the lines of a fold's note, but for its header."""
+    """Return the lines of a fold's note, but for its header; what follows calls is said by who made them."""
     lines: list[str] = []
     done: list[_Call] = []
     paths: set[str] = set()
@@ -556,7 +556,8 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
             case UserSpoke(text=text):
                 text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
-                text_line = _quote_lookalikes(text)
+                by = "" if done or (lines and lines[-1].startswith("did")) else "agent: "
+                text_line = f"{by}{_quote_lookalikes(text)}"
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 text_line = _reply_line(output, decision)
             case ToolAnswered() as output:

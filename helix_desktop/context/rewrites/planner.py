@@ -326,13 +326,15 @@ def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, i
 
     The history since the last checkpoint or handover, an undone one too, counts with outputs in full; where
     the session `is_idle`, less of it is enough. The cooldown of handovers since either has passed. While
-    calls run, one is due behind a result of theirs only.
+    calls run, one is due behind a result of theirs only. It ends before a request that has no answer yet:
+    that stands in the window beside it, and would read as open once it is answered.
     """
     items = transcript.messages.items
     if not (policy.enabled and policy.checkpoint_tokens and items):
         return 0
     if transcript.open_calls and not isinstance(items[-1].event, ToolAnswered):
         return 0
+    upto = next((item.seq for item in reversed(items) if not isinstance(item.event, UserSpoke)), 0)
     waited = now_ms - max(transcript.last_compaction_at_ms, transcript.last_checkpoint_at_ms)
     if transcript.on_hold or 0 <= waited < policy.handover_cooldown_s * 1000:
         return 0
@@ -340,7 +342,7 @@ def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, i
     done = max(newest[1].upto if newest is not None else 0, observation.undone_upto(transcript))
     history = transcript.messages.full_tokens_after(done)
     least = min(policy.checkpoint_tokens, IDLE_CHECKPOINT_TOKENS) if is_idle else policy.checkpoint_tokens
-    return items[-1].seq if history >= least else 0
+    return upto if history >= least and upto > done else 0
 
 
 def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:

@@ -361,6 +361,7 @@ _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|
 _ARGUMENT = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"';&|<>()])++"""
 _IN_PLACE_COMMAND = re.compile(rf"(?:^|[;&|\n]\s*)(?:sed|perl)((?:[ \t]+{_ARGUMENT})++)")
 _IN_PLACE_OPTION = re.compile(r"-[nplEraszuw0-9]*i|--in-place")
+_ENTERS_TEMPORARY = re.compile(r"""\b(?:cd|pushd)\s+["']?(?:\$\{?TMP|\$\(mktemp|(?:/var)?/tmp\b)""")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 
@@ -389,10 +390,15 @@ def _is_path(target: str) -> bool:
     return ("/" in target or "." in target) and target in identifiers_in(target)
 
 
+def _in_workspace(command: str) -> str:
+    """Return the part of a command that is read, up to where it goes on in a temporary folder."""
+    return _ENTERS_TEMPORARY.split(command[:_PARSED_CHARS], maxsplit=1)[0]
+
+
 def generated_files(command: str) -> Iterator[str]:
     if ">" not in command and "tee" not in command:
         return
-    for match in _GENERATING_COMMAND.finditer(command[:_PARSED_CHARS]):
+    for match in _GENERATING_COMMAND.finditer(_in_workspace(command)):
         path = match[1]
         if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
             yield path
@@ -402,7 +408,7 @@ def files_edited_in_place(command: str) -> Iterator[str]:
     """Yield the files that `sed -i` or `perl -pi` in a command edits."""
     if "sed" not in command and "perl" not in command:
         return
-    for match in _IN_PLACE_COMMAND.finditer(command[:_PARSED_CHARS]):
+    for match in _IN_PLACE_COMMAND.finditer(_in_workspace(command)):
         arguments = re.findall(_ARGUMENT, match[1])
         operands = [argument for argument in arguments if not argument.startswith("-")]
         if any(map(_IN_PLACE_OPTION.match, arguments)):  # the first operand is the script
@@ -410,7 +416,7 @@ def files_edited_in_place(command: str) -> Iterator[str]:
 
 
 def deleted_files(command: str) -> Iterator[str]:
-    for names in _DELETING_COMMAND.findall(command[:_PARSED_CHARS]):
+    for names in _DELETING_COMMAND.findall(_in_workspace(command)):
         for name in names.split():
             path = name.strip("\"'")
             if path and not path.startswith(("-", "$")):
@@ -466,7 +472,10 @@ class Ledger(msgspec.Struct):
 
     def _add_answer(self, output: ToolAnswered, seq: int) -> None:
         kind = tool_kind(output.name)
-        self.failures.pop((output.name, output.target), None)
+        is_changed = output.ok and kind in ("write", "edit")  # by whichever tool did it in the end
+        for key in [key for key in self.failures if key[1] == output.target]:
+            if is_changed or key[0] == output.name:
+                del self.failures[key]
         if kind == "command":
             self.git.add(output, seq)
             self._add_command(output, seq)

@@ -166,11 +166,12 @@ def informative_part(text: str, max_chars: int) -> str:
     """Return the sentences of a message that state most in `max_chars` characters, in their order.
 
     Each is whole, and has the heading above it; what stands between two of them and is left out is marked by
-    an ellipsis. Empty if no one states anything, or none fits.
+    an ellipsis. The first ones that fit if none of these does; empty if no one fits.
     """
     found = sentences_in(text)
-    stating = (n for n in range(len(found)) if found[n].worth)
-    return _statement(found, _fitting(found, sorted(stating, key=lambda n: -found[n].worth), max_chars))
+    stating = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
+    fitting = _fitting(found, stating, max_chars) or _fitting(found, range(len(found)), max_chars)
+    return _statement(found, fitting)
 
 
 def main_statement(text: str, max_chars: int) -> str:
@@ -224,8 +225,8 @@ def cut_between_words(text: str, max_chars: int) -> str:
 def statements_in(text: str, count: int, max_chars: int) -> list[Sentence]:
     """Return the sentences that state most, at most `count`, each whole with what it needs before it.
 
-    Those that need the same one are one statement of at most `max_chars` characters; marks of lists and
-    tables are left out.
+    Those that need the same one stand together as far as they fit in `max_chars` characters; marks of lists
+    and tables are left out.
     """
     found = sentences_in(text)
     best = sorted((n for n in range(len(found)) if found[n].worth), key=lambda n: -found[n].worth)
@@ -241,17 +242,18 @@ def _with_leads(found: Sequence[Sentence], places: Sequence[int], max_chars: int
         needs = found[place].needs
         groups.setdefault((needs, 0) if needs >= 0 else (-1, place), []).append(place)
     statements: list[Sentence] = []
-    for group in groups.values():
-        fitting = _fitting(found, group, max_chars)
-        of_group = [found[place] for place in group if place in fitting]
-        statements.append(
-            msgspec.structs.replace(
-                of_group[-1],
-                text=_statement(found, fitting),
-                states_cause=any(each.states_cause for each in of_group),
-                states_result=any(each.states_result for each in of_group),
+    for left in groups.values():
+        while fitting := _fitting(found, left, max_chars):
+            of_group = [found[place] for place in left if place in fitting]
+            left[:] = [place for place in left if place not in fitting]
+            statements.append(
+                msgspec.structs.replace(
+                    of_group[-1],
+                    text=_statement(found, fitting),
+                    states_cause=any(each.states_cause for each in of_group),
+                    states_result=any(each.states_result for each in of_group),
+                )
             )
-        )
     return statements
 
 

@@ -91,14 +91,6 @@ def unobserved_range(transcript: Transcript) -> EventRange | None:
     return _range_before_turn(transcript, raw, MIN_MESSAGES)
 
 
-def unobserved_tokens(transcript: Transcript) -> int:
-    """Return the tokens in the window that count toward the next observations, behind those that wait."""
-    pending = pending_observations(transcript)
-    observed_upto = transcript.rewrites.observations[pending].upto if pending is not None else 0
-    raw = _entries_to_observe(transcript, max(observed_upto, undone_upto(transcript)))
-    return sum(map(transcript.window.entry_tokens, raw))
-
-
 def observable_range(transcript: Transcript) -> EventRange | None:
     """Return the raw history that can be observed by hand, whatever its size, also what was taken back."""
     return _range_before_turn(transcript, _unobserved(transcript, 0), 1)
@@ -415,7 +407,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
     observations = _each_once(observation for observation in parsed if observation.text)
     if not observations:
         raise CompactionRefused(
-            _text("The facts weren't used."), _text("They are empty."), _text("Nothing was changed.")
+            _text("The summary wasn't used."), _text("They are empty."), _text("Nothing was changed.")
         )
     return observations
 

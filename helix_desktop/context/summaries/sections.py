@@ -14,29 +14,47 @@ from types import MappingProxyType
 
 import msgspec
 
+from helix_desktop.context.intake.descriptions import find_error
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import GitCommit, Ledger, WorkingTree
+from helix_desktop.context.summaries.artifact_ledger import GitCommit, Ledger, WorkingTree, whole_command
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     cut_between_words,
     preferences_in,
+    sentences_in,
     statements_in,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
+from helix_desktop.domain.files.file_use import is_test_command
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 
 OPENING = "The user asked"
 LAST_REQUEST, ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
 _PER_SECTION = 12  # bullets
+_LABEL = re.compile(
+    r"\W*((?:finding|issue|bug|problem|point|task|step|item|question|todo) ?#?\d+|#\d+)\b", re.IGNORECASE
+)
+_SETTLES = re.compile(
+    r"\b(?:fixed|(?:re)?solved|answered|done|no longer|(?:works|passe?s?) now|now (?:works|passe?s?))\b",
+    re.IGNORECASE,
+)
+_LEAVES_OPEN = re.compile(
+    r"\b(?:not|none|never|cannot|if|would|could|should|will|to be|before|until|part(?:ly|ially)|still|yet)\b"
+    r"|n['’]t\b|\?",
+    re.IGNORECASE,
+)
+_OUTPUT_OPTION = re.compile(r"-[qvsx]+|-r\w+|--tb=\w+")  # of tests: what they print, or where they stop
 _FINDINGS = 6  # newest ones of the turn that runs
 _COMMITS = 3  # newest ones among the work that is done: the ledger lists more
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
 _ALIKE = 0.7  # of the words of the shorter one of two sentences
-_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
+_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, at least, and of others
+_NUMBERED = re.compile(r"^ *\d{1,3}[.)] ", re.MULTILINE)  # an item: as many sentences are kept
 _WORD, _NAME = re.compile(r"[\w./-]{3,}"), re.compile(r"[\d_/]|\w\.\w")
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _ROUTINE = ("Changed ", "Ran `", "Done: ")  # the ledger and the todo list say it too
@@ -57,6 +75,7 @@ class HistoryExtract:
         self._findings: list[Bullet] = []  # of the turn that runs: its conclusion will say what they come to
         self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
+        self._settled: list[tuple[int, str]] = []  # sentences that say something is done, in lower case
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
         self._earlier_todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
 
@@ -81,11 +100,13 @@ class HistoryExtract:
                     self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
                     self._is_answered = True
+                    self._add_settled(item.seq, text)
                 self._add_statements(item.seq, text, is_conclusion=not calls)
 
     def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
         """Add what a message states: causes and facts, and of one that ended its turn what was done."""
-        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
+        of_conclusion = min(max(_OF_CONCLUSION, len(_NUMBERED.findall(text))), _PER_SECTION)
+        statements = statements_in(text, of_conclusion if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         details: list[Bullet] = []
         results: list[Bullet] = []
         findings: list[Bullet] = []
@@ -100,6 +121,11 @@ class HistoryExtract:
         self._findings = [] if is_conclusion else _with_newer(self._findings, findings)
         self._details = _with_newer(self._details, details)
         self._results = _with_newer(self._results, results)
+
+    def _add_settled(self, seq: int, text: str) -> None:
+        sentences = [sentence.text for sentence in sentences_in(text)]
+        settled = [each for each in sentences if _SETTLES.search(each) and not _LEAVES_OPEN.search(each)]
+        self._settled += [(seq, each.lower()) for each in settled]
 
     def _add_preference(self, seq: int, text: str, max_chars: int) -> None:
         bullet = Bullet(cut_between_words(" ".join(text.split()), max_chars), (seq,))
@@ -156,7 +182,7 @@ class HistoryExtract:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
 
         A newer message of the user settles questions, a newer todo list what the list had, another run of
-        a command its failure.
+        a command its failure, and a sentence that says so a numbered point or a failure with its names.
         """
         is_asked_on = self._last_request is not None and self._last_request[0] > upto
         has_newer_list = self._todo[0] > upto
@@ -167,6 +193,7 @@ class HistoryExtract:
             if not bullet.text.startswith((f"{LAST_REQUEST}: ", *commands))
             if not (is_asked_on and bullet.text.removesuffix(_EARLIER).endswith("?"))
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
+            if not any(_is_settled(bullet.text, sentence) for seq, sentence in self._settled if seq > upto)
         ]
 
 
@@ -285,6 +312,14 @@ def _with_newer(old: Sequence[Bullet], new: Sequence[Bullet]) -> list[Bullet]:
     return _newest([*different, *new])
 
 
+def _is_settled(text: str, sentence: str) -> bool:
+    """Return True if a sentence in lower case has the number of an open point, or all names of a failure."""
+    if label := _LABEL.match(text):
+        return re.search(rf"{re.escape(label[1].lower())}\b(?!\.\d)", sentence) is not None
+    names = [name for name in identifiers_in(text) if not name.endswith(("Error", "Exception"))]
+    return bool(names and find_error(text)) and all(name.lower() in sentence for name in names)
+
+
 def _words(bullet: Bullet) -> Set[str]:
     return set(_WORD.findall(bullet.text.lower()))
 
@@ -352,7 +387,14 @@ def _commits(ledger: Ledger) -> list[Bullet]:
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    failed = [run for run in ledger.commands.values() if run.exit_code is not None and not run.ok]
+    runs = [*ledger.commands.values()]
+    passed = [run for run in runs if run.ok and run.exit_code == 0 and is_test_command(run.command)]
+    failed = [
+        run
+        for run in runs
+        if run.exit_code is not None and not run.ok
+        if not any(_covers(other.command, run.command) for other in passed if other.seq > run.seq)
+    ]
     bullets = [
         Bullet(_with_result(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]
@@ -362,6 +404,16 @@ def _issues(ledger: Ledger) -> list[Bullet]:
         for failure in [*ledger.failures.values()][-3:]
     ]
     return _newest(bullets)
+
+
+def _covers(command: str, failed: str) -> bool:
+    """Return True if tests that pass are those of a run that failed, or all in the same folder."""
+    words, of_failed = (
+        [word for word in whole_command(each).split() if not _OUTPUT_OPTION.fullmatch(word)]
+        for each in (command, failed)
+    )
+    is_wider = all(any(f"{other}/".startswith(f"{word}/") for other in of_failed) for word in words)
+    return is_wider and all(word in words or "/" in word or "." in word for word in of_failed)
 
 
 def _with_result(text: str, result: str) -> str:

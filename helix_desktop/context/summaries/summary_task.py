@@ -36,7 +36,7 @@ from helix_desktop.domain.translatable_text import TextContext
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
-_CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
+_CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
@@ -199,7 +199,7 @@ _RECORD = "The messages to hand over:"
 _FOLLOWING = "What came after, and stays beside your text:"
 FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown, in brief
 _FOLLOWING_CHARS = 240
-_PARTS = "The handovers of the parts of a long record, oldest first, to be merged into one:"
+MERGE_TITLE = "The handovers of the parts of a long record, oldest first, to be merged into one:"
 _PART_CHARS = 4 * FULL_CHARS  # characters shown of the text of a part
 _CAPS = (
     _PART_CHARS,
@@ -266,7 +266,7 @@ def handover_task(
         )
     previous_lines += following_lines(following)
     system = name_sections(prompt)
-    return SummaryTask(system, OPENING, _RECORD, lines, tuple(instructions), previous_lines, _PARTS)
+    return SummaryTask(system, OPENING, _RECORD, lines, tuple(instructions), previous_lines, MERGE_TITLE)
 
 
 def following_lines(lines: Sequence[TranscriptLine]) -> tuple[str, ...]:

@@ -28,14 +28,14 @@ _RATIO_HIGH = 3.0  # a provider's tokenizer never needs more for a token of ours
 
 
 class CompactionTrigger(msgspec.Struct, frozen=True):
-    """What starts a compaction: why, how far away that is, and at which share of the window it comes.
+    """What starts a compaction: why, where it is due, and how far that is; below 0 how far beyond it is.
 
-    `distance` are the tokens until it is due, as the model counts them; below 0 those beyond.
+    `limit` is in the unit of its field of the policy, `distance` too, but of a share in tokens.
     """
 
     kind: HandoverTrigger
     distance: int = 0
-    share: float = 0.0
+    limit: float = 0.0
 
     @property
     def is_due(self) -> bool:
@@ -67,15 +67,23 @@ class UsageGauge(msgspec.Struct, frozen=True):
         return self.used / self.window
 
     @property
+    def handover_share(self) -> float:
+        return self.handover_threshold / max(1, self.window)
+
+    @property
     def trigger(self) -> CompactionTrigger:
+        """The trigger of the policy that compacts next."""
         distance = self.handover_threshold - self.used
-        share = self.handover_threshold / max(1, self.window)
-        return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, share)
+        return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, round(self.handover_share, 2))
+
+    def is_due_at(self, used: float) -> bool:
+        """Return True if a trigger of the policy is due with so many tokens; else as `trigger` says."""
+        return used >= self.handover_threshold
 
     @property
     def is_due(self) -> bool:
         """True from where the policy compacts on; what else it takes, the planner says."""
-        return self.trigger.is_due
+        return self.is_due_at(self.used)
 
     @property
     def is_full(self) -> bool:

@@ -27,7 +27,7 @@ from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText, join_texts
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import pluralize, utc_minute
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 
@@ -46,7 +46,8 @@ def _attachment_heading(attachment: Attachment) -> str:
     name = escape_hidden_name(attachment.path or attachment.label)
     match attachment.kind:
         case "cached":
-            return f"Recalled from the cache: {attachment.label}"
+            stored = f", stored {utc_minute(attachment.stored)} UTC" if attachment.stored else ""
+            return f"Recalled from the cache: {attachment.label}{stored}"
         case "file":
             return f"Attached file {name}, {_lines(attachment)}"
         case "pdf":
@@ -65,18 +66,16 @@ def _lines(attachment: Attachment) -> str:
 
 TITLE_OPENING = "Name this conversation."
 SIDE_QUESTION_OPENING = "The user asks you something beside your work."
-"""How its prompt begins."""
+_QUESTION = "\n\nThe user's question:\n"
 
 
 def side_question_text(prompt: str, question: str) -> str:
-    return f"{prompt.strip()}\n{question}"
+    return f"{SIDE_QUESTION_OPENING} {prompt.strip()}{_QUESTION}{question}"
 
 
 def question_in(text: str) -> str:
-    """Return the question of such a text, its last line or lines; empty if it is none."""
-    return (
-        text.partition("The user's question:\n")[2].strip() if text.startswith(SIDE_QUESTION_OPENING) else ""
-    )
+    """Return the question of such a text, its last line or lines."""
+    return text.partition(_QUESTION)[2].strip()
 
 
 NO_OUTPUT = "(no output)"
@@ -255,7 +254,7 @@ def _adapt_to_model(info: ModelInfo, message: Message, tokens: int) -> tuple[Mes
     if info.images or not message.images:
         return message, tokens
     text = "\n".join((message.text, *(image.marker for image in message.images)))
-    tokens -= sum(image.tokens for image in message.images)
+    tokens -= sum(image.saving for image in message.images)
     return msgspec.structs.replace(message, text=text, images=()), tokens
 
 

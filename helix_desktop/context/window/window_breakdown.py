@@ -26,12 +26,13 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.skills import SKILLS_SHARE
+from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
@@ -165,12 +166,6 @@ WindowItemState = Literal[
     "excluded",
 ]
 """In which form a part of the request is sent."""
-
-_FOLD_NAMES: dict[FoldKind, TranslatableText] = {
-    "fold": text("Note"),
-    "condense": text("Merged note"),
-    "truncate": text("Short note"),
-}
 
 
 class WindowItem(msgspec.Struct, frozen=True):
@@ -402,25 +397,31 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
                     last=str(made.upto),
                 )
             )
-            return WindowItem(entry.seq, "handover", text("Handover"), tokens, "summarized", why)
+            name = text("Summary of “{title}”", title=made.origin_title)
+            if not made.origin:
+                name = _summary_name(handover_counts(transcript, made))
+            return WindowItem(entry.seq, "handover", name, tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
             state: WindowItemState = "removed" if fold.how == "truncate" else "noted"
             why = _fold_reason(fold, transcript)
-            return WindowItem(entry.seq, "fold", _FOLD_NAMES[fold.how], tokens, state, why)
+            name = _summary_name(transcript.messages.counts(fold.after, fold.upto))
+            return WindowItem(entry.seq, "fold", name, tokens, state, why)
         case SummaryBlock(covers=covers):
-            why = text.plural(
-                sum(len(getattr(cover.event, "observations", ())) for cover in covers),
-                "%n fact about messages up to e{last}",
-                "%n facts about messages up to e{last}",
-                last=str(entry.upto),
-            )
-            return WindowItem(entry.seq, "observations", text("Facts"), tokens, "noted", why)
+            counts = transcript.messages.counts(covers[0].after, entry.upto)
+            why = text("Replaces {messages}, up to e{last}", messages=counts.text, last=str(entry.upto))
+            return WindowItem(entry.seq, "observations", _summary_name(counts), tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case AddedInstructions(seq=seq, event=event):
             return _standing_item(event.text, seq, event)
         case LogItem():
             return _message_item(entry, tokens, transcript)
+
+
+def _summary_name(counts: MessageCounts) -> TranslatableText:
+    if not counts.messages:
+        return text.plural(counts.calls, "Summary of %n tool call", "Summary of %n tool calls")
+    return text.plural(counts.messages, "Summary of %n message", "Summary of %n messages")
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:
@@ -458,7 +459,7 @@ def _output_item(
 ) -> WindowItem:
     name = _call_text(item)
     if masked:
-        why = text("{size} in the cache", size=ByteSize(output.size))
+        why = text("{size} stored", size=ByteSize(output.size))
         return WindowItem(item.seq, "output", name, tokens, "cached", why)
     if item.seq in transcript.rewrites.pinned:
         return WindowItem(item.seq, "pinned", name, tokens, "pinned", text("Pinned by you"))
@@ -468,7 +469,7 @@ def _output_item(
     form = chosen_form.form if chosen_form else output.form
     if form == "full" and (output.whole or chosen_form):
         return WindowItem(item.seq, "output", name, tokens, "full", _step_text(item, transcript))
-    why = text("{reason} · full output in the cache", reason=_chooser_text(output, chosen_form))
+    why = text("{reason} · full output stored", reason=_chooser_text(output, chosen_form))
     return WindowItem(item.seq, "output", name, tokens, "extract" if form == "compact" else "preview", why)
 
 

@@ -35,7 +35,8 @@ class Attachment(msgspec.Struct, frozen=True):
     these, whose marker names the digest by the first `handle_digits` of its hex digits; `full_tokens` then
     counts what the preview is of. With `again` the window names it only, as an earlier message holds the same
     text whole; `full_tokens` counts that then. `path` is a file of the workspace, as it was in `version`;
-    empty for what comes from elsewhere. `pages` are those of a PDF that were read.
+    empty for what comes from elsewhere. `pages` are those of a PDF that were read. `stored` is when a cached
+    content was stored first, in milliseconds since 1970; 0 in older logs.
     """
 
     digest: str
@@ -56,6 +57,7 @@ class Attachment(msgspec.Struct, frozen=True):
     handle_digits: int = 64
     pages: int = 0
     again: bool = False
+    stored: int = 0
 
     @property
     def is_whole(self) -> bool:

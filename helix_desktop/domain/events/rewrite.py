@@ -38,13 +38,18 @@ class HandoverTrigger(RewriteKind):
     CONTINUED = "continued"
 
     @property
-    def is_by_policy(self) -> bool:
-        """True if the policy says when; such a handover can wait, and is tried again after a failure."""
+    def policy_field(self) -> str:
+        """The field of the policy that says when; empty if something else does."""
         match self:
             case HandoverTrigger.THRESHOLD:
-                return True
+                return "handover_at"
             case HandoverTrigger.MANUAL | HandoverTrigger.OVERFLOW | HandoverTrigger.CONTINUED:
-                return False
+                return ""
+
+    @property
+    def is_by_policy(self) -> bool:
+        """True if the policy says when; such a handover can wait, and is tried again after a failure."""
+        return bool(self.policy_field)
 
 
 class PlacementReason(RewriteKind):

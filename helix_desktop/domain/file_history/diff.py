@@ -72,11 +72,11 @@ class Hunk(msgspec.Struct, frozen=True):
 
     @property
     def old_count(self) -> int:
-        return sum(line.kind != "added" for line in self.lines)
+        return next((line.old + 1 - self.old_start for line in reversed(self.lines) if line.old), 0)
 
     @property
     def new_count(self) -> int:
-        return sum(line.kind != "removed" for line in self.lines)
+        return next((line.new + 1 - self.new_start for line in reversed(self.lines) if line.new), 0)
 
     @property
     def header(self) -> str:

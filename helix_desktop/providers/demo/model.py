@@ -16,6 +16,8 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.context.intake.output_forms import EXTRACT_OPENING, FORMS_OPENING
+from helix_desktop.context.summaries.observation import OBSERVE, REFINE
+from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.context.window.window import SIDE_QUESTION_OPENING, TITLE_OPENING, question_in
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import (
@@ -39,14 +41,7 @@ from helix_desktop.providers.demo.script import (
     placed_step,
     read_scripts,
 )
-from helix_desktop.providers.demo.summaries import (
-    OBSERVATION_OPENING,
-    OPENING,
-    REFLECTION_OPENING,
-    write_handover,
-    write_observations,
-    write_reflection,
-)
+from helix_desktop.providers.demo.summaries import write_handover, write_observations, write_reflection
 
 SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
@@ -369,8 +364,8 @@ def write_summary(request_text: str, scripts: Sequence[Script] = ()) -> str:
     """Return the text for a request that is no message of a user; empty if it is one."""
     writers: tuple[tuple[str, Callable[[str], str]], ...] = (
         (OPENING, lambda request: write_handover(request, scripts)),
-        (OBSERVATION_OPENING, write_observations),
-        (REFLECTION_OPENING, write_reflection),
+        (OBSERVE, write_observations),
+        (REFINE, write_reflection),
         (SIDE_QUESTION_OPENING, _answer_side_question),
         (FORMS_OPENING, lambda question: choose_forms(question, scripts)),
         (EXTRACT_OPENING, write_extract),

@@ -114,9 +114,9 @@ class SessionSums:
                 changes[place] = min(0, policy.preview_tokens + FRAMING_TOKENS - self.messages[place].tokens)
         if not changes:
             return self.messages
-        messages: list[_Message] = []
-        added = 0
-        for place, message in enumerate(self.messages):
+        first, added = min(changes), 0
+        messages = self.messages[:first]
+        for place, message in enumerate(self.messages[first:], first):
             more = changes.get(place, 0)
             added += more
             tokens, saving, total = message.tokens + more, message.saving + more, message.total + added
@@ -175,6 +175,7 @@ class _Approximation:
         self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)
         self._room = facts.info.window / facts.ratio
+        self._place_at = min(policy.observe_place_at, policy.handover_at) * self._room
         self._gauge = gauge_of(0, policy, facts.info)
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
         self._window, self._ratio = self._fixed_tokens, facts.ratio
@@ -255,12 +256,10 @@ class _Approximation:
             self._shrink(seq, at, SweepMade, sweeps.gain)
             self._masked_upto = sweeps.position
             sweeps.clear()
-        place_at = min(policy.observe_place_at, policy.handover_at) * self._room
-        if policy.observe_at and self._observed and self._window >= place_at:
+        if self._observed and self._window >= self._place_at:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
-        gauge = msgspec.structs.replace(self._gauge, used=int(self._window * self._facts.ratio))
-        if gauge.is_due and self._is_handover_possible(at):
+        if self._gauge.is_due_at(self._window * self._facts.ratio) and self._is_handover_possible(at):
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)

@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import digests_in
-from helix_desktop.domain.store import StoreTotals
+from helix_desktop.domain.store import NO_TOTALS, EntryRecord, StoreTotals
 from helix_desktop.domain.store_reports import IntegrityReport, LostContent
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
+from helix_desktop.store import kinds
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowUnknown, RowView
 from helix_desktop.store.rows.contents import ContentStore
 from helix_desktop.store.rows.event_log import holder_of
-from helix_desktop.store.rows.records import ROWS, EntryRecord, handover_mark, read_sequence, read_totals
 
 
 def check_row(view: RowView, key: bytes, row: bytes) -> None:
@@ -31,7 +29,7 @@ def check_row(view: RowView, key: bytes, row: bytes) -> None:
 
 def _check_event(view: RowView, key: bytes, row: bytes) -> None:
     recorded = ROWS.event.decode(key, row)
-    session_id, seq = keys.session_and_seq(key)
+    session_id, seq = kinds.session_and_seq(key)
     if recorded.seq != seq:
         raise RowDamaged(f"it holds event {recorded.seq}")
     if seq > 1:
@@ -40,74 +38,74 @@ def _check_event(view: RowView, key: bytes, row: bytes) -> None:
     if seq > last:
         raise RowDamaged(f"its session's log should end at {last}")
     if seq < last:
-        _require_row(view, keys.event(session_id, seq + 1), "the event behind it")
-    mark = handover_mark(session_id, recorded)
+        _require_row(view, kinds.event_key(session_id, seq + 1), "the event behind it")
+    mark = kinds.handover_mark(session_id, recorded)
     if mark is not None:
         _require_row(view, mark, "its place among the handovers")
     for digest in digests_in(recorded.event):
-        if view.get(keys.tombstone(digest)) is None:
-            _require_row(view, keys.record(digest), f"the record of {digest}, which it names")
-        _require_row(view, keys.reference(digest, session_id, seq), f"the reference from {digest}")
-        _require_row(view, keys.back_reference(session_id, seq, digest), f"the reference to {digest}")
+        if view.get(kinds.tombstone_key(digest)) is None:
+            _require_row(view, kinds.record_key(digest), f"the record of {digest}, which it names")
+        _require_row(view, kinds.reference_key(digest, session_id, seq), f"the reference from {digest}")
+        _require_row(view, kinds.back_reference_key(session_id, seq, digest), f"the reference to {digest}")
 
 
 def _check_handover(view: RowView, key: bytes, row: bytes) -> None:
-    session_id, seq = keys.session_and_seq(key)
+    session_id, seq = kinds.session_and_seq(key)
     recorded = ROWS.event.get(view, session_id, seq)
     if recorded is None:
         raise RowDamaged("its event is missing")
-    if handover_mark(session_id, recorded) != key:
+    if kinds.handover_mark(session_id, recorded) != key:
         raise RowDamaged("its event isn't a handover")
 
 
 def _check_checkpoint(view: RowView, key: bytes, row: bytes) -> None:
     """Check the key alone: a release that does not know checkpoints leaves the mark where the event went."""
-    keys.session_and_seq(key)
+    kinds.session_and_seq(key)
 
 
 def _check_record(view: RowView, key: bytes, row: bytes) -> None:
-    record, digest = ROWS.record.decode(key, row), keys.digest_in(key)
-    index_key = keys.time_index(record.created, digest)
+    record, digest = ROWS.record.decode(key, row), kinds.digest_in(key)
+    index_key = kinds.time_index_key(record.created, digest)
     listed = view.get(index_key)
     if listed is None:
         raise RowDamaged("the index by time doesn't list it")
     if ROWS.record.decode(index_key, listed) != record:
         raise RowDamaged("the index by time disagrees")
-    actual = view.count(keys.references_of(digest))
+    actual = view.count(kinds.references_of(digest))
     if actual != record.references:
         raise RowDamaged(f"it counts {record.references} references, but there are {actual}")
 
 
 def _check_time_index(view: RowView, key: bytes, row: bytes) -> None:
     ROWS.record.decode(key, row)
-    digest = keys.digest_in(key)
+    digest = kinds.digest_in(key)
     record = ROWS.record.get(view, digest)
-    if record is None or keys.time_index(record.created, digest) != key:
+    if record is None or kinds.time_index_key(record.created, digest) != key:
         raise RowDamaged("it lists a record that isn't there")
 
 
 def _check_content(view: RowView, key: bytes, row: bytes) -> None:
-    _require_row(view, keys.record(keys.digest_in(key)), "its record")
+    _require_row(view, kinds.record_key(kinds.digest_in(key)), "its record")
 
 
 def _check_reference(view: RowView, key: bytes, row: bytes) -> None:
-    session_id, seq = keys.session_and_seq(key)
-    _require_row(view, keys.event(session_id, seq), "the event that names it")
+    session_id, seq = kinds.session_and_seq(key)
+    _require_row(view, kinds.event_key(session_id, seq), "the event that names it")
 
 
 def _check_back_reference(view: RowView, key: bytes, row: bytes) -> None:
-    session_id, seq = keys.session_and_seq(key[: -keys.DIGEST_BYTES])
-    _require_row(view, keys.reference(keys.digest_in(key), session_id, seq), "its counterpart")
+    session_id, seq = kinds.session_and_seq(key[: -kinds.DIGEST_BYTES])
+    _require_row(view, kinds.reference_key(kinds.digest_in(key), session_id, seq), "its counterpart")
 
 
 def _check_counter(view: RowView, key: bytes, row: bytes) -> None:
-    first = keys.LAST_EVENTS[0]
+    first = kinds.LAST_EVENTS[0]
     if key.startswith(first):
         last, session_id = ROWS.last_seq.decode(key, row), key[len(first) :].decode()
         _require_event(view, session_id, last, f"event {last}, the log's last")
-    elif key == keys.TOTALS:
+    elif key == kinds.TOTALS_KEY:
         ROWS.totals.decode(key, row)
-    elif key in (keys.SCHEMA, keys.SEQUENCE):
+    elif key in (kinds.SCHEMA_KEY, kinds.SEQUENCE_KEY):
         ROWS.sequence.decode(key, row)
 
 
@@ -117,10 +115,10 @@ def _check_tombstone(view: RowView, key: bytes, row: bytes) -> None:
 
 def _check_branch(view: RowView, key: bytes, row: bytes) -> None:
     point = ROWS.branch.decode(key, row)
-    last = ROWS.last_seq.get(view, keys.session_of(key, keys.BRANCHES)) or 0
+    last = ROWS.last_seq.get(view, kinds.session_of(key, kinds.BRANCHES)) or 0
     if not 1 <= point.seq <= last:
         raise RowDamaged(f"its log should hold event {point.seq} of its parent, and ends at {last}")
-    _require_row(view, keys.event(point.parent, point.seq), f"event {point.seq} of its parent")
+    _require_row(view, kinds.event_key(point.parent, point.seq), f"event {point.seq} of its parent")
 
 
 def _check_summary(view: RowView, key: bytes, row: bytes) -> None:
@@ -133,8 +131,8 @@ def _check_draft(view: RowView, key: bytes, row: bytes) -> None:
 
 def _require_event(view: RowView, session_id: str, seq: int, what: str) -> None:
     """Raise RowDamaged unless an event of a log is there, of a branch perhaps in its parent's rows."""
-    if view.get(keys.event(session_id, seq)) is None:
-        _require_row(view, keys.event(holder_of(view, session_id, seq), seq), what)
+    if view.get(kinds.event_key(session_id, seq)) is None:
+        _require_row(view, kinds.event_key(holder_of(view, session_id, seq), seq), what)
 
 
 def _require_row(view: RowView, key: bytes, what: str) -> None:
@@ -175,7 +173,7 @@ class IntegrityChecker:
         self._next_key = b""
         self._bytes_left = 0
         self._start_sequence = self._rows = self._verified = 0
-        self._counted_totals = StoreTotals(0, 0, 0, 0)
+        self._counted_totals = NO_TOTALS
         self._damaged: list[LostContent] = []
         self._problems: list[str] = []
         self.damage = ""  # the first problem that a repair mends
@@ -191,7 +189,7 @@ class IntegrityChecker:
     def count_entries(self, view: RowView) -> int:
         """Return the number of contents that the counters state."""
         try:
-            return read_totals(view).entries
+            return kinds.read_totals(view).entries
         except RowDamaged:
             return 0
 
@@ -212,7 +210,7 @@ class IntegrityChecker:
     def _check_slice(self, view: RowView, verify_checksums: bool) -> bool:
         self._bytes_left = _SLICE_BYTES
         for number, (key, row) in enumerate(
-            view.scan((self._next_key, keys.ALL_ROWS[1]), verify_checksums=verify_checksums)
+            view.scan((self._next_key, kinds.ALL_ROWS[1]), verify_checksums=verify_checksums)
         ):
             if number >= _SLICE_ROWS or self._bytes_left <= 0:
                 return True
@@ -225,10 +223,10 @@ class IntegrityChecker:
                 kind, name = key[:1].decode(errors="replace"), _readable_key(key)
                 problem = _text("Row {kind} {key}: {detail}", kind=kind, key=name, detail=str(error))
                 self._add_problem(problem, is_damage=not isinstance(error, RowUnknown))
-            if key[:1] == keys.RECORDS[0]:
-                self._verify(view, keys.digest_in(key))
-            elif key[:1] == keys.SUMMARIES[0]:
-                self._add_totals(0, 0, 0, _listed_sessions(key, row))
+            if key[:1] == kinds.RECORDS[0]:
+                self._verify(view, kinds.digest_in(key))
+            elif key[:1] == kinds.SUMMARIES[0]:
+                self._counted_totals += StoreTotals(0, 0, 0, _listed_sessions(key, row))
         self._compare_totals(view)
         return False
 
@@ -239,25 +237,18 @@ class IntegrityChecker:
         except (RowDamaged, ValueError):  # no record, or no digest in the key
             record = None  # reported already
         if record is not None:
-            self._add_totals(1, record.size, record.stored_size, 0)
+            self._counted_totals += StoreTotals(1, record.size, record.stored_size, 0)
         self._verified += 1
         try:
             self._bytes_left -= len(self._contents.read(view, digest))
         except (ContentDamaged, DigestUnknown):
             self._damaged.append(_lost_content(digest, record))
 
-    def _add_totals(self, *delta: int) -> None:
-        totals = self._counted_totals
-        counted = (totals.entries, totals.size, totals.stored_size, totals.sessions)
-        self._counted_totals = StoreTotals(
-            *(value + change for value, change in zip(counted, delta, strict=True))
-        )
-
     def _compare_totals(self, view: RowView) -> None:
         """Compare the totals with what was counted, if nothing was written meanwhile."""
         if self._read_sequence(view) != self._start_sequence or self._problems:
             return
-        stated, counted = read_totals(view), self._counted_totals
+        stated, counted = kinds.read_totals(view), self._counted_totals
         if stated.entries != counted.entries:
             self._add_problem(
                 _text(
@@ -293,7 +284,7 @@ class IntegrityChecker:
 
     def _read_sequence(self, view: RowView) -> int:
         try:
-            return read_sequence(view)
+            return kinds.read_sequence(view)
         except RowDamaged:
             return -1
 
@@ -308,7 +299,9 @@ def _readable_key(key: bytes) -> str:
     rest = key[1:]
     try:
         text = (
-            "{} {}".format(*keys.session_and_seq(key)) if key[:1] in _KINDS_WITH_SEQ else rest.decode("ascii")
+            "{} {}".format(*kinds.session_and_seq(key))
+            if key[:1] in _KINDS_WITH_SEQ
+            else rest.decode("ascii")
         )
     except (ValueError, struct.error):
         return rest.hex()

@@ -29,14 +29,21 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.store import BranchPoint, SessionSummary, StoreTotals, is_no_use, point_in
+from helix_desktop.domain.store import (
+    NO_TOTALS,
+    BranchPoint,
+    EntryRecord,
+    SessionSummary,
+    StoreTotals,
+    is_no_use,
+    point_in,
+)
 from helix_desktop.domain.store_reports import LostContent, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import RowSink, WriteBatch
-from helix_desktop.store.core.row_codec import RowDamaged, RowUnknown
+from helix_desktop.store import kinds
 from helix_desktop.store.database import MAX_SLICE_BYTES, Database, ReadView, store_unreadable
 from helix_desktop.store.files import CleanState, Quarantine, StoreFormat
+from helix_desktop.store.kinds import ROWS, RowDamaged, RowKind, RowSink, RowUnknown
 from helix_desktop.store.repair.leveldb_files import (
     LevelDbManifest,
     TableBlock,
@@ -50,7 +57,7 @@ from helix_desktop.store.repair.leveldb_files import (
 )
 from helix_desktop.store.rows.contents import ContentStore, holds_content, rebuild_head, row_created_ms
 from helix_desktop.store.rows.event_log import read_branches
-from helix_desktop.store.rows.records import ROWS, EntryRecord, RowKind, handover_mark, put_reference
+from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.files import read_regular
 
 _MAX_ROWS = 5000  # rows per synced write
@@ -113,10 +120,10 @@ class ContentRebuilder:
         tombstone = ROWS.tombstone.get(view, digest)
         if tombstone is not None and not (tombstone.lifted and record):
             self._drop(view, digest)  # removed at the user's request: it must not come back
-            self._bulk_writer.delete(keys.record(digest))
+            self._bulk_writer.delete(kinds.record_key(digest))
             return
         size = self._verified_size(view, digest)
-        references = [keys.session_and_seq(key) for key, _ in view.scan(keys.references_of(digest))]
+        references = [kinds.session_and_seq(key) for key, _ in view.scan(kinds.references_of(digest))]
         if size is None and record is None and not references:
             self._drop(view, digest)  # chunks of an interrupted write, or a row under a damaged key
             return
@@ -140,23 +147,23 @@ class ContentRebuilder:
         if rebuilt is None:
             return None
         head, size = rebuilt
-        self._bulk_writer.put(keys.content(digest), head)
+        self._bulk_writer.put(kinds.content_key(digest), head)
         if self._contents.quarantine.holds(digest):
             self._contents.quarantine.mark_healed(digest)
         return size
 
     def _drop(self, view: ReadView, digest: str) -> None:
-        self._bulk_writer.delete(keys.content(digest))
-        for key, _ in view.scan(keys.chunks_of(digest)):
+        self._bulk_writer.delete(kinds.content_key(digest))
+        for key, _ in view.scan(kinds.chunks_of(digest)):
             self._bulk_writer.delete(key)
 
     def _rebuild_record(
         self, view: ReadView, digest: str, references: list[tuple[str, int]], size: int
     ) -> EntryRecord:
         """Return a lost record, rebuilt from the first event that names the content."""
-        head = view.get(keys.content(digest))
+        head = view.get(kinds.content_key(digest))
         stored = [head] if head else []
-        stored += [row for _, row in view.scan(keys.chunks_of(digest))]
+        stored += [row for _, row in view.scan(kinds.chunks_of(digest))]
         stored_size = sum(map(len, stored))
         for reference in references[:1]:
             recorded = ROWS.event.get(view, *reference)
@@ -199,9 +206,9 @@ def _with_answer(record: EntryRecord, output: ToolAnswered) -> EntryRecord:
 
 def _all_digests(view: ReadView) -> Iterator[str]:
     """Yield every digest that a row refers to, each once, in order."""
-    spans = (keys.CONTENTS, keys.CHUNKS, keys.RECORDS, keys.REFERENCES)
-    kinds = [(key[1 : 1 + keys.DIGEST_BYTES] for key, _ in view.scan(span)) for span in spans]
-    return (digest.hex() for digest, _ in groupby(merge(*kinds)))
+    spans = (kinds.CONTENTS, kinds.CHUNKS, kinds.RECORDS, kinds.REFERENCES)
+    found = [(key[1 : 1 + kinds.DIGEST_BYTES] for key, _ in view.scan(span)) for span in spans]
+    return (digest.hex() for digest, _ in groupby(merge(*found)))
 
 
 _MAX_NAME_CHARS = 100  # characters of a session's id in a file name
@@ -224,16 +231,16 @@ class LogRebuilder:
 
     def run(self, view: ReadView) -> None:
         """Rebuild every log. Raise StoreWriteFailed, OSError."""
-        self._summaries = {summary.id: summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)}
+        self._summaries = {summary.id: summary for _, summary in ROWS.summary.scan(view, kinds.SUMMARIES)}
         self._branches = read_branches(view)
         for session_id, rows in groupby(
-            view.scan(keys.EVENTS), key=lambda row: keys.session_of_event(row[0])
+            view.scan(kinds.EVENTS), key=lambda row: kinds.session_of_event(row[0])
         ):
             if session_id not in self._branches:
                 self._rebuild_or_defer(session_id, (ROWS.event.decode(*row) for row in rows))
         for session_id in self._in_order_of_depth():
             self._rebuild(
-                session_id, (recorded for _, recorded in ROWS.event.scan(view, keys.events_of(session_id)))
+                session_id, (recorded for _, recorded in ROWS.event.scan(view, kinds.events_of(session_id)))
             )
         for session_id in sorted({*self._summaries, *self._known_last_seqs} - self._last_seqs.keys()):
             self._rebuild(session_id, ())
@@ -267,7 +274,7 @@ class LogRebuilder:
         if seq:
             ROWS.branch.put(self._bulk_writer, self._branches[session_id], session_id)
         else:
-            self._bulk_writer.delete(keys.branch(session_id))
+            self._bulk_writer.delete(kinds.branch_key(session_id))
         return seq
 
     def _rebuild(self, session_id: str, log: Iterable[RecordedEvent]) -> None:
@@ -278,7 +285,7 @@ class LogRebuilder:
         for recorded in log:
             if detached or recorded.seq != count + 1:
                 detached.append(recorded)
-                self._bulk_writer.delete(keys.event(session_id, recorded.seq))
+                self._bulk_writer.delete(kinds.event_key(session_id, recorded.seq))
                 continue
             count, last_kept = recorded.seq, recorded
             if summary is None:
@@ -308,11 +315,11 @@ class LogRebuilder:
         self.sessions += not summary.is_removed
 
     def _write_references(self, session_id: str, recorded: RecordedEvent) -> None:
-        mark = handover_mark(session_id, recorded)
+        mark = kinds.handover_mark(session_id, recorded)
         if mark is not None:
             self._bulk_writer.put(mark)
         for digest in digests_in(recorded.event):
-            put_reference(self._bulk_writer, session_id, recorded.seq, digest)
+            kinds.put_reference(self._bulk_writer, session_id, recorded.seq, digest)
 
     def _save_detached(self, session_id: str, events: list[RecordedEvent]) -> None:
         if events:
@@ -442,7 +449,7 @@ _SINGLE_ROWS: Mapping[bytes, RowKind[[], Any]] = {
     kind.key(): kind for kind in (ROWS.schema, ROWS.identity, ROWS.sequence, ROWS.totals)
 }
 _DERIVED_KINDS = (b"R", b"h", b"k", b"r", b"t")
-_KEY_LENGTHS = {b"b": 1 + keys.DIGEST_BYTES, b"c": 5 + keys.DIGEST_BYTES}
+_KEY_LENGTHS = {b"b": 1 + kinds.DIGEST_BYTES, b"c": 5 + kinds.DIGEST_BYTES}
 
 
 @dataclass(slots=True)
@@ -453,7 +460,7 @@ class SalvageResult:
     lost_entries: int = 0
     last_seqs: dict[str, int] = field(default_factory=dict)
     singletons: dict[bytes, object] = field(default_factory=dict)
-    totals: StoreTotals = field(default_factory=lambda: StoreTotals(0, 0, 0, 0))
+    totals: StoreTotals = NO_TOTALS
     events: int = 0
     lost_contents: list[LostContent] = field(default_factory=list)
     truncated_sessions: list[TruncatedSession] = field(default_factory=list)
@@ -523,8 +530,8 @@ class Salvage:
             intact = self._first_intact(versions, _SINGLE_ROWS[key])
             if intact is not None:
                 self.result.singletons[key] = intact[1]
-        elif key.startswith(keys.LAST_EVENTS[0]):
-            self._salvage_last_seq(key[len(keys.LAST_EVENTS[0]) :].decode(errors="replace"), versions)
+        elif key.startswith(kinds.LAST_EVENTS[0]):
+            self._salvage_last_seq(key[len(kinds.LAST_EVENTS[0]) :].decode(errors="replace"), versions)
         elif kind in _KINDS:
             intact = self._first_intact(versions, _KINDS[kind])
             if intact is not None:
@@ -571,7 +578,7 @@ class Salvage:
     def _check_identity(self, store_format: StoreFormat) -> None:
         """Raise StoreUnreadable if nothing is left, or if it belongs to another workspace or version."""
         singletons = self.result.singletons
-        workspace, schema = singletons.get(keys.IDENTITY), singletons.get(keys.SCHEMA)
+        workspace, schema = singletons.get(kinds.IDENTITY_KEY), singletons.get(kinds.SCHEMA_KEY)
         if workspace not in (None, store_format.workspace_id) or schema not in (None, store_format.schema):
             raise StoreUnreadable(
                 text("The data found here is damaged, and from another workspace or version."),
@@ -591,12 +598,14 @@ class Salvage:
             )
 
     def _finish(self, store_format: StoreFormat, clean_state: CleanState | None) -> None:
-        stored = self.result.singletons.get(keys.SEQUENCE)
+        stored = self.result.singletons.get(kinds.SEQUENCE_KEY)
         sequence = stored if isinstance(stored, int) else 0
         clean_sequence = clean_state.sequence if clean_state else 0
         self.result.lost_writes = max(0, clean_sequence - sequence) if sequence else 0
         expected = (
-            clean_state if self.result.lost_writes else self.result.singletons.get(keys.TOTALS) or clean_state
+            clean_state
+            if self.result.lost_writes
+            else self.result.singletons.get(kinds.TOTALS_KEY) or clean_state
         )
         if isinstance(expected, StoreTotals | CleanState):
             self.result.lost_entries = max(0, expected.entries - self.result.totals.entries)
@@ -612,7 +621,7 @@ def is_intact(key: bytes, row: bytes | None) -> bool:
     kind = (
         _SINGLE_ROWS.get(key)
         or _KINDS.get(key[:1])
-        or (ROWS.last_seq if key.startswith(keys.LAST_EVENTS[0]) else None)
+        or (ROWS.last_seq if key.startswith(kinds.LAST_EVENTS[0]) else None)
     )
     if row is None:
         return False

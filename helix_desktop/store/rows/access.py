@@ -10,9 +10,10 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import RowDatabase, RowView, WriteBatch
+from helix_desktop.store import store_errors
+from helix_desktop.store.kinds import RowDatabase, RowView
 from helix_desktop.store.rows.contents import ContentStore
+from helix_desktop.store.writer import WriteBatch
 from helix_desktop.system.clock import ClockMs
 
 T = TypeVar("T")

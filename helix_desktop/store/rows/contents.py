@@ -13,13 +13,20 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.store import Content
+from helix_desktop.domain.store import Content, EntryRecord, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.core import keys, row_codec, store_errors
-from helix_desktop.store.core.commit import RowDatabase, RowGetter, RowView, WriteBatch, check_digest
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
+from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.rows.records import ROWS, EntryRecord, new_record
+from helix_desktop.store.kinds import (
+    MAX_CONTENT_BYTES,
+    ROW_VERSION,
+    ROWS,
+    RowDamaged,
+    RowDatabase,
+    RowGetter,
+    RowView,
+)
+from helix_desktop.store.writer import WriteBatch
 
 text = TextContext("Store")
 
@@ -28,6 +35,12 @@ CHUNK_BYTES = 512 * 1024  # bytes of content per chunk above that
 _PLAIN, _ZSTD, _CHUNKED = range(3)
 _HEAD = struct.Struct(">BBQQ")
 _COUNT = struct.Struct(">I")
+
+
+def _check_digest(content: Content) -> None:
+    """Raise ValueError unless the content's digest is the SHA-256 of its bytes."""
+    if content.digest != digest_of(content.data):
+        raise ValueError(f"the content given as {content.digest[:80]!r} has another SHA-256")
 
 
 class ContentStore:
@@ -46,9 +59,9 @@ class ContentStore:
             record, readable = None, False
         tombstone = ROWS.tombstone.get(batch, digest) if record is None else None
         if tombstone is not None and not tombstone.lifted:
-            check_digest(content, digest_of(content.data))
+            _check_digest(content)
         elif record is not None and self._is_intact(batch, digest):
-            check_digest(content, digest_of(content.data))
+            _check_digest(content)
             revived = msgspec.structs.replace(record, trashed=0, last_used=max(at_ms, record.last_used))
             if revived != record:
                 ROWS.record.put(batch, revived, digest)
@@ -57,7 +70,7 @@ class ContentStore:
         elif readable and tombstone is None:
             record = new_record(content, self._stage_bytes(batch, content, at_ms), at_ms, session_id)
             ROWS.record.put(batch, record, digest)
-            batch.add_totals(1, record.size, record.stored_size)
+            batch.totals += StoreTotals(1, record.size, record.stored_size, 0)
         else:
             self._stage_known(batch, content, at_ms, session_id, readable)
 
@@ -69,9 +82,9 @@ class ContentStore:
         )
         restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0, last_used=last_used)
         ROWS.record.put(batch, restored, content.digest)
-        batch.add_totals(stored_size=stored_size - record.stored_size)
+        batch.totals += StoreTotals(0, 0, stored_size - record.stored_size, 0)
         # Not before it is written: a reader would meanwhile find the damage and quarantine it once more.
-        batch.on_durable(lambda: self.quarantine.mark_healed(content.digest))
+        batch.durable_callbacks.append(lambda: self.quarantine.mark_healed(content.digest))
 
     def _stage_known(
         self, batch: WriteBatch, content: Content, at_ms: int, session_id: str, record_readable: bool
@@ -83,10 +96,10 @@ class ContentStore:
         record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session_id)
         record = msgspec.structs.replace(record, last_used=max(at_ms, created_ms))
         ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
-        batch.delete(keys.tombstone(digest))
+        batch.delete(kinds.tombstone_key(digest))
         if record_readable:
-            batch.add_totals(1, record.size, record.stored_size)
-        batch.on_durable(lambda: self.quarantine.mark_healed(digest))
+            batch.totals += StoreTotals(1, record.size, record.stored_size, 0)
+        batch.durable_callbacks.append(lambda: self.quarantine.mark_healed(digest))
 
     def read(self, view: RowView, digest: str) -> bytes:
         """Return the bytes of a digest. Raise DigestUnknown, ContentDamaged; never return other bytes."""
@@ -107,25 +120,25 @@ class ContentStore:
             raise store_errors.content_damaged(
                 digest, why, self.quarantine.save(digest, self._raw_rows(view, digest))
             )
-        if _has_row(view.get, keys.record(digest)):
+        if _has_row(view.get, kinds.record_key(digest)):
             raise store_errors.content_damaged(digest, text("Its bytes are missing."))
         raise missing_error(view, digest)
 
     def _stage_bytes(self, batch: WriteBatch, content: Content, created_ms: int) -> int:
         """Stage the bytes; return the stored size in bytes. Raise ValueError if their digest differs."""
         length, digest = len(content.data), content.digest
-        check_digest(content, digest_of(content.data))
+        _check_digest(content)
         rows = [_encode_row(part, created_ms, batch.is_compressed) for part in _split_parts(content.data)]
         if length > MAX_SINGLE_ROW_BYTES:
             for number, row in enumerate(rows):
-                batch.put_unreferenced(keys.chunk(digest, number), row)
+                batch.unreferenced_rows[kinds.chunk_key(digest, number)] = row
             rows.append(_HEAD.pack(ROW_VERSION, _CHUNKED, length, created_ms) + _COUNT.pack(len(rows)))
-        batch.put(keys.content(digest), rows[-1])
+        batch.put(kinds.content_key(digest), rows[-1])
         return sum(map(len, rows))
 
     def _load_unverified(self, get: RowGetter, digest: str) -> bytes | None:
         """Return the bytes, not yet verified; None if there is no row. Raise RowDamaged."""
-        row = get(keys.content(digest))
+        row = get(kinds.content_key(digest))
         if row is None:
             return None
         method, length, _ = _decode_head(row)
@@ -139,7 +152,7 @@ class ContentStore:
         return data
 
     def _read_chunk(self, get: RowGetter, digest: str, number: int) -> bytes:
-        row = get(keys.chunk(digest, number))
+        row = get(kinds.chunk_key(digest, number))
         if row is None:
             raise RowDamaged(f"its chunk {number} is missing")
         method, length, _ = _decode_head(row)
@@ -154,11 +167,11 @@ class ContentStore:
 
     def _unpack(self, row: bytes, method: int, length: int) -> bytes:
         payload = row[_HEAD.size :]
-        return row_codec.decompress(payload, length) if method == _ZSTD else payload
+        return kinds.decompress(payload, length) if method == _ZSTD else payload
 
     def _is_intact(self, batch: WriteBatch, digest: str) -> bool:
         """Return True if the stored bytes exist and their blocks' checksums match; cheaper than a read."""
-        key = keys.content(digest)
+        key = kinds.content_key(digest)
         if batch.has_change(key):
             return True
         if self.quarantine.holds(digest):
@@ -173,32 +186,49 @@ class ContentStore:
             return False
 
     def _are_chunks_intact(self, digest: str, count: int) -> bool:
-        chunks = (keys.chunk(digest, number) for number in range(count))
+        chunks = (kinds.chunk_key(digest, number) for number in range(count))
         return all(_has_row(self._database.get_verified, chunk) for chunk in chunks)
 
     def _created_ms(self, digest: str, at_ms: int) -> int:
         """Return when a content without a readable record was first stored, to find its index row again."""
         try:
-            row = self._database.get_verified(keys.content(digest))
+            row = self._database.get_verified(kinds.content_key(digest))
             return at_ms if row is None else _decode_head(row)[2]
         except RowDamaged:
             return at_ms
 
     def _with_reference_count(self, digest: str, record: EntryRecord) -> EntryRecord:
         """Return a rebuilt record with the reference count that the rows show."""
-        count = self._database.read(lambda view: view.count(keys.references_of(digest)))
+        count = self._database.read(lambda view: view.count(kinds.references_of(digest)))
         return msgspec.structs.replace(record, references=count)
 
     def _raw_rows(self, view: RowView, digest: str) -> list[bytes]:
         """Return what can still be read of a damaged content."""
         rows = []
         try:
-            head = view.get(keys.content(digest))
+            head = view.get(kinds.content_key(digest))
             rows.append(head or b"")
-            rows.extend(row for _, row in view.scan((keys.chunk(digest, 0), keys.chunk(digest, 2**32 - 1))))
+            rows.extend(
+                row for _, row in view.scan((kinds.chunk_key(digest, 0), kinds.chunk_key(digest, 2**32 - 1)))
+            )
         except RowDamaged:
             rows = rows or [b""]
         return rows
+
+
+def new_record(content: Content, stored_size: int, at_ms: int, session_id: str) -> EntryRecord:
+    return EntryRecord(
+        at_ms,
+        at_ms,
+        len(content.data),
+        stored_size,
+        content.tokens,
+        content.tool,
+        content.target,
+        content.first_line,
+        content.kind,
+        session=session_id,
+    )
 
 
 def missing_error(view: RowView, digest: str) -> DigestUnknown:
@@ -212,10 +242,10 @@ def missing_error(view: RowView, digest: str) -> DigestUnknown:
 def find_digests(view: RowView, prefix: str, limit: int) -> list[str]:
     """Return the digests that begin with `prefix`, sorted, at most `limit`. Raise ValueError, RowDamaged."""
     digests: list[str] = []
-    for key, _ in view.scan(keys.records_of(prefix)):
+    for key, _ in view.scan(kinds.records_of(prefix)):
         if len(digests) >= limit:
             break
-        digests.append(keys.digest_in(key))
+        digests.append(kinds.digest_in(key))
     return digests
 
 
@@ -229,7 +259,7 @@ def _split_parts(data: bytes) -> Iterator[bytes]:
 
 
 def _encode_row(part: bytes, created_ms: int, is_compressed: bool) -> bytes:
-    packed = row_codec.compress(part) if is_compressed else None
+    packed = kinds.compress(part) if is_compressed else None
     method, payload = (_PLAIN, part) if packed is None else (_ZSTD, packed)
     return _HEAD.pack(ROW_VERSION, method, len(part), created_ms) + payload
 
@@ -267,10 +297,10 @@ def rebuild_head(view: RowView, digest: str) -> tuple[bytes, int] | None:
     """Rebuild a large content's lost head from its chunks; return it and its size in bytes, or None."""
     parts, created = [], 0
     try:
-        for _, row in view.scan(keys.chunks_of(digest)):
+        for _, row in view.scan(kinds.chunks_of(digest)):
             method, length, created = _decode_head(row)
             payload = row[_HEAD.size :]
-            parts.append(row_codec.decompress(payload, length) if method == _ZSTD else payload)
+            parts.append(kinds.decompress(payload, length) if method == _ZSTD else payload)
     except RowDamaged:
         return None
     data = b"".join(parts)
@@ -283,5 +313,5 @@ def holds_content(key: bytes, row: bytes) -> bool:
     """Return True if a single row holds the bytes of the digest in its key. Raise RowDamaged."""
     method, length, _ = _decode_head(row)
     payload = row[_HEAD.size :]
-    data = row_codec.decompress(payload, length) if method == _ZSTD else payload
-    return method != _CHUNKED and digest_of(data) == keys.digest_in(key)
+    data = kinds.decompress(payload, length) if method == _ZSTD else payload
+    return method != _CHUNKED and digest_of(data) == kinds.digest_in(key)

@@ -12,24 +12,24 @@ from helix_desktop.domain.retention import ContentReference
 from helix_desktop.domain.store import (
     BranchPoint,
     Commit,
+    EntryRecord,
     SessionSummary,
+    StoreTotals,
     listed_session,
     point_in,
     without_partial_answer,
 )
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import (
+from helix_desktop.store import kinds, store_errors
+from helix_desktop.store.kinds import (
+    MAX_CONTENT_BYTES,
+    ROWS,
+    RowDamaged,
     RowDatabase,
     RowSource,
     RowView,
-    WriteBatch,
-    check_branch,
-    check_sequence,
-    check_stored,
 )
-from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.rows.contents import ContentStore
-from helix_desktop.store.rows.records import ROWS, EntryRecord, delete_reference, handover_mark, put_reference
+from helix_desktop.store.writer import WriteBatch
 
 _log = logging.getLogger(__name__)
 
@@ -65,8 +65,8 @@ def holder_of(source: RowSource, session_id: str, seq: int) -> str:
 
 def read_branches(view: RowView) -> dict[str, BranchPoint]:
     """Return every branch with its point. Raise RowDamaged."""
-    rows = ROWS.branch.scan(view, keys.BRANCHES)
-    return {keys.session_of(key, keys.BRANCHES): point for key, point in rows}
+    rows = ROWS.branch.scan(view, kinds.BRANCHES)
+    return {kinds.session_of(key, kinds.BRANCHES): point for key, point in rows}
 
 
 def shared_end(batch: WriteBatch, database: RowDatabase, session_id: str) -> int:
@@ -75,8 +75,8 @@ def shared_end(batch: WriteBatch, database: RowDatabase, session_id: str) -> int
     Raise RowDamaged.
     """
     points = database.read(read_branches)
-    for key in batch.changes(*keys.BRANCHES):
-        branch = keys.session_of(key, keys.BRANCHES)
+    for key in batch.changes(*kinds.BRANCHES):
+        branch = kinds.session_of(key, kinds.BRANCHES)
         point = ROWS.branch.get(batch, branch)
         points.pop(branch, None)
         if point is not None:
@@ -87,8 +87,8 @@ def shared_end(batch: WriteBatch, database: RowDatabase, session_id: str) -> int
 def read_events(view: RowView, session_id: str) -> list[RecordedEvent]:
     """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
     *shared, own = log_parts(view, session_id)
-    spans = [keys.events_between(part.session_id, part.after, part.upto) for part in shared]
-    spans.append(keys.events_of(session_id))
+    spans = [kinds.events_between(part.session_id, part.after, part.upto) for part in shared]
+    spans.append(kinds.events_of(session_id))
     events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
     last = own.upto
     # A log that ends early, or has a gap, must never pass for the whole conversation.
@@ -103,17 +103,17 @@ def read_handovers(view: RowView, with_checkpoints: bool = False) -> list[tuple[
     A damaged one is left out: it must not hide the others.
     """
     handovers: list[tuple[str, RecordedEvent]] = []
-    hidden = {summary.id for _, summary in ROWS.summary.scan(view, keys.SUMMARIES) if summary.trashed}
+    hidden = {summary.id for _, summary in ROWS.summary.scan(view, kinds.SUMMARIES) if summary.trashed}
     points = read_branches(view) if hidden else {}
-    spans = (keys.HANDOVERS, keys.CHECKPOINTS) if with_checkpoints else (keys.HANDOVERS,)
+    spans = (kinds.HANDOVERS, kinds.CHECKPOINTS) if with_checkpoints else (kinds.HANDOVERS,)
     for key in (key for span in spans for key, _ in view.scan(span)):
-        session_id, seq = keys.handover_session(key), keys.seq_in(key)
-        event_key = keys.event(session_id, seq)
-        row = view.get(event_key)
+        session_id, seq = kinds.handover_session(key), kinds.seq_in(key)
+        place = kinds.event_key(session_id, seq)
+        row = view.get(place)
         try:
             if row is not None:
-                recorded = ROWS.event.decode(event_key, row)
-                if handover_mark(session_id, recorded) == key:
+                recorded = ROWS.event.decode(place, row)
+                if kinds.handover_mark(session_id, recorded) == key:
                     handovers.append((listed_session(session_id, seq, hidden, points), recorded))
         except RowDamaged as error:
             _log.warning("Event %d of session %s is damaged: %s", seq, session_id, error)
@@ -123,8 +123,8 @@ def read_handovers(view: RowView, with_checkpoints: bool = False) -> list[tuple[
 def read_references(view: RowView, digest: str) -> list[ContentReference]:
     """Return the events that name a content, by session and seq. Raise RowDamaged; ValueError."""
     references = [
-        ContentReference(keys.session_in(key), keys.seq_in(key))
-        for key, _ in view.scan(keys.references_of(digest))
+        ContentReference(kinds.session_in(key), kinds.seq_in(key))
+        for key, _ in view.scan(kinds.references_of(digest))
     ]
     return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
@@ -132,19 +132,19 @@ def read_references(view: RowView, digest: str) -> list[ContentReference]:
 def read_session_digests(view: RowView, session_id: str) -> list[str]:
     """Return the contents a session names, each once, in order of the first event. Raise RowDamaged."""
     parts = log_parts(view, session_id)
-    spans = (keys.back_references_between(part.session_id, part.after, part.upto) for part in parts)
-    return list(dict.fromkeys(keys.digest_in(key) for span in spans for key, _ in view.scan(span)))
+    spans = (kinds.back_references_between(part.session_id, part.after, part.upto) for part in parts)
+    return list(dict.fromkeys(kinds.digest_in(key) for span in spans for key, _ in view.scan(span)))
 
 
 def is_referenced(view: RowView, digest: str) -> bool:
     """Return True if any log names a content, whatever its record says. Raise RowDamaged."""
-    return next(iter(view.scan(keys.references_of(digest))), None) is not None
+    return next(iter(view.scan(kinds.references_of(digest))), None) is not None
 
 
 def read_draft_digests(view: RowView) -> frozenset[str]:
     """Return the contents that drafts name; one that can't be read names none."""
     digests: frozenset[str] = frozenset()
-    for key, row in view.scan(keys.DRAFTS):
+    for key, row in view.scan(kinds.DRAFTS):
         try:
             digests |= ROWS.draft.decode(key, row).digests
         except RowDamaged:
@@ -152,16 +152,31 @@ def read_draft_digests(view: RowView) -> frozenset[str]:
     return digests
 
 
+def check_commit(commit: Commit) -> None:
+    """Check the rules that do not depend on stored rows. Raise ValueError, ContentTooLarge."""
+    kinds.session_bytes(commit.session_id)
+    if commit.summary is not None and commit.summary.id != commit.session_id:
+        raise ValueError(
+            f"the summary is of session {commit.summary.id!r}, the commit of {commit.session_id!r}"
+        )
+    for digest in (*(content.digest for content in commit.contents), *commit.recalls):
+        kinds.digest_bytes(digest)
+    for content in commit.contents:
+        if len(content.data) > MAX_CONTENT_BYTES:
+            raise store_errors.content_too_large(content)
+
+
 def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_ms: int) -> None:
     """Put everything of a commit, made at `at_ms` (ms since 1970), into the batch.
 
-    Raise ValueError if the stored rows do not allow it.
+    Raise ValueError if the commit is wrong or the stored rows do not allow it, ContentTooLarge.
     """
+    check_commit(commit)
     for content in commit.contents:
         contents.stage(batch, content, at_ms, commit.session_id)
     stage_events(batch, commit.session_id, commit.events)
     for digest in commit.recalls:
-        check_stored(digest, _is_referable(batch, digest), "a recall")
+        _check_referable(batch, digest, "a recall")
         ROWS.record.change(batch, digest, lambda record: _with_recall(record, at_ms))
     if commit.summary is not None:
         stage_summary(batch, commit.summary)
@@ -181,10 +196,12 @@ def stage_events(
     point = point_in(events[0])
     if point is not None and ROWS.last_seq.get(batch, session_id) is None:
         stage_branch(batch, session_id, point)
-    check_sequence(session_id, ROWS.last_seq.get(batch, session_id) or 0, events)
-    for recorded in events:
+    last_seq = ROWS.last_seq.get(batch, session_id) or 0
+    for expected, recorded in enumerate(events, last_seq + 1):
+        if recorded.seq != expected:
+            raise ValueError(f"session {session_id!r} goes on with event {expected}, not with {recorded.seq}")
         ROWS.event.put(batch, recorded, session_id, recorded.seq)
-        mark = handover_mark(session_id, recorded)
+        mark = kinds.handover_mark(session_id, recorded)
         if mark is not None:
             batch.put(mark)
         for digest in digests_in(recorded.event):
@@ -194,15 +211,19 @@ def stage_events(
 
 def stage_branch(batch: WriteBatch, session_id: str, point: BranchPoint) -> None:
     """Let a new session begin with a part of another log. Raise ValueError if that does not reach so far."""
-    check_branch(session_id, point, ROWS.last_seq.get(batch, point.parent) or 0)
+    last_seq = ROWS.last_seq.get(batch, point.parent) or 0
+    if session_id == point.parent or not 1 <= point.seq <= last_seq:
+        raise ValueError(
+            f"{session_id!r} can't begin with {point.seq} events of {point.parent!r}, which has {last_seq}"
+        )
     holder = holder_of(batch, point.parent, point.seq)
     ROWS.branch.put(batch, BranchPoint(holder, point.seq), session_id)
     ROWS.last_seq.put(batch, point.seq, session_id)
 
 
 def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
-    stored = ROWS.summary.get(batch, summary.id)
-    batch.add_totals(sessions=_listed(summary) - _listed(stored))
+    change = _listed(summary) - _listed(ROWS.summary.get(batch, summary.id))
+    batch.totals += StoreTotals(0, 0, 0, change)
     ROWS.summary.put(batch, summary, summary.id)
 
 
@@ -217,8 +238,9 @@ def add_reference(
 
     Raise ValueError unless the content is stored or redacted, or `allow_missing`.
     """
-    check_stored(digest, allow_missing or _is_referable(batch, digest), f"event {seq}")
-    put_reference(batch, session_id, seq, digest)
+    if not allow_missing:
+        _check_referable(batch, digest, f"event {seq}")
+    kinds.put_reference(batch, session_id, seq, digest)
     ROWS.record.change(
         batch,
         digest,
@@ -227,7 +249,7 @@ def add_reference(
 
 
 def remove_reference(batch: WriteBatch, session_id: str, seq: int, digest: str) -> None:
-    delete_reference(batch, session_id, seq, digest)
+    kinds.delete_reference(batch, session_id, seq, digest)
     ROWS.record.change(
         batch,
         digest,
@@ -235,12 +257,12 @@ def remove_reference(batch: WriteBatch, session_id: str, seq: int, digest: str) 
     )
 
 
-def _is_referable(batch: WriteBatch, digest: str) -> bool:
-    """Return True if a content is stored or was redacted: events may name it, its bytes may be gone."""
-    if batch.get(keys.record(digest)) is not None:
-        return True
-    tombstone = ROWS.tombstone.get(batch, digest)
-    return tombstone is not None and not tombstone.lifted
+def _check_referable(batch: WriteBatch, digest: str, referrer: str) -> None:
+    """Raise ValueError unless a content is stored or was redacted: events may name it, its bytes gone."""
+    if batch.get(kinds.record_key(digest)) is None:
+        tombstone = ROWS.tombstone.get(batch, digest)
+        if tombstone is None or tombstone.lifted:
+            raise ValueError(f"{referrer} names the content {digest}, which is not stored")
 
 
 def _with_recall(record: EntryRecord, at_ms: int) -> EntryRecord:

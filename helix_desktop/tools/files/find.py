@@ -71,13 +71,19 @@ class SearchText(UnguardedTool[SearchTextArguments]):
             f"--context={args.context}",
         ]
         options += [f"--glob={args.glob}"] if args.glob else []
-        options += [*gitignore_options(), *hidden_globs(self._jail, root), f"--regexp={args.pattern}", "--"]
-        return [*options, f"./{root.file_name}" if root.file_name else "."]
+        options += [*gitignore_options(root), *hidden_globs(self._jail, root), f"--regexp={args.pattern}"]
+        return [*options, "--", f"./{root.file_name}" if root.file_name else "."]
 
 
-def gitignore_options() -> tuple[str, ...]:
-    """Return the options to search hidden files, but none that the workspace's git ignores."""
-    return ("--hidden", "--no-ignore-parent", "--no-ignore-global", "--no-require-git", "--glob=!.git")
+def gitignore_options(root: SearchRoot) -> list[str]:
+    """Return the options to search hidden files, but none that the workspace's git ignores.
+
+    In a folder of a repository ripgrep reads the ignore files above it as well, up to the repository's own.
+    """
+    workspace = os.path.join(root.cwd, *[os.pardir for _ in root.path.split("/") if root.path])
+    is_repository = os.path.lexists(os.path.join(workspace, ".git"))
+    anywhere = [] if is_repository else ["--no-ignore-parent", "--no-require-git"]
+    return ["--hidden", "--no-ignore-global", *anywhere, "--glob=!.git"]
 
 
 def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
@@ -215,8 +221,8 @@ async def list_files(jail: Jail, ripgrep: Ripgrep, path: str) -> tuple[SearchRoo
     try:
         if root.file_name:
             raise ToolError(f"{path} is a file.", fix="path names a folder to look in.")
-        options = ["--files", "--null", "--sort=path", *gitignore_options(), *hidden_globs(jail, root), "."]
-        result = await ripgrep.run(options, root.cwd)
+        options = ["--files", "--null", "--sort=path", *gitignore_options(root), *hidden_globs(jail, root)]
+        result = await ripgrep.run([*options, "."], root.cwd)
         marked = MarkedIgnoreFiles(root.cwd)
         return root, await asyncio.to_thread(_without_ignored, jail, root, result, marked)
     finally:

@@ -53,7 +53,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
                 "large outputs."
             ),
             tr("The context gauge counts only the next request."),
-            tr("Prompt cache: input tokens of the conversation's own requests, as providers reported them."),
+            tr("Provider's discount: input tokens of the conversation's own requests, as reported."),
             tr("Click to set a budget."),
         )
         return "\n".join(filter(None, tips))

@@ -40,10 +40,10 @@ from helix_desktop.ui.design.viewer.json_view import (
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.words.call_targets import target_title
+from helix_desktop.words.message_states import CHANGED_SINCE
 from helix_desktop.words.numbers import format_size, format_token_count
-from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_relative_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
@@ -495,7 +495,7 @@ class Preview(Themed, QWidget):
 
     def _facts(self, row: CacheRow) -> str:
         parts = (
-            changed_since(row.changed_since) if row.changed_since else "",
+            translate(CHANGED_SINCE) if row.changed_since else "",
             format_size(row.size),
             tr.plural(row.recalls, "recalled once", "recalled %n times") if row.recalls else "",
             format_relative_time(row.created_at_ms, self._clock(), with_time=True),

@@ -14,8 +14,8 @@ from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
@@ -177,9 +177,9 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     "in_trash": text("In trash"),
 }
 INDEX_LABELS: dict[str, TranslatableText] = {
-    "handover": text("Handover"),
-    "observations": text("Facts"),
-    "fold": text("Note"),
+    "handover": text("Handover summary"),
+    "observations": text("Summary by a model"),
+    "fold": text("Summary without a model"),
 }
 """What replaced the messages of an index, by what wrote it."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
@@ -256,7 +256,7 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("How often an agent recalled it")),
     Column("references", text("Refs"), 52, 10, "number",
             lambda row, _: format_integer(row.references),
-            tip=text("Places in sessions that use it: its output, a question about its form, a note")),
+            tip=text("Places in sessions that use it: its output, a question about its form, a summary")),
     Column("created", text("Created"), 88, 5, "muted",
             lambda row, now: format_relative_time(row.created_at_ms, now),
             tip=text("When it was first saved")),

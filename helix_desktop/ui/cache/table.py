@@ -63,6 +63,7 @@ from helix_desktop.ui.cache.rows import (
     CacheSource,
     CacheState,
     CellStyle,
+    Column,
     column_widths,
     fitting_columns,
     short_digest,
@@ -78,8 +79,8 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.words.message_states import explain_changed
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
@@ -200,7 +201,7 @@ class CacheTableModel(QAbstractTableModel):
             return self.digest_at(index.row()) if column.key == "digest" else None
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(row, self._clock())
-        return _tip(row, column.key) or None
+        return _tip(row, column, self._clock())
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         return _ROW_FLAGS
@@ -300,18 +301,15 @@ class CacheTableModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
 
-def _tip(row: CacheRow, key: CacheColumn) -> str:
-    match key:
+def _tip(row: CacheRow, column: Column, now_ms: int) -> str:
+    """Return what a cell shows in part: its whole text, which is shown where that is cut."""
+    match column.key:
         case "state":
-            changed = explain_changed(row.changed_since) if row.changed_since else ""
+            changed = explain_changed() if row.changed_since else ""
             return "\n".join(filter(None, (translate(STATE_TIPS[row.state]), changed)))
-        case "target":
-            return row.target
-        case "line":
-            return row.hit or row.first_line
         case "digest":
             return row.digest
-    return ""
+    return column.text(row, now_ms)
 
 
 MAX_DRAGGED = 100  # rows
@@ -564,7 +562,7 @@ class CacheTable(Themed, QTableView):
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
         self.setItemDelegate(self._delegate)
         MinuteClock(self).ticked.connect(self.viewport().update)
-        self.setAccessibleName(tr("Cache entries"))
+        self.setAccessibleName(tr("Stored outputs"))
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)

@@ -16,7 +16,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.store import StoreTotals
+from helix_desktop.domain.store import NO_TOTALS
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
@@ -71,7 +71,6 @@ tr = Translator("Cache")
 
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
-_NO_TOTALS = StoreTotals(0, 0, 0, 0)
 
 _SLOW_MS = 250
 
@@ -98,7 +97,9 @@ class HandoverHits(QWidget):
         if links == self._links:
             return
         self._links = links
-        self.caption.set_text(tr.plural(len(links), "Also in a handover:", "Also in %n handovers:"))
+        self.caption.set_text(
+            tr.plural(len(links), "Also in a handover summary:", "Also in %n handover summaries:")
+        )
         self.chips.show_chips(
             [
                 (
@@ -126,7 +127,7 @@ class CacheBrowser(ThemedBackground):
         super().__init__(parent)
         self._start = start
         self._source: CacheSource | None = None
-        self._totals, self._is_counted, self._unindexed = _NO_TOTALS, True, 0
+        self._totals, self._is_counted, self._unindexed = NO_TOTALS, True, 0
         self._entries: WorkspaceCacheSource | None = None  # the same, while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
@@ -164,7 +165,7 @@ class CacheBrowser(ThemedBackground):
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
         saved = tr(
-            "Saved here: tool outputs, call arguments, compacted messages. Recall what left the context."
+            "All outputs are stored here. Cached and compacted ones left the context; you can recall them."
         )
         self._lead = pane(row(TextLine(saved, role="muted"), HelpLink("cached"), None, gap=4))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
@@ -201,7 +202,7 @@ class CacheBrowser(ThemedBackground):
         self.preview.show_state(None)
         self.handover_hits.show_links(())
         self._notice.hide()
-        self._totals, self._is_counted, self._is_listed = _NO_TOTALS, source is None, False
+        self._totals, self._is_counted, self._is_listed = NO_TOTALS, source is None, False
         self._is_searching, self._unindexed = False, 0
         if source is not None:
             self._slow.start()
@@ -407,10 +408,10 @@ class CacheBrowser(ThemedBackground):
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
         if self._source is not None:
-            sentence = tr("No cached outputs yet. Tool outputs appear here as the agent works.")
+            sentence = tr("No stored outputs yet. Tool outputs appear here as the agent works.")
             self.empty.set_content(sentence, tr("Write a message"))
         else:
-            sentence = tr("No workspace is open. Open a folder to see its cached outputs.")
+            sentence = tr("No workspace is open. Open a folder to see its stored outputs.")
             self.empty.set_content(sentence, tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
@@ -648,7 +649,7 @@ class CacheBrowser(ThemedBackground):
     async def export(self, digest: str) -> None:
         store = self._session.workspace.store
         entry = await store.entry(digest)
-        place = await pick_save_file(self, tr("Save cached output"), file_name(entry))
+        place = await pick_save_file(self, tr("Save output"), file_name(entry))
         if place is None:
             return
         data = await store.get(digest)

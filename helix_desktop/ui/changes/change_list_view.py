@@ -72,12 +72,12 @@ from helix_desktop.ui.changes.texts import (
 )
 from helix_desktop.ui.design.drops import mentions_data, run_drag
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
-from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS, mark_pane_stop, paint_row_focus
 from helix_desktop.ui.design.mirror import draw_chevron, mirror, mirrored_x
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Pill, Row, Text, paint_box
-from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import CopyText, Intent, ShowEvent, perform
 from helix_desktop.words.translation import Translator
 
@@ -332,19 +332,45 @@ def _state(entry: ChangeGroup | FileRow) -> list[Box]:
     return [Pill(change_status_text(entry), tone, px=10, high=17)]
 
 
+# What entries of the page of changes want.
+# fmt: off
+
+class AcceptChanges(Intent, frozen=True):  # no paths: all
+    paths: tuple[str, ...] = ()
+class RevertChanges(Intent, frozen=True):
+    selection: RevertSelection
+# of captures that were taken back, or that took something back; no paths: all
+class RedoChanges(Intent, frozen=True):
+    capture_id: str
+    paths: tuple[str, ...]
+# a hunk of the diff of one capture, by its number (from 0); one that was taken back is done again
+class RevertHunk(Intent, frozen=True):
+    file: FileRow
+    hunk: int
+    is_redo: bool
+class OpenInEditor(Intent, frozen=True):
+    path: str
+class CopyPatch(Intent, frozen=True):
+    selection: RevertSelection
+class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
+
+# fmt: on
+
+
 class ChangeListView(Themed, QListView):
     """Arrows go through it, Left and Right fold, Enter opens."""
 
     entry_selected = Signal(object)
     """The group or file that is selected now; None without one."""
     opened = Signal()
-    menu_requested = Signal(QPoint)
-    """Of the selected row, in global coordinates."""
     visible_changed = Signal()
     """Other rows may be in sight, once they are."""
 
-    def __init__(self, counts_of: CountsOf, clock: ClockMs) -> None:
+    def __init__(self, counts_of: CountsOf, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
+        self.keys = keys
+        self.changes: SessionChanges | None = None
+        """All that the session changed."""
         self.list_model = ChangeListModel(counts_of, self)
         self._delegate = ChangeDelegate(self.list_model, self, clock)
         self.setModel(self.list_model)
@@ -362,6 +388,12 @@ class ChangeListView(Themed, QListView):
         self._sight_timer.timeout.connect(self.visible_changed)
         self.verticalScrollBar().valueChanged.connect(lambda _: self._sight_timer.start())
         self.list_model.modelReset.connect(self._sight_timer.start)
+        here = Qt.ShortcutContext.WidgetShortcut
+        keys.add_shortcut("changes_accept", self, self.accept, here)
+        keys.add_shortcut("changes_revert", self, self.revert, here)
+        keys.add_shortcut("changes_open", self, self.open_in_editor, here)
+        add_shortcut(self, "Ctrl+C", self.copy_patch, here)
+        mark_pane_stop(self)
         self.apply_theme()
 
     @property
@@ -453,8 +485,8 @@ class ChangeListView(Themed, QListView):
         index = self.indexAt(event.pos()) if mouse else self.currentIndex()
         if index.isValid():
             self.setCurrentIndex(index)
-            below = self.visualRect(index).bottomLeft()
-            self.menu_requested.emit(self.viewport().mapToGlobal(event.pos() if mouse else below))
+            place = event.pos() if mouse else self.visualRect(index).bottomLeft()
+            self.entry_menu().popup(self.viewport().mapToGlobal(place))
 
     def _fold_or_move(self, entry: Entry, *, unfold: bool) -> None:
         if isinstance(entry, ChangeGroup):
@@ -479,61 +511,21 @@ class ChangeListView(Themed, QListView):
         if row < 0:
             self.entry_selected.emit(None)
 
-
-# What entries of the page of changes want.
-# fmt: off
-
-class AcceptChanges(Intent, frozen=True):  # no paths: all
-    paths: tuple[str, ...] = ()
-class RevertChanges(Intent, frozen=True):
-    selection: RevertSelection
-# of captures that were taken back, or that took something back; no paths: all
-class RedoChanges(Intent, frozen=True):
-    capture_id: str
-    paths: tuple[str, ...]
-# a hunk of the diff of one capture, by its number (from 0); one that was taken back is done again
-class RevertHunk(Intent, frozen=True):
-    file: FileRow
-    hunk: int
-    is_redo: bool
-class OpenInEditor(Intent, frozen=True):
-    path: str
-class CopyPatch(Intent, frozen=True):
-    selection: RevertSelection
-class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
-
-# fmt: on
-
-
-class ChangeActions(QObject):
-    def __init__(self, change_list: ChangeListView, keys: PageKeys) -> None:
-        super().__init__(change_list)
-        self.list, self.keys = change_list, keys
-        self.changes: SessionChanges | None = None
-        """All that the session changed."""
-
-    @property
-    def entry(self) -> Entry | None:
-        return self.list.selected
-
-    def perform(self, intent: Intent) -> None:
-        perform(self.list, intent)
-
     def accept(self) -> None:
-        entry = self.entry
+        entry = self.selected
         if entry is not None and can_accept(entry):
-            self.perform(AcceptChanges(entry.paths))
+            perform(self, AcceptChanges(entry.paths))
 
     def revert(self) -> None:
         """Ask to take back what is selected; what was taken back already, to do it again."""
-        entry = self.entry
+        entry = self.selected
         if entry is None or not can_change(entry):
             return
         file = file_of(entry)
         if file is not None and not file.is_covered:
             return
         if entry.status != "reverted":
-            self.perform(RevertChanges(entry.selection))
+            perform(self, RevertChanges(entry.selection))
         else:
             self._redo(entry)
 
@@ -543,7 +535,7 @@ class ChangeActions(QObject):
         paths = file.paths if file is not None else ()
         ids = agent_capture_ids(entry.captures)
         if len(ids) == 1:
-            self.perform(RedoChanges(ids[0], paths))
+            perform(self, RedoChanges(ids[0], paths))
             return
         reverts = [
             capture.capture_id
@@ -553,19 +545,23 @@ class ChangeActions(QObject):
             and _has_standing(capture, paths)
         ]
         if reverts:
-            self.perform(RedoChanges(reverts[-1], paths))
+            perform(self, RedoChanges(reverts[-1], paths))
 
     def open_in_editor(self) -> None:
-        file = file_of(self.entry)
+        file = file_of(self.selected)
         if file is not None and file.is_there:
-            self.perform(OpenInEditor(file.path))
+            perform(self, OpenInEditor(file.path))
 
     def copy_patch(self) -> None:
-        if self.entry is not None:
-            self.perform(CopyPatch(self.entry.selection))
+        if self.selected is not None:
+            perform(self, CopyPatch(self.selected.selection))
 
-    def entry_menu(self, entry: Entry) -> QMenu:
-        menu, file, key_of = EntryMenu(self.list), file_of(entry), self.keys.shown_key
+    def entry_menu(self) -> QMenu:
+        """Make the menu of the selected row."""
+        menu, entry, key_of = EntryMenu(self), self.selected, self.keys.shown_key
+        if entry is None:
+            return menu
+        file = file_of(entry)
         is_open = can_accept(entry) and entry.status == "open"
         menu.add("accept", tr("Mark as reviewed"), self.accept, key_of("changes_accept"), is_enabled=is_open)
         can_revert = can_change(entry) and (file is None or file.is_covered)
@@ -585,7 +581,7 @@ class ChangeActions(QObject):
         return menu
 
     def page_menu(self) -> QMenu:
-        menu = EntryMenu(self.list)
+        menu = EntryMenu(self)
         if self.changes is not None:
             everything = session_selection(self.changes)
             words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)

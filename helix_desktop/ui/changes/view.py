@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -43,7 +43,7 @@ from helix_desktop.ui.changes.change_groups import (
     net_rows,
     visible_changes,
 )
-from helix_desktop.ui.changes.change_list_view import ChangeActions, ChangeListView
+from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.texts import (
@@ -57,7 +57,6 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.fields import SearchField
-from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column, pane, splitter
 from helix_desktop.ui.design.layout.boxes import row as layout_row
@@ -224,10 +223,8 @@ class ChangesPage(ThemedBackground):
         self._diff_task: asyncio.Task[None] | None = None
         self._count_task: asyncio.Task[None] | None = None
         self.filter_bar = ChangesFilterBar()
-        self.list = ChangeListView(self.counts_of, clock)
-        mark_pane_stop(self.list)
         self.keys = PageKeys(ChangesCommands, self)
-        self.change_actions = ChangeActions(self.list, self.keys)
+        self.list = ChangeListView(self.counts_of, clock, self.keys)
         self.detail = ChangeDetail(start, clock, self.keys)
         ages = MinuteClock(self, clock)
         ages.ticked.connect(self.list.viewport().update)
@@ -253,25 +250,20 @@ class ChangesPage(ThemedBackground):
         self.list.entry_selected.connect(self._on_selected)
         self.list.visible_changed.connect(self._count_lines)
         self.list.opened.connect(self.detail.focus_body)
-        self.list.menu_requested.connect(self._show_entry_menu)
         more = self.filter_bar.more
-        more.clicked.connect(lambda: popup_below(self.change_actions.page_menu(), more))
-        self.detail.more.clicked.connect(self._show_more)
-        self.detail.accept.clicked.connect(self.change_actions.accept)
-        self.detail.revert.clicked.connect(self.change_actions.revert)
-        self.detail.open.clicked.connect(self.change_actions.open_in_editor)
-        self.detail.patch.clicked.connect(self.change_actions.copy_patch)
+        more.clicked.connect(lambda: popup_below(self.list.page_menu(), more))
+        self.detail.more.clicked.connect(lambda: popup_below(self.list.entry_menu(), self.detail.more))
+        self.detail.accept.clicked.connect(self.list.accept)
+        self.detail.revert.clicked.connect(self.list.revert)
+        self.detail.open.clicked.connect(self.list.open_in_editor)
+        self.detail.patch.clicked.connect(self.list.copy_patch)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self.empty.button_clicked.connect(self._on_empty_button)
         everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-        actions, field = self.change_actions, self.filter_bar.field
+        field = self.filter_bar.field
         add_shortcut(self, "F7", lambda: self._go_to_change(1), everywhere)
         add_shortcut(self, "Shift+F7", lambda: self._go_to_change(-1), everywhere)
         self.keys.add_shortcut("changes_filter", self, field.setFocus, everywhere)
-        self.keys.add_shortcut("changes_accept", self.list, actions.accept, here)
-        self.keys.add_shortcut("changes_revert", self.list, actions.revert, here)
-        self.keys.add_shortcut("changes_open", self.list, actions.open_in_editor, here)
-        add_shortcut(self.list, "Ctrl+C", actions.copy_patch, here)
         for key in ("Down", "Return", "Enter"):
             add_shortcut(field, key, self.list.focus_list, here)
         add_shortcut(field, "Escape", field.clear, here)
@@ -285,7 +277,7 @@ class ChangesPage(ThemedBackground):
     def set_state(self, state: ChangesState) -> None:
         """Show another state; selection and place on screen stay where they can."""
         is_same = state == self.state and state.grouped is not None
-        self.state, self.change_actions.changes = state, state.changes
+        self.state, self.list.changes = state, state.changes
         if is_same:
             return
         if state.grouped is not None:
@@ -435,14 +427,6 @@ class ChangesPage(ThemedBackground):
         counts = [self.counts_of(row) for row in rows]
         counted = [lines for lines in counts if lines is not None]
         return added_up(counted) if len(counted) == len(counts) else None
-
-    def _show_more(self) -> None:
-        if self.entry is not None:
-            popup_below(self.change_actions.entry_menu(self.entry), self.detail.more)
-
-    def _show_entry_menu(self, position: QPoint) -> None:
-        if self.entry is not None:
-            self.change_actions.entry_menu(self.entry).popup(position)
 
     def follow(self, session: Session) -> None:
         """Show what the session on screen did to the files, from the next `refresh` on."""

@@ -154,8 +154,8 @@ class ContentCompletions(CompletionSource):
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
         self._session, self._attachments = session, attachments
-        self.name, self.hint = tr("Cached outputs"), tr('Type words, "several words", or a SHA-256')
-        self.empty_text = tr("No matching cached outputs")
+        self.name, self.hint = tr("Stored outputs"), tr('Type words, "several words", or a SHA-256')
+        self.empty_text = tr("No matching outputs")
 
     def takes(self, query: str) -> bool:
         """Return False for what is a heading or a number: `##`, `#42`."""

@@ -132,7 +132,7 @@ class ComposerController(QObject):
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
         attachments = with_mentioned(self.attachments.current(), self._mentioned if text else ())
         total = tokens + sum(
-            attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
+            attachment.tokens - (attachment.image.saving if attachment.image and not sees_images else 0)
             for attachment in attachments
         )
         total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent

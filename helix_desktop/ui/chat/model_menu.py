@@ -166,7 +166,7 @@ class ModelMenu(QObject):
         """Make a menu of the roles in the workspace, each with its models; the chosen ones are marked."""
         settings, start = self._services.settings, self._session.start
         record = self._services.registry.get(self._session.workspace_id)
-        menu = QMenu(tr("Model roles"), parent)
+        menu = QMenu(tr("Advanced"), parent)
         for role, name, _ in ROLES:
             part = menu.addMenu(translate(name))
             part.setObjectName(f"role:{role}")

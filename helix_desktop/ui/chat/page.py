@@ -227,7 +227,7 @@ class ChatPage(Themed, QWidget):
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
         self.trust_strip = ComposerStrip("shield-question-mark", "accent_text", tr("Trust folder…"))
-        restricted = tr("Restricted mode: nothing runs or is sent. You can view sessions and cache.")
+        restricted = tr("Restricted mode: nothing runs or is sent. You can view sessions and outputs.")
         self.trust_strip.show_text(tr("This folder isn't trusted"), restricted)
         self.past_strip = ComposerStrip("history", "accent_text", tr("Back to now"))
         self.past_strip.button.clicked.connect(partial(perform, self, LookAtStep(0)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtGui import QImage
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
@@ -28,7 +28,9 @@ from helix_desktop.agent.session import (
     SubagentProgress,
     TurnChanged,
 )
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -39,13 +41,30 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import FileChange
+from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ControlTurn, RowKey, row_key_of_event
-from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, patch_files
+from helix_desktop.domain.tools import ApprovalRequest, Excerpt
+from helix_desktop.ui.chat.actions import (
+    ControlTurn,
+    ReadChanges,
+    ReadExcerpt,
+    ReadOriginal,
+    ReadThumbnail,
+    RowKey,
+    row_key_of_event,
+)
+from helix_desktop.ui.chat.drafts.attachments import stored_thumbnail
+from helix_desktop.ui.chat.rows.changed_files import (
+    MAX_FILES,
+    MAX_LINES,
+    ChangedFilesContent,
+    changed_files_content,
+    patch_files,
+)
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -54,6 +73,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ChatModel,
     DividerRow,
     ExcerptContent,
+    HeadAndTail,
     NoticeLevel,
     NoticeRow,
     OriginalOutput,
@@ -64,8 +84,10 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
     Versions,
+    head_and_tail,
 )
-from helix_desktop.ui.kit.intents import ApplyRemedy, Intent
+from helix_desktop.ui.chat.rows.tool_rows import excerpt_content
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
@@ -356,6 +378,7 @@ async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Map
     return {digest: at_ms for digest, at_ms in times.items() if at_ms}
 
 
+_Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesContent)
 _Shown = (
     EventRecorded
     | ResponseDelta
@@ -393,6 +416,7 @@ class ChatPresenter:
         self._running_timer = QTimer(model, singleShot=True, interval=_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)
         session.changed.connect(self._leave)
+        session.handle(self)
 
     def _leave(self) -> None:
         """Follow the former session no more; show nothing of one that takes long to read until it is read."""
@@ -487,14 +511,48 @@ class ChatPresenter:
         self._side_question.forget()
         self._model.reset(rows, is_loading=is_loading)
 
-    def show_content(
-        self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
-    ) -> None:
-        """Let a tool's card show the original of its output, its excerpt, or the lines that it changed."""
-        self._model.put(self._rows.tools.with_content(key, content))
+    @handles(ReadOriginal)
+    async def read_original(self, key: RowKey, digest: str, in_full: bool) -> None:
+        store = self._session.workspace.store
 
-    def show_thumbnail(self, key: RowKey, digest: str, thumbnail: QImage) -> None:
-        self._put_all(self._rows.users.with_thumbnail(key, digest, thumbnail))
+        async def read() -> OriginalOutput:
+            data, tokens = await store.get(digest), (await store.entry(digest)).tokens
+            return OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
+
+        await self._show_content(key, read(), OriginalOutput)
+
+    @handles(ReadExcerpt)
+    async def read_excerpt(self, key: RowKey, excerpt: Excerpt, in_full: bool) -> None:
+        store = self._session.workspace.store
+
+        async def read() -> ExcerptContent:
+            data = await store.get(excerpt.digest)
+            return await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
+
+        await self._show_content(key, read(), ExcerptContent)
+
+    @handles(ReadChanges)
+    async def read_changes(self, key: RowKey, capture_id: str) -> None:
+        changes = _read_changes(self._session.workspace.changes, self._session.id, capture_id)
+        await self._show_content(key, changes, ChangedFilesContent)
+
+    async def _show_content(self, key: RowKey, read: Awaitable[_Content], kind: type[_Content]) -> None:
+        """Show in its card what is read, or why it can't be: the user may have gone on meanwhile."""
+        conversation = self._session.conversation
+        try:
+            content = await read
+        except HelixError as error:
+            content = kind(problem=translate(error.what))
+        if self._session.shows(conversation):
+            self._model.put(self._rows.tools.with_content(key, content))
+
+    @handles(ReadThumbnail)
+    async def read_thumbnail(self, key: RowKey, digest: str) -> None:
+        """Show what an attached image looks like; one that cannot be read keeps its icon."""
+        conversation = self._session.conversation
+        image = await stored_thumbnail(self._session.workspace, digest)
+        if image is not None and self._session.shows(conversation):
+            self._put_all(self._rows.users.with_thumbnail(key, digest, image))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
@@ -697,6 +755,29 @@ class ChatPresenter:
         self._asks.drop_others()
         self._show_missed_questions()
         self._announce(tr("Reply finished"))
+
+
+async def _read_changes(changes: WorkspaceChanges, session_id: str, capture_id: str) -> ChangedFilesContent:
+    """Return the first files of a capture with their lines. Raises HelixError."""
+    captures = (await changes.of_session(session_id)).captures
+    found = next((capture for capture in captures if capture.capture_id == capture_id), None)
+    if found is None or found.is_removed:
+        return ChangedFilesContent(problem=tr("These changes aren't in the file history."))
+    diffs: list[tuple[FileChange, FileDiff]] = []
+    lines = 0
+    for change in found.changes[:MAX_FILES]:
+        if lines >= MAX_LINES:
+            break
+        diff = await changes.diff(change.before, change.after)
+        lines += sum(len(hunk.lines) for hunk in diff.hunks)
+        diffs.append((change, diff))
+    return await asyncio.to_thread(changed_files_content, diffs, len(found.changes))
+
+
+def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
+    text = data.decode("utf-8", "replace")
+    ends = head_and_tail(text)
+    return HeadAndTail(text.removesuffix("\n"), "", ends.lines) if in_full else ends
 
 
 def _without_actions(row: Row) -> Row:

@@ -690,7 +690,7 @@ class QuestionItem(RowItem):
 
 def answered_question(row: ToolRow, question: Question, tools: ItemTools) -> Box:
     """Return the card of a question that has its answer."""
-    theme, reply = tools.style.theme, row.reply
+    theme, reply = tools.style.theme, row.answer.reply
     is_answered = reply is not None and not reply.is_skip
     state = reply_state_text(row)
     pill = Pill(state, "ok", "check") if is_answered else Pill(state, fill="hover")

@@ -145,9 +145,9 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
             refuse,
         )
     else:
-        what = tr("Prepare the next compaction? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Write a summary of older messages? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Prepare"), "allow"), refuse)
+        answers = (answer(tr("Write summary"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)
 
 

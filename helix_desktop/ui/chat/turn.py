@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
 
 import msgspec
 from PySide6.QtCore import QObject
@@ -12,24 +11,20 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import CallStarted, EventRecorded, TurnChanged
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import PermissionMode, SamplePlace
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ApprovalGiven, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import ModeChanged
-from helix_desktop.domain.file_history.changes import FileChange
-from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.question import QuestionReply, ServerReply
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import (
     ALLOW_DEMO_CALLS,
     ApprovalReply,
     ApprovalRequest,
-    Excerpt,
     PermissionRule,
 )
 from helix_desktop.domain.translatable_text import TextContext
@@ -40,11 +35,6 @@ from helix_desktop.ui.chat.actions import (
     ControlTurn,
     Decide,
     OpenLink,
-    ReadChanges,
-    ReadExcerpt,
-    ReadOriginal,
-    ReadThumbnail,
-    RowKey,
     ShowRewriteOf,
     StopCall,
 )
@@ -57,17 +47,7 @@ from helix_desktop.ui.chat.composer.next_messages import (
     SteerQueued,
 )
 from helix_desktop.ui.chat.composer_controller import ComposerController, runs_demo_calls
-from helix_desktop.ui.chat.drafts.attachments import stored_thumbnail
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.rows.changed_files import (
-    MAX_FILES,
-    MAX_LINES,
-    ChangedFilesContent,
-    changed_files_content,
-)
-from helix_desktop.ui.chat.rows.row_types import ExcerptContent, HeadAndTail, OriginalOutput
-from helix_desktop.ui.chat.rows.tool_rows import excerpt_content, head_and_tail
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.design.safe_text import escape_command
@@ -115,15 +95,12 @@ _MODES: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no-sandbox"
 _ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
 _RULE_CHARS = 160
-_Content = TypeVar("_Content", OriginalOutput, ExcerptContent, ChangedFilesContent)
 
 
 class TurnController(QObject):
-    def __init__(
-        self, page: ChatPage, session: Session, composer: ComposerController, rows: ChatPresenter
-    ) -> None:
+    def __init__(self, page: ChatPage, session: Session, composer: ComposerController) -> None:
         super().__init__(page)
-        self._page, self._session, self._composer, self._rows = page, session, composer, rows
+        self._page, self._session, self._composer = page, session, composer
         self._commands = session.commands
         self._sample_messages: Mapping[str, SamplePlace] = {}
         """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
@@ -413,55 +390,11 @@ class TurnController(QObject):
                 instructions,
                 tr("Send extract"),
                 tr(
-                    "A model reads the full output and extracts what you describe. "
-                    "The original stays in the cache."
+                    "A model reads the full output and extracts what you describe. The original stays stored."
                 ),
             )
         if chosen is not None:
             await conversation.window.choose_form(seq, form, chosen)
-
-    @handles(ReadOriginal)
-    async def read_original(self, key: RowKey, digest: str, in_full: bool) -> None:
-        store = self._session.workspace.store
-
-        async def read() -> OriginalOutput:
-            data, tokens = await store.get(digest), (await store.entry(digest)).tokens
-            return OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
-
-        await self._show_content(key, read(), OriginalOutput)
-
-    @handles(ReadExcerpt)
-    async def read_excerpt(self, key: RowKey, excerpt: Excerpt, in_full: bool) -> None:
-        store = self._session.workspace.store
-
-        async def read() -> ExcerptContent:
-            data = await store.get(excerpt.digest)
-            return await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
-
-        await self._show_content(key, read(), ExcerptContent)
-
-    @handles(ReadChanges)
-    async def read_changes(self, key: RowKey, capture_id: str) -> None:
-        changes = _read_changes(self._session.workspace.changes, self._session.id, capture_id)
-        await self._show_content(key, changes, ChangedFilesContent)
-
-    async def _show_content(self, key: RowKey, read: Awaitable[_Content], kind: type[_Content]) -> None:
-        """Show in its card what is read, or why it can't be: the user may have gone on meanwhile."""
-        conversation = self._session.conversation
-        try:
-            content = await read
-        except HelixError as error:
-            content = kind(problem=translate(error.what))
-        if self._session.shows(conversation):
-            self._rows.show_content(key, content)
-
-    @handles(ReadThumbnail)
-    async def read_thumbnail(self, key: RowKey, digest: str) -> None:
-        """Show what an attached image looks like; one that cannot be read keeps its icon."""
-        conversation = self._session.conversation
-        image = await stored_thumbnail(self._session.workspace, digest)
-        if image is not None and self._session.shows(conversation):
-            self._rows.show_thumbnail(key, digest, image)
 
 
 def _is_other_approval(event: Event) -> bool:
@@ -496,29 +429,6 @@ def _suggested_message(conversation: Conversation, sample_messages: Iterable[str
     items = conversation.session.transcript.messages.items
     sent_texts = {item.event.text for item in items if isinstance(item.event, UserSpoke)}
     return next((text for text in sample_messages if text not in sent_texts), "")
-
-
-async def _read_changes(changes: WorkspaceChanges, session_id: str, capture_id: str) -> ChangedFilesContent:
-    """Return the first files of a capture with their lines. Raises HelixError."""
-    captures = (await changes.of_session(session_id)).captures
-    found = next((capture for capture in captures if capture.capture_id == capture_id), None)
-    if found is None or found.is_removed:
-        return ChangedFilesContent(problem=tr("These changes aren't in the file history."))
-    diffs: list[tuple[FileChange, FileDiff]] = []
-    lines = 0
-    for change in found.changes[:MAX_FILES]:
-        if lines >= MAX_LINES:
-            break
-        diff = await changes.diff(change.before, change.after)
-        lines += sum(len(hunk.lines) for hunk in diff.hunks)
-        diffs.append((change, diff))
-    return await asyncio.to_thread(changed_files_content, diffs, len(found.changes))
-
-
-def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:
-    text = data.decode("utf-8", "replace")
-    ends = head_and_tail(text)
-    return HeadAndTail(text.removesuffix("\n"), "", ends.lines) if in_full else ends
 
 
 def _covering_rewrite(transcript: Transcript, seq: int) -> int:

@@ -9,7 +9,12 @@ the first client that asks ends the process.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleAnnouncementEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleActionInterface,
+    QAccessibleAnnouncementEvent,
+    QAccessibleStateChangeEvent,
+)
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
 
 
@@ -32,18 +37,12 @@ class LabelInterface(QAccessibleWidget):
         return 0
 
 
-class TabInterface(QAccessibleWidget):
-    """A checkable button that shows one of several pages."""
+class _ButtonInterface(QAccessibleWidget):
+    """A checkable button that is no check box."""
 
-    def __init__(self, button: QAbstractButton) -> None:
-        super().__init__(button, QAccessible.Role.PageTab)
+    def __init__(self, button: QAbstractButton, role: QAccessible.Role) -> None:
+        super().__init__(button, role)
         self._button = button
-
-    def state(self) -> QAccessible.State:
-        state = super().state()
-        state.selectable = True
-        state.selected = self._button.isChecked()
-        return state
 
     def actionNames(self) -> list[str]:
         return [QAccessibleActionInterface.pressAction(), QAccessibleActionInterface.setFocusAction()]
@@ -53,6 +52,39 @@ class TabInterface(QAccessibleWidget):
             self._button.click()
         else:
             super().doAction(name)
+
+
+class TabInterface(_ButtonInterface):
+    """A button that shows one of several pages."""
+
+    def __init__(self, button: QAbstractButton) -> None:
+        super().__init__(button, QAccessible.Role.PageTab)
+
+    def state(self) -> QAccessible.State:
+        state = super().state()
+        state.selectable = True
+        state.selected = self._button.isChecked()
+        return state
+
+
+class DisclosureInterface(_ButtonInterface):
+    """A button that opens and closes what is below it."""
+
+    def __init__(self, button: QAbstractButton) -> None:
+        super().__init__(button, QAccessible.Role.Button)
+        button.toggled.connect(self._tell)
+
+    def state(self) -> QAccessible.State:
+        state = super().state()
+        state.expandable = True
+        state.expanded = self._button.isChecked()
+        state.collapsed = not state.expanded
+        return state
+
+    def _tell(self) -> None:
+        changed = QAccessible.State()
+        changed.expanded = changed.collapsed = True
+        QAccessible.updateAccessibility(QAccessibleStateChangeEvent(self._button, changed))
 
 
 class _PlainInterface(QAccessibleWidget):

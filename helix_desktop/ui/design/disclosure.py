@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QSizePolicy, QWidget
 
+from helix_desktop.ui.design.accessibility import DisclosureInterface
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.dynamic_style import TextRole
 from helix_desktop.ui.design.layout.boxes import column
@@ -33,6 +34,9 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.apply_theme()
+
+    def make_accessible(self) -> QAccessibleWidget:
+        return DisclosureInterface(self)
 
     def apply_theme(self) -> None:
         super().apply_theme()

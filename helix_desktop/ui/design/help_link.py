@@ -25,7 +25,7 @@ class HelpLink(QWidget):
         """`topic` is one of the guide's."""
         super().__init__()
         self.topic = topic
-        self.link = PushButton(tr("What is this?"), "link", name=f"what_is:{topic}")
+        self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
         self.link.clicked.connect(self._send_request)
         words = [TextLine(lead, role="muted")] if lead else []
         self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))

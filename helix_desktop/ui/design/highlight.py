@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 _SLICE_S = 0.004  # a quarter of a frame
-_LOAD_POLL_MS = 5  # until the next look whether a lexer is loaded
-_MAX_CHARS = 200_000  # characters; more stays plain
+MAX_CHARS = 200_000  # characters; more stays plain
 
 
 class ColoredRun(NamedTuple):
@@ -48,7 +47,7 @@ class HighlightJob:
 def colored_runs(code: str, language: str) -> Iterator[ColoredRun]:
     """Return the runs of code that have a color, in order; empty for an unknown language."""
     lexer = _lexer(language)
-    if lexer is None or len(code) > _MAX_CHARS:
+    if lexer is None or len(code) > MAX_CHARS:
         return
     line = column = 0
     roles: dict[object, str] = {}
@@ -86,11 +85,26 @@ class SharedLexer:
                 yield run._replace(line=line - first)
 
 
-class Highlighter(QObject):
-    """Works through waiting documents in slices of 4 ms; tells when one has changed.
+class LexerLoader:
+    """Loads the lexer of a language on another thread: the first one takes a tenth of a second."""
 
-    The lexer of a language is loaded on another thread: the first one takes a tenth of a second.
-    """
+    poll_ms = 5
+    """Until the next look whether it is loaded."""
+
+    def __init__(self) -> None:
+        self._loading: tuple[str, threading.Thread] | None = None  # the last language
+
+    def is_loaded(self, language: str) -> bool:
+        """Return True if the lexer of a language is loaded; else begin to load it."""
+        if self._loading is None or self._loading[0] != language:
+            thread = threading.Thread(target=_lexer, args=(language,), name="helix-lexer", daemon=True)
+            self._loading = language, thread
+            thread.start()
+        return not self._loading[1].is_alive()
+
+
+class Highlighter(QObject):
+    """Works through waiting documents in slices of 4 ms; tells when one has changed."""
 
     highlighted = Signal()
 
@@ -98,7 +112,7 @@ class Highlighter(QObject):
         super().__init__(parent)
         self._jobs: deque[HighlightJob] = deque()
         self._running: tuple[HighlightJob, Iterator[ColoredRun | None]] | None = None
-        self._loading: tuple[str, threading.Thread] | None = None  # the last language
+        self._loader = LexerLoader()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._run_slice)
@@ -126,20 +140,12 @@ class Highlighter(QObject):
             self._process_jobs(float("inf"))
 
     def _run_slice(self) -> None:
-        if self._running is None and not self._is_loaded(self._jobs[0].language):
-            self._timer.start(_LOAD_POLL_MS)
+        if self._running is None and not self._loader.is_loaded(self._jobs[0].language):
+            self._timer.start(LexerLoader.poll_ms)
             return
         self._process_jobs(time.perf_counter() + _SLICE_S)
         if self._jobs or self._running:
             self._timer.start(0)
-
-    def _is_loaded(self, language: str) -> bool:
-        """Return True if the lexer of a language is loaded; else begin to load it."""
-        if self._loading is None or self._loading[0] != language:
-            thread = threading.Thread(target=_lexer, args=(language,), name="helix-lexer", daemon=True)
-            self._loading = language, thread
-            thread.start()
-        return not self._loading[1].is_alive()
 
     def _process_jobs(self, deadline: float) -> None:
         if self._running is None:

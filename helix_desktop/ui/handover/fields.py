@@ -21,16 +21,16 @@ from PySide6.QtWidgets import QFrame, QListView, QWidget
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox, TextArea
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.ui.handover.versions import HandoverRange, Version
+from helix_desktop.ui.handover.versions import Version
 from helix_desktop.ui.kit.boxes import Column, Row, Text, paint_box
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.words.translation import Translator
@@ -136,35 +136,6 @@ class SectionField(Themed, QWidget):
             height += layout.blockBoundingRect(block).height()
             block = block.next()
         self.editor.setFixedHeight(ceil(height) + _FRAME_PX)
-
-
-class RangeBox(ComboBox):
-    """Shows the counts of a range whole: where room ends, its name is cut."""
-
-    def __init__(self) -> None:
-        super().__init__(least_chars=_MIN_CHARS)
-        self.setAccessibleName(tr("Range"))
-
-    def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
-        self.clear()
-        for place, handover_range in enumerate(ranges):
-            self.addItem(handover_range.text, handover_range.upto)
-            self.setItemData(place, handover_range.counts, _COUNTS_ROLE)
-
-    def showPopup(self) -> None:
-        view = self.view()
-        view.ensurePolished()  # its style has a frame
-        around_px = view.verticalScrollBar().sizeHint().width() + 2 * view.frameWidth()
-        view.setMinimumWidth(view.sizeHintForColumn(0) + around_px)
-        super().showPopup()
-
-    def fit(self, text: str, room: int) -> str:
-        """Return a range as it fits: a part of its name, all of its counts where there is room for them."""
-        counts = str(self.currentData(_COUNTS_ROLE) or "")
-        name_room = room - self.fontMetrics().horizontalAdvance(counts)
-        if name_room < scaled(_LEAST_NAME_PX):
-            return super().fit(text, room)
-        return super().fit(text.removesuffix(counts), name_room) + counts
 
 
 class VersionList(Themed, QListView):

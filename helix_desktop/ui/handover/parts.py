@@ -23,7 +23,7 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.dynamic_style import TextRole, restyle
-from helix_desktop.ui.design.fields import ComboBox, TextField
+from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -32,7 +32,8 @@ from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.handover.fields import RangeBox, VersionList
+from helix_desktop.ui.handover.fields import VersionList
+from helix_desktop.ui.handover.ranges import RangeChoice
 from helix_desktop.ui.handover.versions import Version
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.notices import error_level
@@ -201,26 +202,20 @@ _PAUSE_MS = 250  # without a key before what was typed is checked
 class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, tr("Handover"), _SIZE, _MIN_SIZE)
+    def __init__(self, parent: QWidget, ranges: RangeChoice) -> None:
+        super().__init__(parent, tr("Handover summary"), _SIZE, _MIN_SIZE)
+        self.ranges = ranges
         self._writing_since_s, self._is_warned = 0.0, False
         self.versions, self.comparison = VersionList(), Comparison()
         self.title = label("", "title", wrap=True)
         self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy")
-        self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
+        self.copy_button.setToolTip(tr("Copy the whole summary as Markdown"))
         self._pills, self._notes = column(gap=0), column(gap=6)
         self._sections_column, self._missing, self._below = column(gap=12), column(gap=6), column(gap=4)
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
         self.model_output.setReadOnly(True)
         self.model_output.setTabChangesFocus(True)
         self.model_output.setAccessibleName(tr("Text from the model"))
-        self.range_box = RangeBox()
-        self.focus_input = TextField(tr("Focus, for example open questions"))
-        self.focus_input.setAccessibleName(tr("Focus"))
-        self.estimate_label = label("", "muted")
-        self.estimate_label.setObjectName("handover-price")
-        self._gain = label("", "note", wrap=True)
-        self._gain.setObjectName("gain-warning")
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         self.close_button = PushButton(tr("Close"), name="close")
@@ -230,7 +225,7 @@ class WindowParts(SizedDialog):
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
         self.session_button = PushButton(tr("Start session"), name="start_session")
-        self.session_button.setToolTip(tr("Start a session whose context begins with this handover"))
+        self.session_button.setToolTip(tr("Start a session whose context begins with this summary"))
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._seconds = QTimer(self, interval=1_000)
@@ -249,14 +244,10 @@ class WindowParts(SizedDialog):
         self._pages = PageArea()
         self._pages.addWidget(self._scroll)
         self._pages.addWidget(writing)
-        choice = row(self.range_box, self.focus_input, gap=8)
-        choice.setStretch(0, 1)
-        choice.setStretch(1, 1)
-        self._write_row = pane(choice)
         head = pane(row(self.title, self.copy_button, margins=(24, 16, 18, 8), stretch=0))
         buttons = FlowBox(
             [
-                *(self.estimate_label, self.close_button, self.stop_button, self.write_button),
+                *(ranges.price, self.close_button, self.stop_button, self.write_button),
                 *(self.redo_button, self.save_button, self.session_button, self.use_button),
             ],
             right_from=1,
@@ -264,7 +255,7 @@ class WindowParts(SizedDialog):
         foot = QFrame()
         foot.setObjectName("settings_footer")
         foot.setLayout(
-            column(self._gain, self._problem, self._write_row, buttons, margins=(24, 12, 18, 12), gap=10)
+            column(ranges.warning, self._problem, ranges, buttons, margins=(24, 12, 18, 12), gap=10)
         )
         heading = label(self.windowTitle(), "title", wrap=True)
         self.windowTitleChanged.connect(heading.setText)

@@ -1,31 +1,22 @@
-"""The versions in the window, and what is said of a draft: range, sizes, what becomes of it. No Qt."""
+"""The versions in the window, and what is said of a draft: its sizes, what becomes of it. No Qt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from helix_desktop.agent.compaction.handover_writer import CountedPart, HandoverDraft, HandoverScope
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import (
-    CutPoint,
-    HandoverPartKind,
-    covered_counts,
-    newest_checkpoint,
-)
+from helix_desktop.context.summaries.handover import HandoverPartKind, newest_checkpoint
 from helix_desktop.context.summaries.handover_revision import editable_sections, fields_to_markdown, to_fields
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import display_name
-from helix_desktop.domain.store import MessageCounts
-from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
 from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.rewrite_reasons import preview_trigger_text
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
@@ -36,15 +27,6 @@ tr = Translator("Handover")
 WHOLE_CONVERSATION = -1
 """Stands for the range of every message, whose handover another session begins with."""
 _LITTLE = 0.10  # of the context that a handover frees: below, the user is warned
-_MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
-
-
-class HandoverRange(msgspec.Struct, frozen=True):
-    """How far a handover could reach: the last event it covers, and that as text that ends with `counts`."""
-
-    upto: int
-    text: str
-    counts: str = ""
 
 
 class OpenDraft(msgspec.Struct, frozen=True):
@@ -68,60 +50,6 @@ class OpenDraft(msgspec.Struct, frozen=True):
         return self.draft.text if fields == self.fields else fields_to_markdown(fields)
 
 
-def whole_range(counts: MessageCounts) -> HandoverRange:
-    """Return the range of every message, for a new session."""
-    return _named_range(WHOLE_CONVERSATION, tr("Whole conversation, for a new session"), counts.text)
-
-
-def handover_ranges(
-    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
-) -> Iterator[HandoverRange]:
-    """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
-
-    A new handover replaces the active one, too, which is counted with the messages it stands for. When that
-    one is written again, its messages are in the context no more, and have no figure.
-    """
-    active_tokens = transcript.window.handover[1].tokens if transcript.window.handover else 0
-    furthest = max((cut.upto for cut in cuts), default=0)
-    if is_same_first:
-        first = tr("The same messages")
-    else:
-        first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
-    for place, cut in enumerate(cuts):
-        name = first if place == 0 else _end_text(cut.upto, transcript)
-        counts = covered_counts(transcript, cut.upto, cut.kept_seq)
-        count = format_tokens(cut.tokens + active_tokens)
-        tokens = "" if is_same_first else tr("{tokens} tokens in context", tokens=count)
-        yield _named_range(cut.upto, name, counts.text, tokens)
-
-
-def _named_range(upto: int, name: str, messages: str, tokens: str = "") -> HandoverRange:
-    counts = "".join(f" · {part}" for part in (translate(messages), tokens) if part)
-    return HandoverRange(upto, f"{name}{counts}", counts)
-
-
-def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
-    """Return the place of the range that ends at an event: as near before it as can be, else the shortest."""
-    before = [cut.upto for cut in cuts if cut.upto <= upto]
-    end = max(before, default=min((cut.upto for cut in cuts), default=0))
-    return next((place for place, cut in enumerate(cuts) if cut.upto == end), 0)
-
-
-def _end_text(upto: int, transcript: Transcript) -> str:
-    item = transcript.messages.item(upto)
-    match item.event if item is not None else None:
-        case UserSpoke(text=text) | AssistantSpoke(text=text):
-            last = text
-        case ToolAnswered(name=name, target=target):
-            last = f"{display_name(name)} {target}".rstrip()
-        case _:
-            last = ""
-    excerpt = ellipsize(one_line(last), _MAX_TEXT_CHARS)
-    if not excerpt:
-        return tr("Up to e{number}", number=str(upto))
-    return tr("Up to “{excerpt}” (e{number})", excerpt=excerpt, number=str(upto))
-
-
 def sizes_as_sent(parts: Sequence[CountedPart]) -> str:
     """Return the tokens of what the model gets, and of its parts."""
     names: dict[HandoverPartKind, str] = {
@@ -132,9 +60,9 @@ def sizes_as_sent(parts: Sequence[CountedPart]) -> str:
         "agent": tr("the agent's own words"),
         "quotes": tr("messages of the earlier session"),
     }
-    tokens = dict.fromkeys(names.values(), 0) | {tr("note and index"): 0}
+    tokens = dict.fromkeys(names.values(), 0) | {tr("introduction and index"): 0}
     for part, count in parts:
-        tokens[names.get(part.kind, tr("note and index"))] += count
+        tokens[names.get(part.kind, tr("introduction and index"))] += count
     sizes = ", ".join(f"{name} {format_tokens(count)}" for name, count in tokens.items() if count)
     return tr("{tokens}: {parts}", tokens=format_token_count(sum(tokens.values())), parts=sizes)
 
@@ -178,7 +106,7 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
 def purpose_text(scope: HandoverScope, former_title: str) -> str:
     """Return what becomes of a draft: for a new session, in place of `former_title`, or of messages."""
     if scope.is_whole:
-        return tr("A new session starts with this handover and can recall everything it covers.")
+        return tr("A new session starts with this handover summary and can recall everything it covers.")
     if scope.rerun_seq:
         return tr(
             "“{title}” is written again from the original messages. The current text stays in the log, "
@@ -186,8 +114,8 @@ def purpose_text(scope: HandoverScope, former_title: str) -> str:
             title=former_title,
         )
     return tr(
-        "A handover replaces older messages. You can undo this at any "
-        "time, and the agent can recall everything it covers."
+        "A handover summary replaces older messages. You can undo this at any time, and the agent can recall "
+        "everything it covers."
     )
 
 
@@ -195,7 +123,7 @@ def use_text(scope: HandoverScope) -> str:
     """Return what the button says that uses a draft."""
     if scope.is_whole:
         return tr("Start session")
-    return tr("Replace handover") if scope.rerun_seq else tr("Compact")
+    return tr("Replace summary") if scope.rerun_seq else tr("Compact")
 
 
 NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
@@ -280,8 +208,8 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if seq == NOW:
         return EditRefusal(
             tr(
-                "A handover is these sections, which replace older messages. This one is made from the log, "
-                "without a model; write a draft to edit it and to compact with it."
+                "A handover summary has these sections and replaces older messages. This one is a preview, "
+                "made without a model. Write a draft to edit it and to compact with it."
             )
         )
     if seq in transcript.checkpoints:
@@ -306,7 +234,7 @@ def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if newest is not None and newest[0] == seq:
         return None
     if newest is None:
-        return EditRefusal(tr("The messages of this prepared handover were replaced, so it can't be edited."))
+        return EditRefusal(tr("The messages of this prepared summary were replaced, so it can't be edited."))
     title = version_titles(transcript)[newest[0]]
     reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
     return EditRefusal(reason, tr("Edit that one"), EditHandover(newest[0]))

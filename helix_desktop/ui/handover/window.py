@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -52,21 +53,18 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.handover.fields import SectionField
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
+from helix_desktop.ui.handover.ranges import RangeChoice, nearest_range
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
     NOTHING,
     NOW,
-    WHOLE_CONVERSATION,
     EditRefusal,
-    HandoverRange,
     OpenDraft,
     Version,
     context_text,
     draft_warnings,
     edit_refusal,
-    handover_ranges,
-    nearest_range,
     purpose_text,
     recorded_versions,
     rerun_seq,
@@ -75,7 +73,6 @@ from helix_desktop.ui.handover.versions import (
     use_text,
     version_before,
     version_titles,
-    whole_range,
 )
 from helix_desktop.ui.kit.intents import (
     ContinueSession,
@@ -88,7 +85,6 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
 from helix_desktop.words.rewrites import ordered_sections
@@ -103,31 +99,12 @@ Place: TypeAlias = Literal["text", "changes"]
 _SENT_CHARS = 60_000  # of what the model gets that are shown
 
 
-class WriteDraft(Intent, frozen=True): ...  # of the chosen range, with the focus
-
-
-class StopWriting(Intent, frozen=True): ...
-
-
-class UseDraft(Intent, frozen=True): ...  # compact, replace a handover or start a session with it
-
-
-class SaveChanges(Intent, frozen=True): ...  # of the handover on screen
-
-
-class RangeOfDraft(Intent, frozen=True): ...  # choose it again
-
-
-class AddRule(Intent, frozen=True):  # that the text does not say
-    rule: Bullet
-
-
 class HandoverWindow(WindowParts):
     """While it runs, the handovers of one conversation. What was typed stays for another look."""
 
     def __init__(self, parent: QWidget, conversation: Conversation, actions: AsyncActions) -> None:
-        super().__init__(parent)
-        self._conversation, self._actions = conversation, actions
+        self._conversation, self._handovers = conversation, conversation.handovers
+        self._writer = conversation.handovers.writer
         self._intents = IntentHandlers()
         self._intents.async_actions = AsyncActions(
             actions.scope,
@@ -135,36 +112,31 @@ class HandoverWindow(WindowParts):
         )
         self._intents.add(self)
         self._start = self._intents.async_actions.start
+        super().__init__(parent, RangeChoice(conversation, self._start))
         self.seq, self._other, self._before_writing = NOW, NOTHING, NOW
         self.draft: OpenDraft | None = None
         self._former: tuple[Section, ...] = ()  # of the draft before, which was written again
         self._preview: HandoverPreview | None = None  # not read since the log went on
         self._revision: RevisionDraft | None = None
         self._edits: dict[int, dict[str, str]] = {}
-        self._ranges: dict[int, list[HandoverRange]] = {}  # by the handover that is written again, 0 for none
-        self._range_scope: int | None = None  # whose ranges are offered
         self._writing: asyncio.Task[None] | None = None
         self._undone_seq = self._checks = 0
         self._is_open = self._is_busy = self._is_compaction = False
         self._is_valid = True
         self._built: tuple[int, bool, Mapping[str, str]] | None = None  # what the fields show
         self.fields: list[SectionField] = []
-        intents: dict[PushButton, Intent] = {
-            self.stop_button: StopWriting(),
-            self.write_button: WriteDraft(),
-            self.save_button: SaveChanges(),
-            self.use_button: UseDraft(),
-        }
-        for button, intent in intents.items():
-            button.clicked.connect(lambda _=False, intent=intent: self.perform(intent))
+        self.stop_button.clicked.connect(self.stop_writing)
+        self.write_button.clicked.connect(self.write)
+        self.save_button.clicked.connect(lambda: self._start(self._save(), "save handover"))
+        self.use_button.clicked.connect(lambda: self._start(self._use_draft(), "use draft"))
         self.redo_button.clicked.connect(lambda: self._start(self._redo_and_close(), "redo"))
         self.session_button.clicked.connect(lambda: self.perform(ContinueSession(max(NOTHING, self.seq))))
         self.close_button.clicked.connect(self.reject)
         self.copy_button.clicked.connect(self._copy)
         self.versions.chosen.connect(lambda seq: self.perform(EditHandover(seq)))
-        self.range_box.currentTextChanged.connect(self.range_box.setToolTip)
-        self.range_box.currentIndexChanged.connect(lambda _: self._on_range_changed())
-        self.focus_input.returnPressed.connect(self.write_button.click)
+        self.ranges.chosen.connect(self._on_range_changed)
+        self.ranges.priced.connect(self._show_buttons)
+        self.ranges.focus.returnPressed.connect(self.write_button.click)
         self._pause.timeout.connect(lambda: self._start(self._check(), "check-edited-handover"))
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
             QShortcut(QKeySequence(keys), self, self._press_primary)
@@ -180,18 +152,14 @@ class HandoverWindow(WindowParts):
     @property
     def is_outdated(self) -> bool:
         """Return True if the draft on screen covers another range than the chosen one."""
-        return self.draft is not None and self.seq == DRAFT and self._upto not in (self.draft.upto, None)
-
-    @property
-    def _upto(self) -> int | None:
-        upto: int | None = self.range_box.currentData()
-        return upto
+        draft = self.draft if self.seq == DRAFT else None
+        return draft is not None and self.ranges.upto not in (draft.upto, None)
 
     @property
     def _scope(self) -> int | None:
         """Return which handover writing would replace, 0 for none; None where nothing can be written."""
         if self.seq == DRAFT:
-            return self.draft.scope.rerun_seq if self.draft is not None else self._range_scope
+            return self.draft.scope.rerun_seq if self.draft is not None else self.ranges.scope
         return rerun_seq(self._transcript, self.seq)
 
     # The run: what is open, and what becomes of it
@@ -205,28 +173,33 @@ class HandoverWindow(WindowParts):
         can be. For a compaction the draft that was saved comes first. Raises CompactionRefused where there is
         nothing to compact.
         """
-        scope, writer = rerun_seq(self._transcript, seq), self._conversation.handovers.writer
-        self.focus_input.setText(focus)
+        scope = rerun_seq(self._transcript, seq)
+        self.ranges.focus.setText(focus)
         self.seq, self._is_open, self._is_compaction = seq, True, is_compaction and seq == NOW
         if self._is_compaction:
             self.setWindowTitle(tr("Compact conversation"))
         session, ends = self._conversation.session, list[Callable[[], None]]()
         try:
             if is_compaction:
-                cuts = await writer.cuts(upto, HandoverScope(scope or 0))
+                cuts = await self._writer.cuts(upto, HandoverScope(scope or 0))
                 if not cuts:
                     self.deleteLater()
-                    await writer.draft(scope=HandoverScope(scope or 0))  # says at once why there is nothing
-                self.show_ranges(scope or 0, self._named_ranges(cuts, scope or 0))
+                    await self._writer.draft(scope=HandoverScope(scope or 0))  # says why there is nothing
+                self.ranges.show_cuts(scope or 0, cuts)
                 if upto:
-                    self.range_box.setCurrentIndex(nearest_range(cuts, upto))
+                    self.ranges.box.setCurrentIndex(nearest_range(cuts, upto))
             await self._restore_draft()
             if (is_compaction or (place == "text" and seq == NOW)) and self._goes_on_with_draft(scope, upto):
                 self.choose(DRAFT)
             else:
                 self._other = self._former_of(seq)
                 self.refresh()
-            self._take_keyboard(place)
+            if place == "changes":
+                self.comparison.other_box.setFocus()
+            elif self.fields:
+                self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
+            else:
+                (self.ranges.focus if self._scope is not None else self.versions).setFocus()
             ends = [
                 session.on(CompactionProgress, self._show_progress),
                 session.on(HandoverMade | HandoverDiscarded | Undone | Redone, self._on_change),
@@ -239,32 +212,24 @@ class HandoverWindow(WindowParts):
             self.stop_writing()
             if (draft := self.draft) is not None:
                 text, rerun = draft.text(self._texts(DRAFT)), draft.scope.rerun_seq
-                await self._conversation.handovers.save_draft(draft.draft, text, rerun, draft.scope.is_whole)
-
-    def _take_keyboard(self, place: Place) -> None:
-        if place == "changes":
-            self.comparison.other_box.setFocus()
-        elif self.fields:
-            self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
-        else:
-            (self.focus_input if self._scope is not None else self.versions).setFocus()
+                await self._handovers.save_draft(draft.draft, text, rerun, draft.scope.is_whole)
 
     def _goes_on_with_draft(self, scope: int | None, upto: int) -> bool:
         """Return True if the draft that was saved is one of what the user wants to write now."""
         if self.draft is None or self.draft.scope.rerun_seq != scope:
             return False
-        focus = self.focus_input.text()
-        is_offered = self._range_scope is None or self.range_box.findData(self.draft.upto) >= 0
+        focus = self.ranges.focus.text()
+        is_offered = self.ranges.scope is None or self.ranges.box.findData(self.draft.upto) >= 0
         return is_offered and focus in ("", self.draft.draft.event.focus) and upto in (0, self.draft.upto)
 
     async def _restore_draft(self) -> None:
         """Take up the draft that the user left, while its context is the same."""
-        handovers, active = self._conversation.handovers, self._transcript.window.handover
+        active = self._transcript.window.handover
         for rerun in (0, active[0] if active is not None else 0):
-            saved = handovers.restore_draft(rerun, is_whole_possible=True)
+            saved = self._handovers.restore_draft(rerun, is_whole_possible=True)
             if saved is not None:
                 scope = WHOLE_SESSION if saved.is_whole else HandoverScope(rerun)
-                parts = await handovers.writer.parts_as_sent(saved.draft, saved.is_whole)
+                parts = await self._writer.parts_as_sent(saved.draft, saved.is_whole)
                 self.draft = OpenDraft(saved.draft, scope, tuple(parts))
                 if saved.text != saved.draft.text:
                     self._edits[DRAFT] = markdown_to_fields(saved.text)
@@ -301,9 +266,7 @@ class HandoverWindow(WindowParts):
         if isinstance(event, HandoverDiscarded) and event.prepared is None:
             return  # what it cost: no version is another one
         self._preview = None
-        self._ranges.clear()
-        if self._range_scope is not None:
-            self._start(self._read_ranges(self._range_scope), "handover ranges")
+        self.ranges.read_again()
         self.refresh()
 
     # Versions
@@ -317,8 +280,8 @@ class HandoverWindow(WindowParts):
             self.seq, self._other, self._is_valid = seq, self._former_of(seq), True
             self.refresh()
             if seq == DRAFT and self.draft is not None:
-                self._choose_range(self.draft.upto)
-                self.focus_input.setText(self.focus_input.text() or self.draft.draft.event.focus)
+                self.ranges.choose(self.draft.upto)
+                self.ranges.focus.setText(self.ranges.focus.text() or self.draft.draft.event.focus)
 
     @handles(CompareWith)
     def compare_with(self, seq: int) -> None:
@@ -347,13 +310,9 @@ class HandoverWindow(WindowParts):
         self._pages.setCurrentIndex(int(is_written))
         self.comparison.setVisible(not is_written)
         scope = self._scope
-        if scope is not None and scope != self._range_scope and not self.is_writing:
-            if scope in self._ranges:
-                self.show_ranges(scope, self._ranges[scope])
-            else:
-                self._range_scope = scope
-                self.range_box.show_ranges(())
-                self._start(self._read_ranges(scope), "handover ranges")
+        if scope is not None and scope != self.ranges.scope and not self.is_writing:
+            upto = self.draft.upto if self.draft is not None and self.seq == DRAFT else 0
+            self.ranges.offer(scope, self.ranges.upto or upto)
         self._show_fields()
         self._show_head()
         self._compare()
@@ -367,15 +326,13 @@ class HandoverWindow(WindowParts):
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
         elif self.draft is not None:
             event = self.draft.draft.event
-            note = " · ".join(
-                (format_token_count(event.tokens), writer_name(recorded_writer(event.model), event.demo))
-            )
+            note = f"{format_token_count(event.tokens)} · {_writer_text(event)}"
             listed.insert(0, Version(DRAFT, self._title(DRAFT), note))
         return listed
 
     def _title(self, seq: int) -> str:
         if seq == NOW:
-            return tr("Handover as it would be now")
+            return tr("Handover summary as it would be now")
         titles = version_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")
@@ -422,9 +379,7 @@ class HandoverWindow(WindowParts):
                 self._edits[seq] = texts
 
     def _refusal(self) -> EditRefusal | None:
-        if self.seq == DRAFT:
-            return None
-        return edit_refusal(self._transcript, self.seq)
+        return edit_refusal(self._transcript, self.seq) if self.seq != DRAFT else None
 
     def _show_fields(self) -> None:
         """Build the sections again where they are others than before: to edit, or to read."""
@@ -433,29 +388,25 @@ class HandoverWindow(WindowParts):
             return
         self._keep_edits()
         texts = self._edits.get(self.seq) or built[2]
-        self._built, self.fields = built, []
-        parts: list[QWidget] = []
+        self._built, self.fields, parts = built, [], list[QWidget]()
         is_edited = is_editable or self.seq in self._edits
+        original, event = self._original(), self._event(self.seq)
         for section in ordered_sections([Section(title) for title in texts]):
             title, text = section.title, texts[section.title]
             if is_edited:
-                field = SectionField(title, text, self._original().get(title, ""))
+                field = SectionField(title, text, original.get(title, ""))
                 field.editor.setReadOnly(not is_editable)
                 field.changed.connect(self._on_typed)
                 self.fields.append(field)
                 parts.append(field)
             else:
                 bullets = next((part.bullets for part in sections if part.title == title), ())
-                parts.append(_read_only(title, bullets, is_flagged=self._has_sources()))
+                parts.append(_read_only(title, bullets, is_flagged=event is None or not event.origin))
         self._fill(self._sections_column, parts)
         self._scroll.set_stop(not is_edited)
         self._scroll.verticalScrollBar().setValue(0)
         if self.seq in self._edits:
             self._pause.start()  # their tokens are not on record
-
-    def _has_sources(self) -> bool:
-        event = self._event(self.seq)
-        return event is None or not event.origin
 
     def _original(self) -> dict[str, str]:
         """Return the text of each section as it was first recorded, or as the draft was written."""
@@ -473,6 +424,13 @@ class HandoverWindow(WindowParts):
     def _valid_seqs(self) -> frozenset[int]:
         return frozenset(item.seq for item in self._transcript.messages.items)
 
+    def _parse(self, texts: Mapping[str, str]) -> tuple[Section, ...]:
+        """Return the sections that texts say; none if they say nothing."""
+        try:
+            return from_fields(texts, self._valid_seqs())
+        except InvalidInput:
+            return ()
+
     def _compare(self) -> None:
         """Show what differs from the other version; nothing typed leaves every sentence dropped."""
         versions = [version for version in self._versions() if version.seq != self.seq]
@@ -481,16 +439,13 @@ class HandoverWindow(WindowParts):
         if self._former:
             versions.insert(0, Version(FORMER_DRAFT, tr("Draft before this one")))
         self.comparison.show_choices([*versions, Version(NOTHING, tr("Nothing"))], self._other)
-        sections = self._sections(self.seq)
-        if self.fields:
-            sections = _sections_of(self._texts(self.seq), self._valid_seqs())
-        event, refusal = self._event(self.seq), self._refusal()
+        sections = self._parse(self._texts(self.seq)) if self.fields else self._sections(self.seq)
         other = self._sections(self._other)
         if self._other != self.seq and self._other in self._edits:
-            other = _sections_of(self._edits[self._other], self._valid_seqs())
-        below = listed_below(event) if event is not None else ()
-        compared = compare_handovers(other, sections, below)
-        self.comparison.show_sections(compared, can_put_back=refusal is None)
+            other = self._parse(self._edits[self._other])
+        event = self._event(self.seq)
+        compared = compare_handovers(other, sections, listed_below(event) if event is not None else ())
+        self.comparison.show_sections(compared, can_put_back=self._refusal() is None)
 
     @handles(PutBack)
     def put_back(self, title: str, bullet: Bullet) -> None:
@@ -500,8 +455,7 @@ class HandoverWindow(WindowParts):
         announce(self, tr("Put back into {section}.", section=field.title))
         self._compare()
 
-    @handles(AddRule)
-    def add_rule(self, rule: Bullet) -> None:
+    def _add_rule(self, rule: Bullet) -> None:
         next(field for field in self.fields if field.title == PREFERENCES.title).add_sentence(rule)
         self._show_missing()
 
@@ -511,13 +465,12 @@ class HandoverWindow(WindowParts):
             return
         self._checks += 1
         number, seq, texts = self._checks, self.seq, self._texts(self.seq)
+        self._is_valid = True
         try:
             from_fields(texts, self._valid_seqs())
         except InvalidInput as error:
             self.show_error(error)
             self._is_valid = False
-        else:
-            self._is_valid = True
         self._compare()
         self._show_buttons()
         self._show_missing()
@@ -527,17 +480,16 @@ class HandoverWindow(WindowParts):
         revision = await self._revision_of(seq)
         if texts != to_fields(self._sections(seq)):
             sections = from_fields(texts, revision.valid_seqs)
-            event = await self._conversation.handovers.revisions.check(revision, sections)
+            event = await self._handovers.revisions.check(revision, sections)
         if self._is_open and (number, seq) == (self._checks, self.seq):
             self._show_tokens(event)
 
     async def _revision_of(self, seq: int) -> RevisionDraft:
         if self._revision is None or self._revision.seq != seq:
-            self._revision = await self._conversation.handovers.revisions.draft(seq)
+            self._revision = await self._handovers.revisions.draft(seq)
         return self._revision
 
-    @handles(SaveChanges)
-    async def save(self) -> None:
+    async def _save(self) -> None:
         """Record the handover again with what the user changed, and show that. Raises HelixError."""
         if self._is_busy:
             return
@@ -546,7 +498,7 @@ class HandoverWindow(WindowParts):
         try:
             revision = await self._revision_of(seq)
             sections = from_fields(texts, revision.valid_seqs)
-            await self._conversation.handovers.revisions.record(revision, sections)
+            await self._handovers.revisions.record(revision, sections)
         finally:
             self._set_busy(False)
         self._keep_edits()
@@ -557,30 +509,8 @@ class HandoverWindow(WindowParts):
 
     # Writing
 
-    def _named_ranges(self, cuts: Sequence[Any], rerun: int) -> list[HandoverRange]:
-        ranges = list(handover_ranges(cuts, self._transcript, is_same_first=bool(rerun)))
-        return ranges if rerun else [*ranges, whole_range(self._transcript.messages.counts())]
-
-    def _choose_range(self, upto: int) -> None:
-        self.range_box.setCurrentIndex(max(0, self.range_box.findData(upto)))
-
-    async def _read_ranges(self, scope: int) -> None:
-        upto = self._upto or (self.draft.upto if self.draft is not None and self.seq == DRAFT else 0)
-        try:
-            cuts = await self._conversation.handovers.writer.cuts(max(0, upto), HandoverScope(scope))
-        except HelixError:
-            cuts = []  # what there is to say stands where the price does
-        if self._is_open and scope == self._range_scope:
-            self.show_ranges(scope, self._named_ranges(cuts, scope))
-            if upto:
-                self._choose_range(upto)
-
-    def show_ranges(self, scope: int, ranges: list[HandoverRange]) -> None:
-        self._ranges[scope], self._range_scope = ranges, scope
-        self.range_box.show_ranges(ranges)
-
     def _on_range_changed(self) -> None:
-        upto = self._upto
+        upto = self.ranges.upto
         if upto is None:
             return
         session, handovers = self._conversation.session, self._transcript.rewrites.handovers
@@ -590,39 +520,19 @@ class HandoverWindow(WindowParts):
             for seq in sorted(handovers, reverse=True)
             if handovers[seq].upto == upto and not handovers[seq].origin and self._transcript.can_redo(seq)
         )
-        self._undone_seq = 0 if self._range_scope else next(undone, 0)
+        self._undone_seq = 0 if self.ranges.scope else next(undone, 0)
         at = format_moment(session.log[self._undone_seq - 1].at) if self._undone_seq else ""
         self.redo_button.setText(tr("Use the text of {time}: no request", time=at) if at else "")
-        self.estimate_label.setText(tr("Counting tokens…"))
-        self._start(self._show_estimate(upto), "estimate-handover")
         self._show_head()
         self._show_buttons()
 
-    async def _show_estimate(self, upto: int) -> None:
-        writer, scope = self._conversation.handovers.writer, self._scope_of(upto)
-        try:
-            estimate = await writer.estimate(upto, scope)
-            text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
-            frees_little = writer.frees_little(upto, scope)
-        except HelixError as error:
-            text, frees_little = translate(error.what), False
-        if self._is_open and upto == self._upto:
-            self.estimate_label.setText(text)
-            words = tr("This range may free little, or less than the handover takes.")
-            self._gain.setText(words if frees_little else "")
-            self._gain.setVisible(frees_little and self.seq == NOW)
-
-    def _scope_of(self, upto: int) -> HandoverScope:
-        return WHOLE_SESSION if upto == WHOLE_CONVERSATION else HandoverScope(self._range_scope or 0)
-
-    @handles(WriteDraft)
     def write(self) -> None:
-        upto = self._upto
+        upto = self.ranges.upto
         if self.is_writing or upto is None:
             return
         self._keep_edits()
         self.show_problem()
-        focus, scope = self.focus_input.text().strip(), self._scope_of(upto)
+        focus, scope = self.ranges.focus.text().strip(), self.ranges.scope_of(upto)
         self._before_writing, self.seq = self.seq, DRAFT
         self._writing_since_s = time.monotonic()
         self.model_output.clear()
@@ -634,13 +544,12 @@ class HandoverWindow(WindowParts):
         self.stop_button.setFocus()
 
     async def _write(self, focus: str, upto: int, scope: HandoverScope) -> None:
-        writer = self._conversation.handovers.writer
         try:
-            draft = await writer.draft(focus, upto, scope)  # until then the former one can still be used
+            draft = await self._writer.draft(focus, upto, scope)  # till then the former one can be used
             if self.draft is not None:
                 self.keep_former_draft()
-                await writer.discard(self.draft.draft)
-            parts = await writer.parts_as_sent(draft, scope.is_whole)
+                await self._writer.discard(self.draft.draft)
+            parts = await self._writer.parts_as_sent(draft, scope.is_whole)
             self._writing = None  # what is shown now can be clicked at once
             self.show_draft(draft, parts, scope)
         except HelixError as error:
@@ -649,7 +558,7 @@ class HandoverWindow(WindowParts):
 
     def keep_former_draft(self) -> None:
         """Keep the text of the draft that is written again, to compare with and to put back from."""
-        self._former = _sections_of(self._texts(DRAFT), self._valid_seqs())
+        self._former = self._parse(self._texts(DRAFT))
 
     def show_draft(self, draft: HandoverDraft, parts: Sequence[CountedPart], scope: HandoverScope) -> None:
         """Hold a draft that was written, and show it unless the user reads another version."""
@@ -663,7 +572,6 @@ class HandoverWindow(WindowParts):
         if self.seq == DRAFT:
             self.fields[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    @handles(StopWriting)
     def stop_writing(self) -> None:
         if self._writing is not None:
             self._writing.cancel()
@@ -688,25 +596,19 @@ class HandoverWindow(WindowParts):
         if self.is_writing and update.phase != "idle":
             self.show_phase(update.phase, update.text)
 
-    @handles(RangeOfDraft)
-    def choose_range_of_draft(self) -> None:
-        if self.draft is not None:
-            self._choose_range(self.draft.upto)
-
-    @handles(UseDraft)
-    async def use_draft(self) -> None:
+    async def _use_draft(self) -> None:
         """Compact with the draft, replace a handover, or start a session with it. Raises HelixError."""
-        draft, writer = self.draft, self._conversation.handovers.writer
+        draft = self.draft
         if draft is None or self._is_busy:
             return
         self._set_busy(True)
         text = draft.text(self._texts(DRAFT))
         try:
             if draft.scope.is_whole:
-                edited = await writer.apply_edits(draft.draft, text)
+                edited = await self._writer.apply_edits(draft.draft, text)
                 perform(self.parent(), ContinueSession(0, edited))
             else:
-                await writer.commit(draft.draft, text)
+                await self._writer.commit(draft.draft, text)
         except HelixError:
             if self.fields:
                 self.fields[0].editor.setFocus()  # the button lost the keyboard while it was off
@@ -727,8 +629,7 @@ class HandoverWindow(WindowParts):
         """Show what the version is called, what is said of it, and what can be done instead of editing it."""
         event, refusal, draft = self._event(self.seq), self._refusal(), self.draft
         self.title.setText(self._title(self.seq) or tr("Draft"))
-        warnings: list[str] = []
-        notes: list[str] = []
+        warnings, notes = list[str](), list[str]()
         if self.seq == DRAFT and draft is not None:
             warnings, former = draft_warnings(draft), version_titles(self._transcript)
             notes = [
@@ -747,10 +648,10 @@ class HandoverWindow(WindowParts):
                 notes.append(missing_rules_text(self._preview.coverage).text)
         lines: list[QWidget] = []
         if self.is_outdated and draft is not None:
-            drafted = self.range_box.itemText(self.range_box.findData(draft.upto))
+            drafted = self.ranges.box.itemText(self.ranges.box.findData(draft.upto))
             text = tr("This draft and its figures are for another range: {range}.", range=drafted)
             back = PushButton(tr("Back to its range"), "link", name="draft-range-back")
-            back.clicked.connect(lambda: self.perform(RangeOfDraft()))
+            back.clicked.connect(lambda: self.ranges.choose(draft.upto))
             lines.append(ResponsiveRow(warning_line(text, "draft-range"), [back]))
         lines += [warning_line(text, "draft-warning") for text in warnings]
         for text in filter(None, notes):
@@ -763,7 +664,7 @@ class HandoverWindow(WindowParts):
             lines.append(ResponsiveRow(lines.pop(), [action]))
         self._fill(self._notes, lines)
         self._show_pills(event)
-        self._show_below(event)
+        self._show_below()
         self._show_missing()
 
     def _show_pills(self, event: HandoverMade | None) -> None:
@@ -774,12 +675,10 @@ class HandoverWindow(WindowParts):
                 tr("What the handover takes in the context, with your own messages that it quotes")
             )
             self._show_tokens(event)
-            counts = translate(handover_counts(self._transcript, event).text)
-            writer = writer_name(recorded_writer(event.model), event.demo)
             pills = [
                 self.tokens,
-                Pill(counts, icon_name="message-square"),
-                Pill(writer, "warn" if event.fallback else "neutral", "bot"),
+                Pill(translate(handover_counts(self._transcript, event).text), icon_name="message-square"),
+                Pill(_writer_text(event), "warn" if event.fallback else "neutral", "bot"),
             ]
             if event.duration_ms:
                 pills.append(Pill(format_exact_duration(event.duration_ms), icon_name="clock"))
@@ -790,38 +689,35 @@ class HandoverWindow(WindowParts):
     def _show_tokens(self, event: HandoverMade) -> None:
         """Show what a handover takes: a draft of the context, a recorded one with the edits so far."""
         if self.seq == DRAFT:
-            is_whole = self.draft is not None and self.draft.scope.is_whole
-            text = (
-                format_token_count(event.tokens)
-                if is_whole
-                else format_token_change(event.before, event.after)
-            )
+            text = format_token_change(event.before, event.after)
+            if self.draft is not None and self.draft.scope.is_whole:
+                text = format_token_count(event.tokens)
         else:
             recorded = self._transcript.written_handovers[self.seq]
-            sent = self._conversation.handovers.revisions.tokens_as_sent(recorded)
+            sent = self._handovers.revisions.tokens_as_sent(recorded)
             change = event.tokens - recorded.tokens if event.sections != recorded.sections else 0
             text = format_token_count(sent + change)
             if change:
-                difference = format_token_difference(change)
-                text = tr("{tokens} ({change})", tokens=text, change=difference)
+                text = tr("{tokens} ({change})", tokens=text, change=format_token_difference(change))
         self.tokens.set_text(text)
 
-    def _show_below(self, event: HandoverMade | None) -> None:
+    def _ledger(self) -> str:
+        source = self._event(self.seq) or self._preview
+        return source.ledger if source is not None else ""
+
+    def _show_below(self) -> None:
         """Fold below the sections what else the model gets."""
-        draft, source = self.draft if self.seq == DRAFT else None, event or self._preview
-        parts: list[QWidget] = []
-        if draft is not None:
-            head = DisclosureHead(tr("What the model gets"), sizes_as_sent(draft.parts), "muted")
-            parts = [
-                Disclosure(head, lambda: SelectableText(self._text_as_sent(draft), 12, "muted", mono=True))
-            ]
-        elif source is not None and source.ledger:
-            ledger, lines = source.ledger, source.ledger.count("\n") + 1
-            head = DisclosureHead(
-                tr("Files, commands and errors"), tr.plural(lines, "%n line", "%n lines"), "muted"
-            )
-            parts = [Disclosure(head, lambda: SelectableText(ledger, 12, "muted", mono=True))]
-        self._fill(self._below, parts)
+        if self.seq == DRAFT and (draft := self.draft) is not None:
+            words = tr("What the model gets"), sizes_as_sent(draft.parts)
+            text = partial(self._text_as_sent, draft)
+        elif ledger := self._ledger():
+            words = tr("Files, commands and errors"), tr.plural(ledger.count("\n") + 1, "%n line", "%n lines")
+            text = partial(str, ledger)
+        else:
+            self._fill(self._below, [])
+            return
+        head = DisclosureHead(*words, "muted")
+        self._fill(self._below, [Disclosure(head, lambda: SelectableText(text(), 12, "muted", mono=True))])
 
     def _text_as_sent(self, draft: OpenDraft) -> str:
         text = "\n".join(part.text for part, _ in draft.parts)
@@ -835,32 +731,28 @@ class HandoverWindow(WindowParts):
             if " ".join(rule.text.split()) not in texts:
                 words = tr("Not in the text: “{rule}”", rule=escape_invisible(rule.text))
                 add = PushButton(tr("Add"), name=f"add-rule:{rule.sources[0]}")
-                add.clicked.connect(lambda _=False, missing=rule: self.perform(AddRule(missing)))
+                add.clicked.connect(lambda _=False, missing=rule: self._add_rule(missing))
                 lines.append(ResponsiveRow(warning_line(words, "missing-rule"), [add]))
         self._fill(self._missing, lines)
 
     def _show_buttons(self) -> None:
-        draft = self.draft if self.seq == DRAFT else None
-        is_recorded, can_write = self.seq > NOTHING, self._scope is not None
-        writing = self.seq == DRAFT and self.is_writing
-        is_changed = (
-            is_recorded and bool(self.fields) and self._texts(self.seq) != to_fields(self._sections(self.seq))
-        )
-        is_usable = draft is not None and not writing
-        can_redo = self.seq == NOW and bool(self.redo_button.text())
-        self._write_row.setVisible(can_write and not writing)
-        self.stop_button.setVisible(writing)
-        self.write_button.setVisible(can_write and not writing)
-        self.write_button.setEnabled(not (self.is_writing or self._is_busy or self._upto is None))
+        is_recorded, is_writing = self.seq > NOTHING, self.seq == DRAFT and self.is_writing
+        draft = self.draft if self.seq == DRAFT and not is_writing else None
+        can_write = self._scope is not None and not is_writing
+        is_changed = is_recorded and bool(self.fields)
+        is_changed = is_changed and self._texts(self.seq) != to_fields(self._sections(self.seq))
+        for part in (self.ranges, self.write_button, self.ranges.price):
+            part.setVisible(can_write)
+        self.stop_button.setVisible(is_writing)
+        self.write_button.setEnabled(not (self.is_writing or self._is_busy or self.ranges.upto is None))
         draft_text = tr("Draft the compaction") if self._is_compaction else tr("Write draft")
         self.write_button.setText(draft_text if self.seq == NOW else tr("Write again"))
-        self.estimate_label.setVisible(can_write and not writing)
-        self._gain.setVisible(bool(self._gain.text()) and self.seq == NOW)
-        self.redo_button.setVisible(can_redo)
+        self.ranges.warning.setVisible(bool(self.ranges.warning.text()) and self.seq == NOW)
+        self.redo_button.setVisible(self.seq == NOW and bool(self.redo_button.text()))
         self.save_button.setVisible(is_changed)
         self.save_button.setEnabled(self._is_valid and not self._is_busy and self._refusal() is None)
-        self.use_button.setVisible(is_usable)
-        self.use_button.setEnabled(is_usable and self._is_valid and not (self.is_outdated or self._is_busy))
+        self.use_button.setVisible(draft is not None)
+        self.use_button.setEnabled(self._is_valid and not (self.is_outdated or self._is_busy))
         self.use_button.setToolTip(
             tr("The draft covers another range. Write it again, or go back to its range.")
             if self.is_outdated
@@ -880,8 +772,7 @@ class HandoverWindow(WindowParts):
         return next((button for button in buttons if not button.isHidden() and button.isEnabled()), None)
 
     def _press_primary(self) -> None:
-        button = self._primary()
-        if button is not None and button.isVisible():
+        if (button := self._primary()) is not None:
             button.click()
 
     async def _redo_and_close(self) -> None:
@@ -889,19 +780,15 @@ class HandoverWindow(WindowParts):
         self.accept()
 
     def _copy(self) -> None:
-        text, source = fields_to_markdown(self._texts(self.seq)), self._event(self.seq) or self._preview
-        if source is not None and source.ledger:
-            text += f"\n## {tr('Files, commands and errors')}\n\n```\n{source.ledger}\n```\n"
+        text = fields_to_markdown(self._texts(self.seq))
+        if ledger := self._ledger():
+            text += f"\n## {tr('Files, commands and errors')}\n\n```\n{ledger}\n```\n"
         self.perform(CopyText(text))
         show_copied(self.copy_button)
 
 
-def _sections_of(texts: Mapping[str, str], valid_seqs: frozenset[int]) -> tuple[Section, ...]:
-    """Return the sections that texts say; none if they say nothing."""
-    try:
-        return from_fields(texts, valid_seqs)
-    except InvalidInput:
-        return ()
+def _writer_text(event: HandoverMade) -> str:
+    return writer_name(recorded_writer(event.model), event.demo)
 
 
 def _read_only(title: str, bullets: Sequence[Bullet], *, is_flagged: bool) -> QWidget:

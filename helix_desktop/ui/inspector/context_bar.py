@@ -91,7 +91,7 @@ class ContextBar(Themed, QWidget):
         if not self._threshold:
             return ""
         return tr(
-            "Older messages are compacted at {share} at the latest",
+            "Older messages are compacted at {share}",
             share=format_whole_percent(self._threshold),
         )
 

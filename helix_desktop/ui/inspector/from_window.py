@@ -63,7 +63,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "fields": text("Also sent"),
     "environment": text("Environment"),
     "instructions": text("Instructions"),
-    "handover": text("Older messages"),
+    "handover": text("Summaries of older messages"),
     "pinned": text("Pinned"),
     "user": text("You"),
     "assistant": text("Agent"),
@@ -95,7 +95,7 @@ def inspector_state(
         window=gauge.window,
         is_estimated=not gauge.is_reported,
         source=gauge_source_text(gauge),
-        threshold=gauge.trigger.share,
+        threshold=gauge.handover_share,
         compaction_text=compaction_text(outlook, gauge, policy),
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
@@ -238,7 +238,7 @@ def _request_cost_text(cost: RequestCost) -> str:
         return ""
     if cost.cached:
         tokens = tr(
-            "Next request: {fresh} new, {cached} at the prompt cache discount",
+            "Next request: {fresh} new, {cached} at the provider's discount",
             fresh=format_token_count(cost.fresh),
             cached=format_tokens(cost.cached),
         )

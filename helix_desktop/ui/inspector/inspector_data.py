@@ -13,13 +13,13 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.rewrite_explanations import (
+from helix_desktop.words.message_states import (
+    CHANGED_SINCE,
     STATE_WORDS,
     StateWords,
-    changed_since,
     explain_changed,
 )
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -84,8 +84,6 @@ class WindowRow(msgspec.Struct, frozen=True):
         match self.kind:
             case "assistant" | "arguments":
                 return tr("Answer") if self.has_words else self.name
-            case "handover":
-                return tr("Older messages")
         return self.name
 
     @property
@@ -121,7 +119,8 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def unusual_state(self) -> str:
         """Return the same, but nothing of what is sent as it is."""
-        return "" if self.state in ("fixed", "full", "recalled") else self.state_text
+        is_summary = self.kind == "handover" and not self.excluded
+        return "" if is_summary or self.state in ("fixed", "full", "recalled") else self.state_text
 
     @property
     def shown_state(self) -> str:
@@ -131,7 +130,7 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def tooltip(self) -> str:
-        changed = explain_changed(self.changed_since) if self.changed_since else ""
+        changed = explain_changed() if self.changed_since else ""
         is_rest = self.is_heading and self.seq
         explained = (self.name, self.why, "" if is_rest else _explain_state(self.state), changed)
         return "\n".join(filter(None, explained))
@@ -139,7 +138,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def reason_text(self) -> str:
         """Return why it is there, and whether its file has changed since."""
-        changed = changed_since(self.changed_since) if self.changed_since else ""
+        changed = translate(CHANGED_SINCE) if self.changed_since else ""
         return " · ".join(filter(None, (self.why, changed)))
 
 

@@ -58,8 +58,8 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Pill, Row, Space, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -82,7 +82,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
         "recall": translate(STATE_WORDS["cached"].verb),
-        "open": tr("Open in cache, recall lines"),
+        "open": tr("Open output, recall lines"),
         "pin": tr("Pin in context"),
         "unpin": translate(STATE_WORDS["pinned"].verb),
         "exclude": tr("Leave out…"),
@@ -124,7 +124,7 @@ def recall_price_text(added: int, resent: int) -> str:
 
 
 def _resent_text(resent: int) -> str:
-    return tr("Reads {tokens} again uncached, once.", tokens=format_token_count(resent))
+    return tr("{tokens} are billed at the full price again, once.", tokens=format_token_count(resent))
 
 
 # What rows of a request want.
@@ -249,9 +249,8 @@ class RequestDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         mirror(painter, option.rect)
         self._paint_background(painter, option.rect, option.state)
-        elide = Qt.TextElideMode.ElideMiddle if row.tool else Qt.TextElideMode.ElideRight
         color = "muted" if row.is_heading and row.seq else "text"
-        name = Text(row.label, color=color, elide=elide, grow=True, shrink=True)
+        name = Text(row.label, color=color, elide=Qt.TextElideMode.ElideRight, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if index.row() == self.covered_row else []
         start = self._entries.start_of(index.row())
         indent = [Space(_INDENT_PX)] if start < index.row() else []

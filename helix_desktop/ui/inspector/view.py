@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import QModelIndex, QPointF, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAccessibleWidget,
@@ -53,17 +53,17 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.window_commands import ContextCommands
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
     format_tokens,
 )
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
-_HEAD_MARGINS = (16, 14, 16, 6)
+_HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 6, 16, 12)
 _MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
@@ -131,15 +131,15 @@ class ProviderCacheCard(Card):
         self._share = Pill("", "ok")
         self._share.setToolTip(
             tr(
-                "Share of the input tokens that were read from the prompt cache, in the answers of this "
-                "session. Handovers, side questions and subagents aren't counted here."
+                "Share of the input tokens that the provider billed at its discount, in the answers of this "
+                "session. Summaries, side questions and subagents aren't counted here."
             )
         )
         requests = PushButton(tr("Show all"), "link", name="show_requests")
         requests.setAccessibleName(tr("Show all requests"))
         requests.clicked.connect(lambda: perform(self, ShowCacheUses()))
         self.body.addWidget(
-            ResponsiveRow(TextLine(tr("Prompt cache discount"), 13, 600), [self._share, requests])
+            ResponsiveRow(TextLine(tr("Provider's discount"), 13, 600), [self._share, requests])
         )
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
@@ -202,7 +202,7 @@ class Breakdown(QWidget):
         self.setLayout(
             column(
                 *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
-                ResponsiveRow(TextLine(tr("Cache"), 13, 600), [self._cached]),
+                ResponsiveRow(TextLine(tr("Stored outputs"), 13, 600), [self._cached]),
                 *(self._saved, self._entries, self.provider_cache),
                 row(survives, None),
             )
@@ -371,6 +371,9 @@ class Inspector(Themed, QWidget):
         if is_open:
             self._lazy_breakdown.get()
         self._inside.setVisible(is_open)
+        if is_open:  # once it has its place
+            bar = self._scroll.verticalScrollBar()
+            QTimer.singleShot(0, self, lambda: bar.setValue(self._inside.y()))
 
     @property
     def reader(self) -> RequestReader:
@@ -420,8 +423,7 @@ class Inspector(Themed, QWidget):
         self.details.setObjectName("details")
         self.details.toggled.connect(self._show_details)
         inside.hide()
-        details = row(self.details, margins=_SIDES)
-        body = column(self._total(), self._request(), None, details, inside, margins=_MARGINS, gap=18)
+        body = column(self._total(), self._request(), None, inside, margins=_MARGINS, gap=18)
         page.setLayout(body)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -433,7 +435,8 @@ class Inspector(Themed, QWidget):
         bar = self._scroll.verticalScrollBar()
         bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
-        return pane(column(head, self._scroll, gap=0))
+        details = row(self.details, margins=_DETAILS_MARGINS)
+        return pane(column(head, self._scroll, details, gap=0, stretch=1))
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
@@ -492,9 +495,9 @@ def _explain(kind: SegmentKind) -> str:
         case "arguments":
             return translate(STATE_WORDS["cached"].tooltip)
         case "handover":
-            return tr("Compacted: something shorter is in their place. The agent can recall them.")
+            return tr("Compacted: a summary is in their place. The agent can recall the messages.")
         case "user":
-            return tr("Your messages, with the files and cached outputs that you attached.")
+            return tr("Your messages, with the files and outputs that you attached.")
         case "recalled":
             return tr("Outputs that the agent recalled. What you attach counts as yours.")
     return ""

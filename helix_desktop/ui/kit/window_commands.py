@@ -137,8 +137,8 @@ class WindowCommands(WindowCommandTable):
         also=_also("conversation messages"),
     )
     show_cache = Command(
-        text("Cache"), intents.ShowPage("cache"), "Ctrl+2", menu=VIEW, group=1, needs=_SESSION, slash="cache",
-        with_arguments=intents.SearchCache, also=_also("outputs entries digest recall"),
+        text("Cache"), intents.ShowPage("cache"), "Ctrl+2", menu=VIEW, group=1, needs=_SESSION,
+        slash="cache", with_arguments=intents.SearchCache, also=_also("outputs entries digest recall"),
     )
     show_timeline = Command(
         text("Timeline"), intents.ShowPage("timeline"), "Ctrl+3", menu=VIEW, group=1, needs=_SESSION,
@@ -258,8 +258,8 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Prepare next compaction"), intents.Observe(), menu=SESSION, group=5,
-        needs=_SESSION, slash="observe", also=_also("facts summarize"), is_in_menu=False,
+        text("Summarize older messages now"), intents.Observe(), menu=SESSION, group=5,
+        needs=_SESSION, slash="observe", also=_also("summary"), is_in_menu=False,
     )
     undo_compaction = Command(
         text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", menu=SESSION, group=5,
@@ -275,7 +275,7 @@ class WindowCommands(WindowCommandTable):
     )
     show_survival = Command(
         text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
-        slash="survives", also=_also("replay compaction lost facts compare unmanaged picture"),
+        slash="survives", also=_also("replay compaction lost details compare without picture"),
         is_in_menu=False,
     )
     branch_session = Command(

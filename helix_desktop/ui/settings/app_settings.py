@@ -190,8 +190,8 @@ def _role_reason(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
 def _fast_suggestion(main: str, label: str) -> str:
     """Return what to do for a fast model on a server of this computer, where none is loaded with `main`."""
     if not label:
-        return tr("It could unload {main}: load a small one with it first.", main=main)
-    return tr("It could unload {main}: load {model} with it first.", main=main, model=label)
+        return tr("Your server may drop {main} for another model. Load both there first.", main=main)
+    return tr("Your server may drop {main} for {model}. Load both there first.", main=main, model=label)
 
 
 def _prices(model: ModelInfo) -> str:

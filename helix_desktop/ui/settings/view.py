@@ -241,7 +241,6 @@ GENERAL = (
 
 SettingsPage = Literal[
     "providers",
-    "roles",
     "appearance",
     "keyboard",
     "instructions",
@@ -249,11 +248,11 @@ SettingsPage = Literal[
     "permissions",
     "mcp",
     "data",
+    "roles",
     "about",
 ]
 _TITLES: dict[SettingsPage, str] = {
     "providers": text("Providers"),
-    "roles": text("Model roles"),
     "appearance": text("General"),
     "keyboard": text("Keyboard"),
     "instructions": text("Instructions"),
@@ -261,6 +260,7 @@ _TITLES: dict[SettingsPage, str] = {
     "permissions": text("Permissions"),
     "mcp": text("MCP servers"),
     "data": text("Data"),
+    "roles": text("Advanced"),
     "about": text("About"),
 }
 

@@ -39,6 +39,7 @@ from PySide6.QtWidgets import (
 from helix_desktop import APP_NAME
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
+from helix_desktop.context.window.usage_gauge import request_ratio
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
@@ -47,7 +48,13 @@ from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.replay.measure import ComparedFact, ComparedFacts, FactPlace, RecordingFigures
+from helix_desktop.replay.measure import (
+    ComparedFact,
+    ComparedFacts,
+    FactPlace,
+    RecordingFigures,
+    as_model_counts,
+)
 from helix_desktop.replay.measure_process import measure_session
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -69,9 +76,9 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.chart.plot import Plot, axis_width, paint_axis, paint_curve
 from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.errors import error_text
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("What survives")
@@ -273,25 +280,23 @@ class Survival(msgspec.Struct, frozen=True):
         )
         if not total:
             return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
-        count, nowhere = format_integer(total), total - in_context - one_call
+        count, kept = format_integer(total), format_integer(in_context + one_call)
         if moment == len(self.moments) - 1:
-            first = tr("At the end, {total} facts matter.", total=count)
-        else:
-            first = tr(
-                "{name}: {agent}’s summary names {in_summary} of {total} facts.",
-                name=name,
-                agent=self.agent,
-                in_summary=format_integer(in_summary),
+            return tr(
+                "Of {total} details that later steps may need, {kept} are still in the context or one recall "
+                "away.",
                 total=count,
+                kept=kept,
             )
-        if not nowhere and not one_call:
-            return f"{first} " + tr("With Helix, the context still names all of them.")
-        parts = [tr("With Helix, the context names {in_context}", in_context=format_integer(in_context))]
-        if one_call:
-            parts.append(tr.plural(one_call, "%n needs a recall", "%n need a recall"))
-        if nowhere:
-            parts.append(tr.plural(nowhere, "%n can't be recalled", "%n can't be recalled"))
-        return f"{first} {dotted(parts)}."
+        return tr(
+            "{name}: {agent}’s summary names {in_summary} of {total} details. With Helix, {kept} are in the "
+            "context or one recall away.",
+            name=name,
+            agent=self.agent,
+            in_summary=format_integer(in_summary),
+            total=count,
+            kept=kept,
+        )
 
     @property
     def about(self) -> str:
@@ -342,11 +347,14 @@ class Survival(msgspec.Struct, frozen=True):
     def notes(self) -> str:
         """Return what is estimated."""
         notes = [
+            tr("Estimated by Helix's own count, without system prompt and tools.")
+            if self.agent
+            else tr("Estimated, as the model counts tokens, with system prompt and tools."),
             tr(
-                "Estimated: tokens are Helix's own count, without system prompt and tools. Billed is the "
-                "input with a prompt cache that never expires. Helix's summaries here need no model."
+                "Billed is the input at the usual discount for what was sent before. Helix's summaries here "
+                "need no model."
             ),
-            tr("A fact survives where its name, number or words are in the text."),
+            tr("A detail is kept where its name, number or words are in the text."),
         ]
         if self.figures.faults.not_made:
             count = self.figures.faults.not_made
@@ -364,7 +372,7 @@ class FactTable(Themed, QTreeWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("survival_facts")
-        self.setAccessibleName(tr("Facts"))
+        self.setAccessibleName(tr("Details"))
         self.setProperty("kind", "checklist")
         self.setUniformRowHeights(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -379,7 +387,7 @@ class FactTable(Themed, QTreeWidget):
         self._agent, self._kinds = agent, facts
         in_summary = tr("{agent}’s summary", agent=agent)
         in_helix = [tr("Helix: {place}", place=translate(place).lower()) for place in _PLACES.values()]
-        titles = (tr("Fact"), tr("Total"), in_summary, *in_helix)
+        titles = (tr("Detail"), tr("Total"), in_summary, *in_helix)
         self.setHeaderLabels(titles)
         self.setColumnHidden(_SUMMARY, not agent)
         for kind in facts:
@@ -630,8 +638,14 @@ class SurvivalPage(ThemedBackground):
             if key == self._key:
                 self._show_stopped()
             return
-        answers = (recorded.event for recorded in reversed(log) if isinstance(recorded.event, AssistantSpoke))
-        model, imported = next((each.model for each in answers if each.model), ""), _imported(conversation)
+        answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
+        model = next((answer.model for answer in reversed(answers) if answer.model), "")
+        imported = _imported(conversation)
+        if imported is None:  # else nobody knows what its agent always sent
+            sent, gauge = conversation.window.measure()
+            always = sent.estimate - sum(sent.entry_tokens)
+            ratios = [request_ratio(answer, gauge.ratio) for answer in answers]
+            figures = as_model_counts(figures, always, ratios)
         self._results[key] = Survival(
             figures,
             session.transcript.title,

@@ -10,18 +10,16 @@ import msgspec
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
-from helix_desktop.context.window.usage_gauge import CompactionTrigger
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     FoldMade,
     Form,
-    HandoverTrigger,
     PlacementReason,
     SweepReason,
 )
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 from helix_desktop.words.translation import Translator, translate
@@ -301,9 +299,6 @@ class UsagePoint(msgspec.Struct, frozen=True):
     after: int = 0
 
 
-_UNKNOWN = CompactionTrigger(HandoverTrigger.THRESHOLD, 1, 0.85)
-
-
 class TimelineState(msgspec.Struct, frozen=True):
     """All of it: cards newest first, points oldest first, tokens of the window.
 
@@ -316,7 +311,7 @@ class TimelineState(msgspec.Struct, frozen=True):
     points: tuple[UsagePoint, ...] = ()
     used: int = 0
     window: int = 0
-    trigger: CompactionTrigger = _UNKNOWN
+    threshold: float = 0.85  # of the window, from which on it is compacted
     running: RunningCard | None = None
     is_managed: bool = True
     continuations: tuple[Continuation, ...] = ()
@@ -502,12 +497,7 @@ def chooser_text(card: FormCard) -> str:
 
 
 def _observations_title(card: ObservationsCard) -> str:
-    count = len(card.event.observations)
-    if card.placed_seq:
-        return tr.plural(count, "Older messages compacted to %n fact", "Older messages compacted to %n facts")
-    return tr.plural(
-        count, "Prepared for the next compaction: %n fact", "Prepared for the next compaction: %n facts"
-    )
+    return tr("Summary of older messages") if card.placed_seq else tr("Summary for the next compaction")
 
 
 def fold_card_text(card: FoldCard) -> str:
@@ -519,7 +509,7 @@ def fold_card_text(card: FoldCard) -> str:
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Compacting older messages")
-    return tr("Preparing the next compaction")
+    return tr("Writing a summary of older messages")
 
 
 def phase_text(phase: Phase) -> str:
@@ -538,7 +528,7 @@ def card_group_text(group: Group | None) -> str:
     """Return what the filter calls a kind of cards; None: all."""
     texts: dict[Group | None, str] = {
         None: tr("All"),
-        "handovers": tr("Handovers"),
+        "handovers": tr("Handover summaries"),
         "compacted": translate(STATE_WORDS["handed_over"].label),
         "cached": translate(STATE_WORDS["cached"].label),
         "yours": tr("By you"),
@@ -549,8 +539,8 @@ def card_group_text(group: Group | None) -> str:
 def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
-        "handovers": tr("Handovers, and those prepared for the next compaction."),
-        "compacted": tr("Older messages that something shorter replaced."),
+        "handovers": tr("Summaries in six sections: with Compact…, or when the context is almost full."),
+        "compacted": tr("Older messages that a summary replaced."),
         "cached": tr("Outputs and arguments that left the context, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }

@@ -67,9 +67,9 @@ from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
+from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.models import slow_model_text
 from helix_desktop.words.policies import session_policy_text
-from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import chosen_form_text, context_change_text, excluded_text, pin_text
 from helix_desktop.words.summary_coverage import missing_rules_text
 from helix_desktop.words.translation import Translator, translate

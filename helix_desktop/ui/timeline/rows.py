@@ -33,6 +33,7 @@ from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (
     ChangeCard,
+    ChangePart,
     Continuation,
     FailureCard,
     FoldCard,
@@ -88,7 +89,7 @@ tr = Translator("Timeline")
 
 COLUMN_WIDTH = 760  # pixels at 100 %; the chat's column has the same
 _LINE_X = 15.0  # pixels from the edge to the rail
-_CARD_X = 38  # pixels
+_CARD_X, _PART_X = 38, 22  # pixels: where a card begins, and how far in one is that is part of a change
 _DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
 _SIDE, _BOTTOM = 22, 20  # pixels beside the column, below the last card
@@ -151,8 +152,13 @@ def rows_below(row: Row) -> Sequence[TimelineCard]:
         case FoldedRow(cards=cards):
             return cards
         case ChangeCard(parts=parts) | HandoverCard(parts=parts):
-            return parts
+            return sorted(parts, key=_placed_seq)
     return ()
+
+
+def _placed_seq(part: ChangePart) -> int:
+    """Return where a part came into the context: the summary right after the row that says so."""
+    return part.placed_seq if isinstance(part, ObservationsCard) else part.seq
 
 
 def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCard]:
@@ -251,7 +257,8 @@ class CardItem(BoxItem):
 
     def __init__(self, row: Row, look: CardLook, node: Node, theme: Theme) -> None:
         card, name = _box_and_name(row, look)
-        box = Frame(card, (_CARD_X, _TOP_PX, 0, _TOP_PX)) if node else card
+        indent = _CARD_X + (_PART_X if look.is_part else 0)
+        box = Frame(card, (indent, _TOP_PX, 0, _TOP_PX)) if node else card
         super().__init__(key_of(row), name, box, theme)
         self.row, self.look, self.node = row, look, node
         self.is_marked, self.ends = False, (False, False)

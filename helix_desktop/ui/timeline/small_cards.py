@@ -9,7 +9,12 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPen
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
-from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, PlacementReason, SweepReason
+from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
+    FoldMade,
+    PlacementReason,
+    SweepReason,
+)
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
@@ -48,7 +53,9 @@ from helix_desktop.ui.kit.words import Words
 from helix_desktop.ui.timeline.card_data import (
     PHASES,
     ChangeCard,
+    ChangePart,
     FailureCard,
+    FoldCard,
     FormCard,
     ManualActionCard,
     Phase,
@@ -64,9 +71,9 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_change, format_token_count
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
-from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
+from helix_desktop.words.rewrite_reasons import ALMOST_FULL, placement_text, sweep_reason_text
 from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.summary_coverage import MissingText
 from helix_desktop.words.times import format_relative_time
@@ -142,7 +149,7 @@ def time_text(at_ms: int, look: CardLook) -> Text:
 
 def inside_pill(name: str) -> Pill:
     """Says that a rewrite holds, but stands inside a later one."""
-    return Pill(tr("Compacted later"), tip=tr("Restored when “{title}” is undone", title=name))
+    return Pill(tr("Undo a later one first"), tip=tr("Restored when “{title}” is undone", title=name))
 
 
 def undone_pill(name: str = "") -> Pill:
@@ -151,9 +158,10 @@ def undone_pill(name: str = "") -> Pill:
 
 
 def state_pills(is_undone: bool, inside: str, undone_with: str = "") -> list[Pill]:
-    """Return what says that a rewrite was undone, or stands inside a later one."""
-    undone = [undone_pill(undone_with)] if is_undone else []
-    return undone + ([inside_pill(inside)] if inside else [])
+    """Return what says that a rewrite was undone, or else that it stands inside a later one."""
+    if is_undone:
+        return [undone_pill(undone_with)]
+    return [inside_pill(inside)] if inside else []
 
 
 def icon_line(icon: Icon, content: Box, end: Sequence[Box], corner: Sequence[Box] = ()) -> RowWithEnd:
@@ -180,7 +188,7 @@ def index_chips(digest: str, entries: int) -> list[Button]:
     """Return the way to the index entry of what a rewrite covers, if it has one."""
     if not digest:
         return []
-    words = tr.plural(entries, "List of %n cached output", "List of %n cached outputs")
+    words = tr.plural(entries, "List of %n output", "List of %n outputs")
     tip = f"{tr('Open in cache')}: {digest[:8]}"
     return [chip("index", OpenCacheEntry(digest), Pill(words, icon="database"), tip)]
 
@@ -288,11 +296,26 @@ def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
     return [fold(look, "missing", missing.heading, dotted(kind for kind, _ in missing.lines), "muted", build)]
 
 
+def reason_text(card: ChangePart) -> str:
+    """Return why a rewrite was made; empty where its title or the row beside it says so."""
+    match card:
+        case SweepCard(reason=reason):
+            return "" if reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(reason)
+        case PlacedCard(averted_handover_at=share) if share:
+            return translate(ALMOST_FULL)
+        case PlacedCard(reason=PlacementReason.REWRITE) | FoldCard(event=FoldMade(how="truncate")):
+            return ""
+        case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:
+            return placement_text(reason, card.threshold)
+        case PlacedCard() | FoldCard():
+            return sweep_reason_text(SweepReason.BATCH)
+    return ""
+
+
 def sweep_title(card: SweepCard) -> str:
     is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
     size = "" if is_counted else context_change_text(card.before, card.after)
-    reason = "" if card.reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(card.reason)
-    return dotted((card_title(card), size, reason))
+    return dotted((card_title(card), size, reason_text(card)))
 
 
 def sweep_box(card: SweepCard, look: CardLook) -> Box:
@@ -337,11 +360,7 @@ def change_box(card: ChangeCard, look: CardLook) -> Box:
 
 
 def placed_title(card: PlacedCard) -> str:
-    size = context_change_text(card.before, card.after)
-    why = placement_text(card.reason, card.threshold, card.averted_handover_at)
-    if card.reason in (PlacementReason.REWRITE, PlacementReason.THRESHOLD) and not card.averted_handover_at:
-        why = ""  # the other change stands beside it; the usual reason is on the policy page
-    return dotted((card_title(card), size, why))
+    return dotted((card_title(card), context_change_text(card.before, card.after), reason_text(card)))
 
 
 def placed_box(card: PlacedCard, look: CardLook) -> Box:
@@ -361,7 +380,7 @@ def form_title(card: FormCard) -> str:
 
 
 def form_details(card: FormCard) -> list[str]:
-    cost = tr("Used {amount}", amount=card.cost) if card.cost else ""
+    cost = tr("asking took {amount}", amount=card.cost) if card.cost else ""
     instructions = tr("Instructions: “{instructions}”", instructions=card.instructions)
     safe = (
         tr("The full output is cached: let the agent recall it.")

@@ -58,6 +58,7 @@ from helix_desktop.ui.timeline.small_cards import (
     inside_pill,
     ledger_fold,
     long_words,
+    reason_text,
     refused_fold,
     source_chip,
     state_pills,
@@ -67,14 +68,14 @@ from helix_desktop.ui.timeline.small_cards import (
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.models import recorded_writer, writer_name
-from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.rewrite_explanations import (
+from helix_desktop.words.message_states import (
     STATE_WORDS,
     explain_checkpoint,
     explain_merged_observations,
     explain_observations,
 )
+from helix_desktop.words.models import recorded_writer, writer_name
+from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import (
     context_change_text,
@@ -176,9 +177,11 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
         pills = Frame(Flow(_handover_pills(card)), (0, 4, 0, 4))
         return [rule(), *parts, pills, *coverage_folds(card.missing, look)]
 
-    replaced = Words(handover_messages(card), 12, "muted")
+    is_of_request = not (card.is_checkpoint or card.event.origin)
+    why = trigger_text(card.event.trigger, card.event.threshold) if is_of_request else ""
+    replaced = Words(dotted((handover_messages(card), why)), 12, "muted")
     content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
-    content.append(fold(look, "details", tr("Full handover"), note, "muted", details))
+    content.append(fold(look, "details", tr("All sections"), note, "muted", details))
     if card.parts:
         also = dotted(card_title(part) for part in card.parts if not isinstance(part, ObservationsCard))
         is_open = look.is_open("rewrites")
@@ -201,7 +204,7 @@ def _handover_heading(card: HandoverCard, look: CardLook, color: str) -> Box:
     if not (card.is_checkpoint or card.event.origin):
         end.insert(0, Text(handover_size(card), 12, "muted"))
     if not look.is_later:
-        label = tr("Compare {title} with another handover", title=title)
+        label = tr("Compare {title} with another one", title=title)
         end.append(link("compare", CompareHandover(card.seq), tr("Compare…"), label=label))
         if not card.event.origin:
             label = tr("Edit {title}", title=title)
@@ -249,8 +252,6 @@ def _handover_pills(card: HandoverCard) -> list[Box]:
     ]
     if card.read:
         pills.append(Pill(tr("Read {tokens}", tokens=format_token_count(card.read)), icon="eye"))
-    if not card.is_checkpoint:
-        pills.append(Pill(trigger_text(event.trigger, event.threshold), icon="zap"))
     if card.checkpoint:
         tip = tr("Written from that one and what came after it")
         pills.append(Pill(tr("Updates {title}", title=card.checkpoint), icon="bookmark", tip=tip))
@@ -362,7 +363,7 @@ def _fact(card: ObservationsCard, fact: Observation) -> Box:
     pills: list[Box] = []
     color = "text"
     if fact in card.over:
-        color, tip = "faint", tr("A later fact says that it is no longer true. It left the context.")
+        color, tip = "faint", tr("A later sentence says that it is no longer true. It left the context.")
         pills = [Pill(tr("Past", "fact that no longer holds"), tip=tip)]
     elif fact.priority in _PRIORITIES:
         words, tone, color = _PRIORITIES[fact.priority]
@@ -398,7 +399,7 @@ def fold_box(card: FoldCard, look: CardLook) -> Box:
         time_text(card.at_ms, look),
         *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
     ]
-    title = f"{card_title(card)} · {context_change_text(card.before, card.after)}"
+    title = dotted((card_title(card), context_change_text(card.before, card.after), reason_text(card)))
     is_lost = card.event.how == "truncate"
     glyph = _FOLD_GLYPHS[card.event.how]
     if is_lost and not card.is_undone:
@@ -414,6 +415,6 @@ def fold_box(card: FoldCard, look: CardLook) -> Box:
         return [Column([Flow(pills), code_frame(words)], 6)]
 
     size = format_token_count(card.event.tokens + FRAMING_TOKENS)
-    content = [line, fold(look, "note", tr("Sent in their place"), size, color, note)]
+    content = [line, fold(look, "note", tr("Summary"), size, color, note)]
     tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
     return framed(content, (14, 4, 12, 10), 6, tip)

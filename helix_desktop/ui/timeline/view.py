@@ -154,7 +154,7 @@ class Timeline(Themed, QWidget):
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
             "history",
-            tr("Handovers of this conversation, and what leaves its context, appear here."),
+            tr("What leaves the context appears here, and the handover summaries in its place."),
             tr("Write a message"),
         )
         self.cards = CardList(clock)
@@ -181,7 +181,7 @@ class Timeline(Themed, QWidget):
             points=with_current_usage(self._state.points, seq, gauge, at_ms),
             used=gauge.used,
             window=gauge.window,
-            trigger=gauge.trigger,
+            threshold=gauge.handover_share,
             is_estimated=not gauge.is_reported,
         )
         if state == self._state:
@@ -290,7 +290,7 @@ class Timeline(Themed, QWidget):
     def _show_numbers(self) -> None:
         state = self._state
         self._show_usage()
-        self.chart.set_points(state.points, state.window, state.trigger.share if state.is_managed else 0)
+        self.chart.set_points(state.points, state.window, state.threshold if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
         self._no_cards.setVisible(not state.cards)
         self.show_fallbacks(state.fallbacks)
@@ -381,7 +381,7 @@ class Timeline(Themed, QWidget):
                 points,
                 gauge.used,
                 gauge.window,
-                gauge.trigger,
+                gauge.handover_share,
                 self._state.running,
                 policy.enabled,
                 continuations,

@@ -26,7 +26,7 @@ from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.changes.texts import copied_share
-from helix_desktop.ui.chat.rows.row_types import RUNNING_PHASE_TEXTS
+from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.kit.session import Session
@@ -75,7 +75,7 @@ class BackgroundJobs:
                     return False  # only its words went on
                 self._side_question = update
             case SubagentProgress(session_id=child, phase=phase):
-                if phase in RUNNING_PHASE_TEXTS:
+                if phase in RUNNING_PHASES:
                     self._subagents[child] = update
                 else:
                     self._subagents.pop(child, None)
@@ -242,7 +242,7 @@ def _subagent_text(progress: SubagentProgress) -> str:
     used, window = format_tokens(progress.used), format_tokens(progress.window)
     parts = (
         tr("Subagent: {title}", title=progress.title) if progress.title else tr("Subagent"),
-        translate(RUNNING_PHASE_TEXTS[progress.phase]),
+        translate(RUNNING_PHASES[progress.phase]),
         tr.plural(progress.steps, "%n model call", "%n model calls"),
         tr("{used} of {window} tokens", used=used, window=window),
     )

@@ -42,7 +42,7 @@ PLACE_WORDS: dict[str, TranslatableText] = {
     "settings:about": text("version license diagnostics"),
     "guide:context": text("window tokens"),
     "guide:cached": text("marker output recall digest"),
-    "guide:compacted": text("handover note observations facts summary summarize"),
+    "guide:compacted": text("handover note summary summarize"),
     "guide:policy": text("profile threshold"),
     "guide:changes": text("revert diff files"),
 }
@@ -206,7 +206,7 @@ _OUTSIDE_MENUS = (
     (text("Send message"), "Enter, Ctrl+Enter"),
     (text("New line in message"), "Shift+Enter"),
     (text("Earlier message, next message"), "Up, Down"),
-    (text("Complete a file, cached output or command"), "Ctrl+Space"),
+    (text("Complete a file, stored output or command"), "Ctrl+Space"),
     (text("Next or previous result"), "F3, Shift+F3"),
 )
 

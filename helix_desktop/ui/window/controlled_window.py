@@ -87,7 +87,7 @@ class ControlledWindow:
         self.composer = ComposerController(pages.chat, session, windows.drafts)
         self.composer.switched.connect(window.take_typed_text)
         add_completions(self.composer, session, window.commands)
-        self.turn = TurnController(pages.chat, session, self.composer, self.chat)
+        self.turn = TurnController(pages.chat, session, self.composer)
         window.stop_offered.connect(pages.chat.composer.offer_stop)
         InspectorPresenter(window, windows, self.past)
         session.on_show(self.chat.load)

@@ -130,10 +130,10 @@ class ImportExportController(WindowPart):
         title = tr.plural(len(digests), "Export %n cached output", "Export %n cached outputs")
         kind = await dialogs.choose(self._window, title, choices)
         if kind == "folder":
-            if folder := await dialogs.pick_folder(self._window, tr("Save cached outputs to a folder")):
+            if folder := await dialogs.pick_folder(self._window, tr("Save outputs to a folder")):
                 await self.save_to_folder(digests, folder)
         elif kind:
-            title = tr("Save cached outputs as a zip")
+            title = tr("Save outputs as a zip")
             if path := await dialogs.pick_save_file(self._window, title, f"cache{_ZIP}", _ZIP):
                 await self.save_as_zip(digests, path)
 

@@ -304,7 +304,7 @@ class InspectorPresenter(WindowPart):
     def _show_cache_uses(self) -> None:
         conversation = self._session.conversation
         text = cache_uses_text(conversation.session.log, conversation.window.policy)
-        self._inspector.show_page(tr("Prompt cache discount"), text)
+        self._inspector.show_page(tr("Provider's discount"), text)
 
     @handles(ShowRequest)
     async def show_request(self) -> None:
@@ -315,7 +315,7 @@ class InspectorPresenter(WindowPart):
         if past is not None and step is not None:
             title = sent_at_text(step)
             if wire is not None:
-                notes.append(tr("In today's format. What was asked of the prompt cache isn't recorded."))
+                notes.append(tr("In today's format, without what was asked for the provider's discount."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
             notes.append(tr("Caching or compaction that is due when you send comes first."))
         if wire is None:

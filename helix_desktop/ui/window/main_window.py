@@ -188,7 +188,7 @@ def _words(dragged: DragContent) -> str:
     if dragged.archive is not None:
         return tr("Drop to import “{file}”", file=escape_hidden_name(dragged.archive.name))
     if dragged.is_for_message:
-        return tr("Only a folder can be opened here. Drop files, text and cached outputs on the chat.")
+        return tr("Only a folder can be opened here. Drop files, text and outputs on the chat.")
     return tr("Only files, folders, images and text can be dropped.")
 
 

@@ -49,7 +49,7 @@ def confirmation_word() -> str:
 
 def _limits(of_output: bool) -> tuple[str, ...]:
     words = tr(
-        "Notes, facts, handovers and lists that repeat lines of this output lose them too. What the "
+        "Summaries and lists that repeat lines of this output lose them too. What the "
         "agent wrote about it stays, and so do other outputs with the same text: enter the text to remove "
         "it everywhere."
     )

@@ -61,8 +61,8 @@ from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.action_labels import action_label
-from helix_desktop.words.numbers import format_whole_percent
-from helix_desktop.words.rewrite_explanations import hold_text
+from helix_desktop.words.message_states import hold_text
+from helix_desktop.words.rewrite_reasons import limit_text
 from helix_desktop.words.rewrites import pin_text
 from helix_desktop.words.translation import Translator
 
@@ -80,7 +80,7 @@ class RewriteController(WindowPart):
         super().__init__(window, windows)
         self.handover_window: HandoverWindow | None = None
         session = self._session
-        tip = tr("Read, edit, compare and write handovers, or start a session from one")
+        tip = tr("Read, edit, compare and write handover summaries, or start a session from one")
         window.pages.timeline.when_built(
             lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
         )
@@ -242,7 +242,7 @@ class RewriteController(WindowPart):
                 tr("The context will be compacted again."),
                 tr(
                     "After the undo it is above {share}. Pause keeps it as it is.",
-                    share=format_whole_percent(gauge.trigger.share),
+                    share=limit_text(gauge.trigger.kind, gauge.trigger.limit),
                 ),
                 Answer(tr("Pause compaction"), lambda: self._set(True), "hold"),
             )

@@ -186,7 +186,7 @@ class SearchPanel(QuickPicker):
             "": tr("All"),
             "message": tr("Messages"),
             "output": tr("Outputs"),
-            "handover": tr("Handovers"),
+            "handover": tr("Handover summaries"),
             "file": tr("Files"),
         }
         kinds = [_filter(text, f"search_kind-{kind or 'all'}") for kind, text in names.items()]
@@ -199,7 +199,7 @@ class SearchPanel(QuickPicker):
         super().__init__(
             window,
             tr("Search everything"),
-            tr("Search messages, outputs, handovers and file names"),
+            tr("Search messages, outputs, summaries and file names"),
             "",
             tr("open", "what the Enter key does"),
             _MAX_LINES,
@@ -445,7 +445,7 @@ def _heading(title: str, detail: str) -> QStandardItem:
 def _hit_item(
     hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime
 ) -> QStandardItem:
-    kinds = {"output": tr("Output"), "handover": tr("Handover"), "file": tr("File")}
+    kinds = {"output": tr("Output"), "handover": tr("Handover summary"), "file": tr("File")}
     kind = kinds.get(hit.kind, tr("You") if hit.speaker == "user" else tr("Agent"))
     source, size = (
         (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")

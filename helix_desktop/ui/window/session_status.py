@@ -12,25 +12,21 @@ from helix_desktop.agent.session import (
     SubagentProgress,
     TurnChanged,
 )
-from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
+from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
 from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.failed_turns import turn_failure_reason
-from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.policies import policy_in_use
-from helix_desktop.words.rewrite_reasons import gauge_compaction_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
@@ -90,13 +86,11 @@ class SessionStatus(WindowPart):
             self._window.top_bar.show_session(None)
             self._window.show_session_title("")
             return
-        transcript, (_, gauge) = self._session.transcript, conversation.window.measure()
+        transcript, window = self._session.transcript, conversation.window
         self._window.top_bar.show_session(top_bar_state(conversation))
         self._window.show_session_title(ellipsize_title(session_title(transcript.title)))
         policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
-        self._gauge.show_state(
-            gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
-        )
+        self._gauge.show_usage(window.measure()[1], window.policy, policy_text, transcript.on_hold)
 
     def _purposes_text(self) -> str:
         """Return what the session's tokens were spent on; its time grows with the log."""
@@ -173,21 +167,6 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
         bool(conversation.asks),
         turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
         ended is not None and ended.cause == "budget",
-    )
-
-
-def gauge_state(
-    gauge: UsageGauge, policy: ContextPolicy, policy_text: str, is_on_hold: bool = False
-) -> GaugeState:
-    """Return how full the window is, and where the policy compacts it; `policy_text` names the policy."""
-    return GaugeState(
-        gauge.used,
-        gauge.window,
-        not gauge.is_reported,
-        gauge_source_text(gauge),
-        gauge_compaction_text(gauge.trigger, policy.enabled, is_on_hold),
-        policy_text,
-        is_on_hold and policy.enabled,
     )
 
 

@@ -63,7 +63,7 @@ class TrustDialog(TabsInReadingOrder, QDialog):
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
         means = column(*(_consequence_line(icon, translate(words)) for icon, words in _CONSEQUENCES), gap=7)
         restricted_note = tr(
-            "In restricted mode, nothing runs or is sent. You can view sessions and cache, and trust the "
+            "In restricted mode, nothing runs or is sent. You can view sessions and outputs, and trust the "
             "folder later."
         )
         self.setLayout(

@@ -12,8 +12,8 @@ from helix_desktop.domain.errors import ContentDamaged, StoreUnreadable
 from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import Commit
-from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.core.row_codec import RowType
+from helix_desktop.store import kinds
+from helix_desktop.store.kinds import RowType
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_content, make_summary
 from tests.support.store.damage import database_files
@@ -22,9 +22,9 @@ from tests.support.store.damage import database_files
 def as_a_later_version_writes_it(folder: Path, key: bytes, old: str, new: str) -> bytes:
     """Rename something in a row; return the row."""
     db = plyvel.DB(str(folder / "db"), create_if_missing=False, compression=None)
-    body = msgspec.json.encode(row_codec.decode(key, db.get(key), RowType(object)))
+    body = msgspec.json.encode(kinds.decode(key, db.get(key), RowType(object)))
     assert old.encode() in body
-    row = row_codec.encode(key, msgspec.json.decode(body.replace(old.encode(), new.encode())))
+    row = kinds.encode(key, msgspec.json.decode(body.replace(old.encode(), new.encode())))
     db.put(key, row, sync=True)
     db.close()
     return row
@@ -39,9 +39,9 @@ async def test_it_is_said_and_nothing_is_changed(tmp_path: Path, what: str) -> N
         await store.commit(Commit(session, [said], [content], summary=make_summary(session)))
     await store.close()
     key, old, new = (
-        (keys.event("later", 1), "user-spoke", "user-of-tomorrow")
+        (kinds.event_key("later", 1), "user-spoke", "user-of-tomorrow")
         if what == "an event"
-        else (keys.record(content.digest), "record", "record-of-tomorrow")
+        else (kinds.record_key(content.digest), "record", "record-of-tomorrow")
     )
     row = as_a_later_version_writes_it(tmp_path, key, f'"{old}"', f'"{new}"')
     for _ in range(2):
@@ -70,7 +70,7 @@ async def test_its_draft_is_not_replaced_and_what_it_may_name_stays(tmp_path: Pa
         "later", "typed", [Attachment(content.digest, "a.txt", "all of it", 3, len(content.data))]
     )
     await store.close()
-    key = keys.draft("later")
+    key = kinds.draft_key("later")
     row = as_a_later_version_writes_it(tmp_path, key, '"typed"', '{"markdown":"typed"}')
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     for refused in (
@@ -94,8 +94,8 @@ async def test_a_repair_leaves_it_to_the_other_version(tmp_path: Path, damage: s
     await store.commit(Commit("later", [said], summary=make_summary("later")))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), create_if_missing=False, compression=None)
-    key = keys.event("later", 2)
-    db.put(key, row_codec.encode(key, [2, START_MS, {"type": "user-of-tomorrow"}]), sync=True)
+    key = kinds.event_key("later", 2)
+    db.put(key, kinds.encode(key, [2, START_MS, {"type": "user-of-tomorrow"}]), sync=True)
     db.close()
     if damage == "a file is lost":
         (tmp_path / "db" / "CURRENT").unlink()

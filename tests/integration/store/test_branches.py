@@ -12,7 +12,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
-from helix_desktop.store.core import keys
+from helix_desktop.store.kinds import event_key
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.client import connect
 from helix_desktop.store.remote.server import SharedStore
@@ -53,7 +53,7 @@ async def test_a_branch_ends_where_its_parents_log_is_cut(tmp_path: Path) -> Non
     store, logs = await family(tmp_path / "store")
     await store.close()
     db = plyvel.DB(str(tmp_path / "store" / "db"), compression=None)
-    db.delete(keys.event("p", 2))
+    db.delete(event_key("p", 2))
     db.close()
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     await store.health.check()

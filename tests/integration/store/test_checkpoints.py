@@ -11,7 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
-from helix_desktop.store.core import keys
+from helix_desktop.store.kinds import checkpoint_key, event_key
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.client import RemoteStore, open_store
 from tests.support import session_rewrites
@@ -86,7 +86,7 @@ async def test_a_repair_brings_them_back(tmp_path: Path, lost: str) -> None:
     match lost:
         case "the mark":
             db = plyvel.DB(str(folder / "db"), create_if_missing=False, compression=None)
-            db.delete(keys.checkpoint("s", newest), sync=True)
+            db.delete(checkpoint_key("s", newest), sync=True)
             db.close()
             store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
             assert await seqs_found(store, "done") == [first]
@@ -94,7 +94,7 @@ async def test_a_repair_brings_them_back(tmp_path: Path, lost: str) -> None:
             assert f"s {newest}" in str(problem)
             await store.close()
         case "a row":
-            flip_last_bit(folder, keys.event("s", newest))
+            flip_last_bit(folder, event_key("s", newest))
             compact_tables(folder)  # which drops the row as it was
     for manifest in (folder / "db").glob("MANIFEST-*"):
         manifest.unlink()
@@ -165,7 +165,7 @@ async def test_a_mark_that_an_older_release_left_is_no_damage(tmp_path: Path) ->
     await store.commit(Commit("t", [user_message_event(1)], summary=make_summary("t")))
     await store.close()
     db = plyvel.DB(str(folder / "db"), create_if_missing=False)
-    for left in (keys.checkpoint("gone", 7), keys.checkpoint("t", 1)):
+    for left in (checkpoint_key("gone", 7), checkpoint_key("t", 1)):
         db.put(left, b"", sync=True)
     db.close()
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())

@@ -16,11 +16,11 @@ from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreUnrea
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.store_reports import RepairReport, TruncatedSession
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import WriteBatch
+from helix_desktop.store import kinds
 from helix_desktop.store.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.repair.leveldb_files import BLOCK_BYTES
+from helix_desktop.store.writer import WriteBatch
 from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
@@ -162,7 +162,7 @@ async def test_damage_that_could_not_be_quarantined_is_repaired_too(tmp_path: Pa
     await stored(tmp_path, BODY, NEIGHBOR)
     digest = digest_of(BODY)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.put(keys.content(digest), db.get(keys.content(digest_of(NEIGHBOR))))
+    db.put(kinds.content_key(digest), db.get(kinds.content_key(digest_of(NEIGHBOR))))
     db.close()
     store = await opened(tmp_path)
     shutil.rmtree(tmp_path / "quarantine")
@@ -210,7 +210,7 @@ async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path
     digest = digest_of(large)
     await stored(tmp_path, large)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.delete(keys.content(digest) if missing == "content" else keys.chunk(digest, 1), sync=True)
+    db.delete(kinds.content_key(digest) if missing == "content" else kinds.chunk_key(digest, 1), sync=True)
     db.close()
     store = await opened(tmp_path)
     try:
@@ -228,14 +228,15 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
 ) -> None:
     await stored(tmp_path, BODY, NEIGHBOR)
     digest = digest_of(BODY)
-    flip_last_bit(tmp_path, keys.record(digest))
+    flip_last_bit(tmp_path, kinds.record_key(digest))
+    (tmp_path / "search.db").unlink()  # lists are read from it; it is made of the rows
     store = await opened(tmp_path)
     try:
         assert await store.get(digest) == BODY
         assert len((await store.page()).entries) == 2
         with pytest.raises(ContentDamaged, match="record"):
             await store.entry(digest)
-        assert [entry.digest for entry in (await store.page(prefix=digest[:8])).entries] == []
+        assert [entry.digest for entry in (await store.page(prefix=digest[:8])).entries] == [digest]
         assert digest in caplog.text
         # References to it still work; storing it again rebuilds the record in place, with its references
         # counted.
@@ -259,7 +260,7 @@ def quarantined_lines(report: RepairReport) -> list[RecordedEvent]:
 async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_path: Path, how: str) -> None:
     events = [tool_answer_event(1, BODY), tool_answer_event(2, NEIGHBOR), tool_answer_event(3, BODY)]
     await stored(tmp_path, BODY, NEIGHBOR, BODY)
-    key = keys.event("s", 2)
+    key = kinds.event_key("s", 2)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     if how == "deleted":
         db.delete(key, sync=True)
@@ -289,10 +290,9 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
 async def test_a_damaged_index_block_is_reported_and_repaired_later(tmp_path: Path) -> None:
     bodies = [b"%d" % number for number in range(50)]
     await stored(tmp_path, *bodies)
-    assert flip_bit_near(tmp_path, keys.time_index(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
+    assert flip_bit_near(tmp_path, kinds.time_index_key(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
     store = await opened(tmp_path)
-    with pytest.raises(StoreDamaged):
-        await store.page()
+    assert not (await store.health.check()).is_sound
     await store.close()
     store = await opened(tmp_path)
     try:
@@ -467,7 +467,7 @@ async def test_an_event_with_a_problem_is_reported_by_its_number(tmp_path: Path)
     await store.commit(Commit("s", [user_message_event(seq) for seq in range(1, 30)]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.delete(keys.event("s", 28))
+    db.delete(kinds.event_key("s", 28))
     db.close()
     store = await opened(tmp_path)
     try:

@@ -11,11 +11,10 @@ import plyvel
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.files import StoreFiles
+from helix_desktop.store.kinds import ROWS, SCHEMA_KEY, draft_key, encode
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import MigrationStep, Row, open_files
-from helix_desktop.store.rows.records import ROWS
 from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.store.builders import WORKSPACE
@@ -32,7 +31,7 @@ def drafts_were_capitals(rows: Iterable[Row]) -> Iterator[Row]:
     for key, row in rows:
         if key[:1] == b"D":
             moved = b"d" + key[1:]
-            yield moved, row_codec.encode(moved, ROWS.draft.decode(key, row).text.lower())
+            yield moved, encode(moved, ROWS.draft.decode(key, row).text.lower())
         else:
             yield key, row
 
@@ -41,7 +40,7 @@ def drafts_were_marked(rows: Iterable[Row]) -> Iterator[Row]:
     """Made up: before that, drafts began with a mark."""
     for key, row in rows:
         text = ROWS.draft.decode(key, row).text.removeprefix("> ") if key[:1] == b"D" else ""
-        yield key, row_codec.encode(key, text) if text else row
+        yield key, encode(key, text) if text else row
 
 
 STEPS: Mapping[int, MigrationStep] = {-1: drafts_were_marked, 0: drafts_were_capitals}
@@ -55,9 +54,9 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState
     db = plyvel.DB(str(folder / "db"), compression=None)
     for session_id, text in expected.drafts.items():
         key = b"D" + session_id.encode()
-        db.put(key, row_codec.encode(key, "> " + text.upper()))
-        db.delete(keys.draft(session_id))
-    db.put(keys.SCHEMA, row_codec.encode(keys.SCHEMA, -1))
+        db.put(key, encode(key, "> " + text.upper()))
+        db.delete(draft_key(session_id))
+    db.put(SCHEMA_KEY, encode(SCHEMA_KEY, -1))
     db.close()
     path = folder / "format"
     path.write_text(path.read_text().replace('"schema":1', '"schema":-1'))
@@ -91,7 +90,7 @@ async def check(folder: Path, expected: ExpectedState) -> None:
     layout = StoreFiles(folder)
     assert not [path for path in (layout.before_migration, layout.repair_db, layout.new_db) if path.exists()]
     db = plyvel.DB(str(layout.db), compression=None)
-    assert ROWS.schema.decode(keys.SCHEMA, db.get(keys.SCHEMA)) == 1
+    assert ROWS.schema.decode(SCHEMA_KEY, db.get(SCHEMA_KEY)) == 1
     assert list(db.iterator(prefix=b"D")) == []
     db.close()
     plain = await LevelDbStore.open(folder, WORKSPACE)
@@ -212,7 +211,7 @@ async def test_an_unreadable_older_store_is_refused_and_left_unchanged(folder: P
 
 async def test_what_another_version_wrote_is_not_repaired(folder: Path) -> None:
     db = plyvel.DB(str(folder / "db"), compression=None)
-    db.put(b"Dlater", row_codec.encode(b"Dlater", {"text": 3}))
+    db.put(b"Dlater", encode(b"Dlater", {"text": 3}))
     db.close()
     with pytest.raises(StoreUnreadable, match="another version of Helix Desktop"):
         opened(folder)

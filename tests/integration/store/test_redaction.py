@@ -18,8 +18,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, Content
-from helix_desktop.store import redaction
-from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store import kinds, redaction
 from helix_desktop.store.database import Database
 from helix_desktop.store.files import StoreFiles
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -88,7 +87,7 @@ async def test_no_file_contains_the_secret_any_more(tmp_path: Path) -> None:
         noise = [make_content(random.Random(n).randbytes(400_000)) for n in range(60)]  # enough for tables
         for content in noise:
             await store.commit(Commit("t", contents=[content]))
-        packed = row_codec.compress(compressible())
+        packed = kinds.compress(compressible())
         assert packed is not None
         assert SECRET.encode() not in packed
         await store.commit(Commit("t", contents=[make_content(compressible())]))
@@ -168,7 +167,7 @@ async def test_reports_of_lost_content_are_redacted_too(tmp_path: Path) -> None:
     lost = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
     await _stored(tmp_path, lost)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.delete(keys.content(lost.digest))
+    db.delete(kinds.content_key(lost.digest))
     db.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
@@ -187,7 +186,7 @@ async def test_content_with_other_bytes_does_not_block_a_redaction(
 ) -> None:
     other = make_content(b"clean words " * 400)
     await _stored(tmp_path, other)
-    key = keys.content(other.digest)
+    key = kinds.content_key(other.digest)
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.put(key, db.get(key)[:-10])
     db.close()
@@ -240,7 +239,7 @@ async def test_the_report_of_an_unseen_repair_is_redacted_too(tmp_path: Path) ->
 async def test_an_unreadable_description_is_reported(tmp_path: Path) -> None:
     description = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
     await _stored(tmp_path, description)
-    flip_last_bit(tmp_path, keys.record(description.digest))
+    flip_last_bit(tmp_path, kinds.record_key(description.digest))
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         assert (await store.redaction.preview(RedactionRequest(SECRET))).unreadable == (description.digest,)
@@ -320,8 +319,12 @@ async def test_the_remains_of_an_interrupted_write_are_removed_too(tmp_path: Pat
     await store.commit(Commit("s", contents=[complete, cut]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    created = next(key for key, _ in db.iterator(prefix=b"t") if key.endswith(keys.digest_bytes(cut.digest)))
-    for key in (keys.content(cut.digest), keys.record(cut.digest), created):  # they are written last
+    created = next(key for key, _ in db.iterator(prefix=b"t") if key.endswith(kinds.digest_bytes(cut.digest)))
+    for key in (
+        kinds.content_key(cut.digest),
+        kinds.record_key(cut.digest),
+        created,
+    ):  # they are written last
         db.delete(key)
     db.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())

@@ -104,7 +104,8 @@ async def test_an_index_that_fails_with_its_store_still_reports_that_it_cannot_a
         assert thread.submit(lambda index: index.sequence).result(60)
         files.database.close()  # like a full disk, until there is space
         for _ in range(2):
-            assert thread.submit(fail_as_the_disk).result(60) is None
+            with pytest.raises(StoreClosed):
+                thread.submit(fail_as_the_disk).result(60)
         thread.when_indexed().result(60)
     finally:
         thread.close()
@@ -333,7 +334,7 @@ async def test_forgotten_content_is_removed_from_the_index_too(tmp_path: Path) -
 async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
     store = await open_store(tmp_path, index_after=0.0)
     await fill_store(store, DATAS)
-    await asyncio.wrap_future(store._index.when_synced())  # then its tables are there
+    await asyncio.wrap_future(store._index.submit(lambda _: None))  # then its tables are there
     with closing(sqlite3.connect(tmp_path / "search.db")) as db:
         async with asyncio.timeout(300):
             while db.execute("SELECT count(*) FROM entries WHERE text <> 0").fetchone() != (len(DATAS),):
@@ -424,22 +425,10 @@ async def test_a_previous_version_waits_for_the_index(tmp_path: Path, filled: Fi
         await store.previous_version(entries[0].digest)
 
 
-async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled: Fill) -> None:
-    filled(tmp_path)
-    files = open_files(tmp_path, WORKSPACE)
-    contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
-    work = Indexer(files.store_files.search_index, files.database, contents, is_suspect=True)
-    thread = SearchThread("index", work, None)
-    waiting = thread.when_synced()
-    thread.close()
-    assert waiting.result(0) is None
-    files.close()
-
-
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
-    await asyncio.wrap_future(store._index.when_synced())
+    await asyncio.wrap_future(store._index.submit(lambda _: None))
     is_free = threading.Event()
     busy = store._index.submit(lambda _: is_free.wait())
     await fill_store(store, DATAS[: search_indexer._AT_ONCE // 2])

@@ -158,6 +158,23 @@ async def test_a_search_groups_lines_by_file(root: Path) -> None:
     assert (await text_of(root, "search_text", pattern=r"zebra\d")).startswith(r"No match for 'zebra\d' in")
 
 
+async def test_a_search_below_the_workspace_knows_what_its_git_ignores(root: Path) -> None:
+    """Binary files too, and only what the rule means there; a folder's own file can take a rule back."""
+    (root / ".git").mkdir()
+    (root / ".gitignore").write_text("__pycache__/\n/build\n*.log\n")
+    for name in ("__pycache__/a.pyc", "build/b.txt", "left.log", "kept.log"):
+        (root / "src" / name).parent.mkdir(exist_ok=True)
+        (root / "src" / name).write_bytes(b"two\0" if name.endswith("pyc") else b"two\n")
+    (root / "src" / ".gitignore").write_text("!kept.log\n")
+    found = await text_of(root, "search_text", pattern="two", path="src")
+    listed = await text_of(root, "find_files", pattern="**", path="src")
+    for text in (found, listed):
+        assert "a.pyc" not in text
+        assert "left.log" not in text
+        assert "src/build/b.txt" in text
+        assert "src/kept.log" in text
+
+
 async def test_a_wrong_pattern_and_a_pattern_like_an_option_do_no_harm(root: Path) -> None:
     with pytest.raises(ToolError, match="regex parse error"):
         await text_of(root, "search_text", pattern="(")

@@ -24,7 +24,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, 
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-from helix_desktop.domain.todo import TodoItem
+from helix_desktop.domain.todo import TODO, TodoItem
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import Source
@@ -33,10 +33,8 @@ from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.from_events import TurnEnds
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
-    AttachmentNote,
     NoticeRow,
     Row,
-    ToolRow,
     UserRow,
 )
 from helix_desktop.ui.chat.session_notices import spend_notice
@@ -57,7 +55,7 @@ from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_suba
 from tests.support.galleries.panes_samples import long_timeline_state, quiet_timeline_state
 from tests.support.mcp.authorization_server import serve_guarded
 from tests.support.model_servers.chat_server import ChatServer, api_error
-from tests.support.window.chat_geometry import action_names, row_key
+from tests.support.window.chat_geometry import action_names, attachment_note, row_key, tool_row
 from tests.support.window.window_rig import WindowRig, until
 
 _PAGES: tuple[SettingsPage, ...] = (
@@ -187,7 +185,7 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
-        rig.chat.model.append(ToolRow(row_key("todo"), "update_todo", state="ok", todo=items))
+        rig.chat.model.append(tool_row("todo", TODO, arguments={"items": msgspec.to_builtins(items)}))
         rig.type_message("And more", send=False)
         if stopped:
             await rig.conversation.stop()
@@ -231,7 +229,7 @@ def _turn_ends() -> list[Row]:
     """Two attempts that were retried, and a turn that ended because the server refused an image."""
     ends = TurnEnds()
     rows: list[Row] = [
-        UserRow(row_key("u"), "What is on the picture?", attachments=(AttachmentNote("lamp.png"),))
+        UserRow(row_key("u"), "What is on the picture?", attachments=(attachment_note("lamp.png", 120),))
     ]
     for seq in (3, 7):
         response = AssistantSpoke("It shows", "box/small", 2)

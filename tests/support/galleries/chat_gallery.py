@@ -8,21 +8,23 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
+from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
-from helix_desktop.domain.tools import Excerpt, PermissionRule
+from helix_desktop.domain.tools import Excerpt, PermissionRule, SubagentUsage
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
-    AttachmentNote,
     ChatModel,
     DividerRow,
     ExcerptContent,
@@ -31,16 +33,14 @@ from helix_desktop.ui.chat.rows.row_types import (
     OriginalOutput,
     QuestionRow,
     Row,
-    SubagentStatus,
-    ToolRow,
     ToolState,
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed
-from helix_desktop.ui.kit.intents import ApplyRemedy, Redo, ShowInTimeline, Undo
-from tests.support.window.chat_geometry import approval_row, row_key
+from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, ShowInTimeline, Undo
+from tests.support.window.chat_geometry import approval_row, attachment_note, row_key, tool_row
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
 CODE = """@dataclass(slots=True)
@@ -109,10 +109,9 @@ def turn_rows() -> list[Row]:
         UserRow(
             row_key("u1"),
             "Long answers stall the chat view. Re-render what changed, and keep 500 tokens/s smooth.",
-            at,
         ),
         AssistantRow(row_key("a1"), ANSWER, at, "Opus"),
-        ToolRow(row_key("t1"), "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
+        tool_row("t1", "bash", "git diff --stat", "ok", DIFFSTAT, tokens=60, duration_ms=100, exit_code=0),
         DividerRow(
             row_key("d1"),
             "context",
@@ -126,7 +125,7 @@ def turn_rows() -> list[Row]:
             at,
             "Opus",
         ),
-        ToolRow(row_key("t2"), "edit_file", "tests/test_stream.py", "running"),
+        tool_row("t2", "edit_file", "tests/test_stream.py", "running"),
     ]
 
 
@@ -137,12 +136,13 @@ def rows_of_all_kinds() -> list[Row]:
         UserRow(
             row_key("v1"),
             "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__.",
-            at,
-            1,
             (
-                AttachmentNote("src/stream.py", "lines 10–40 · 320 tokens", DIGEST, "file-code", 12),
-                AttachmentNote("docs/a/long/way/down/notes on what was measured.md", "9 lines · 88 tokens"),
-                AttachmentNote("run.log", "2,000 lines · preview, 610 of 14.2k tokens", DIGEST, "file-text"),
+                structs.replace(
+                    attachment_note("src/stream.py", 320, "file", first_line=10, last_line=40),
+                    changed_since=12,
+                ),
+                attachment_note("docs/a/long/way/down/notes on what was measured.md", 88, "file", lines=9),
+                attachment_note("run.log", 610, "file", lines=2_000, form="preview", full_tokens=14_200),
             ),
         ),
         AssistantRow(
@@ -156,78 +156,70 @@ def rows_of_all_kinds() -> list[Row]:
     return rows + _tool_rows() + _approval_and_notice_rows(at)
 
 
+def _test_lines(count: int) -> str:
+    return "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, count + 1))
+
+
 def _tool_rows() -> list[Row]:
-    head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
+    head = _test_lines(6)
     return [
-        ToolRow(
-            row_key("t3"),
+        tool_row(
+            "t3",
             "read_file",
             "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py",
-            "ok",
-            head,
-            head,
-            1_210,
-            48_000,
-            1_234,
-            400,
-            None,
-            DIGEST,
-            "cached",
+            text=_test_lines(1_210),
+            size=48_000,
+            tokens=1_234,
+            duration_ms=400,
+            digest=DIGEST,
+            badge="cached",
         ),
-        ToolRow(
-            row_key("t4"),
+        tool_row(
+            "t4",
             "bash",
             "pytest -q tests/unit",
             "failed",
             "E   assert 1 == 2",
-            "",
-            44,
-            900,
-            320,
-            12_400,
-            1,
-            "",
-            "in_window",
+            tokens=320,
+            duration_ms=12_400,
+            exit_code=1,
+            badge="in_window",
         ),
-        ToolRow(row_key("t5"), "grep", "TODO", "denied"),
-        ToolRow(
-            row_key("t6"),
+        tool_row("t5", "grep", "TODO", "denied"),
+        tool_row(
+            "t6",
             "recall_cached_content",
             DIGEST[:12],
-            "ok",
-            "x",
-            "",
-            300,
-            9000,
-            4100,
-            3,
-            None,
-            DIGEST,
-            "recalled",
+            text=_test_lines(300),
+            size=9_000,
+            tokens=4_100,
+            duration_ms=3,
+            digest=DIGEST,
+            badge="recalled",
         ),
         *_output_form_rows(head),
         *_excerpt_rows(head),
-        ToolRow(row_key("t7"), "write_file", "out.txt", "interrupted", badge="handed_over", digest=DIGEST),
-        ToolRow(row_key("t8"), "mcp__db__query", "select 1", "approval"),
+        tool_row("t7", "write_file", "out.txt", "interrupted", "", badge="handed_over", digest=DIGEST),
+        tool_row("t8", "mcp__db__query", "select 1", "approval"),
     ]
 
 
 def _excerpt_rows(head: str) -> list[Row]:
     """What the agent shows: lines of a file, and an output that is gone."""
     return [
-        ToolRow(
-            row_key("x1"),
+        tool_row(
+            "x1",
             "show_output",
-            state="ok",
-            digest=DIGEST,
+            text="",
+            answer_seq=0,
             excerpt=Excerpt(DIGEST, 10, 210, 9_000, 1_210, "read_file", "src/helix/stream.py", "The tests"),
             excerpt_content=ExcerptContent(head, 195, can_show_more=True),
         ),
-        ToolRow(
-            row_key("x2"),
+        tool_row(
+            "x2",
             "show_output",
-            state="ok",
-            digest=DIGEST,
+            text="",
+            answer_seq=0,
             excerpt=Excerpt(DIGEST, 1, 6, 300, 6, "run_command", "pytest -q tests/unit"),
             excerpt_content=ExcerptContent(problem="This entry was deleted."),
         ),
@@ -237,32 +229,27 @@ def _excerpt_rows(head: str) -> list[Row]:
 def _output_form_rows(head: str) -> list[Row]:
     """Outputs in part, folded, observed, pinned, left out; arguments as markers."""
     prompt = "the names of the tests that fail, with file and line, and the first line of each error"
-    ends = HeadAndTail(head, head, 4_100)
+    ends, text = HeadAndTail(head, head, 4_100), _test_lines(90)
+    facts: dict[str, Any] = {"size": 9_000, "tokens": 2_400, "duration_ms": 3, "digest": DIGEST}
     return [
-        ToolRow(
-            row_key("s1"), "run_command",
-            "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
-            4_100, 1, DIGEST, "in_window", 31, "preview", original=OriginalOutput(ends, 12_400),
+        tool_row(
+            "s1", "run_command", "pytest -q tests/unit --maxfail=3", "ok", head, size=48_000, tokens=590,
+            duration_ms=4_100, exit_code=1, digest=DIGEST, badge="in_window", form="preview",
+            original=OriginalOutput(ends, 12_400),
         ),
-        ToolRow(
-            row_key("s2"), "run_command",
-            "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
-            "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", prompt, "agent",
+        tool_row(
+            "s2", "run_command", "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
+            "test_a, test_b", size=91_000, tokens=320, duration_ms=6_000, exit_code=0, digest=DIGEST,
+            badge="folded", form="compact", asked=prompt, chosen="agent",
+            original=OriginalOutput(ends, 23_400),
         ),
-        ToolRow(
-            row_key("s3"), "write_file",
-            "src/helix/render/blocks.py", "ok", "+212 lines", "", 1, 40, 12, 8,
-            None, DIGEST, "cached", 35, arguments=(DIGEST,), arguments_cached=True,
+        tool_row(
+            "s3", "write_file", "src/helix/render/blocks.py", "ok", "+212 lines", size=40, tokens=12,
+            duration_ms=8, digest=DIGEST, badge="cached", argument_digests=(DIGEST,), arguments_cached=True,
         ),
-        ToolRow(row_key("s4"), "read_file", "docs/DESIGN.md", "ok", head, head,
-                90, 9_000, 2_400, 3, None,
-                DIGEST, "pinned", 37, changed_since=212),
-        ToolRow(row_key("s5"), "read_file", "src/helix/stream.py", "ok", head, head,
-                90, 9_000, 2_400, 3, None,
-                DIGEST, "observed", 39),
-        ToolRow(row_key("s6"), "search_text", "StreamFlush", "ok", head, head,
-                90, 9_000, 2_400, 3, None, DIGEST,
-                "left_out", 41),
+        tool_row("s4", "read_file", "docs/DESIGN.md", "ok", text, badge="pinned", changed_since=212, **facts),
+        tool_row("s5", "read_file", "src/helix/stream.py", "ok", text, badge="observed", **facts),
+        tool_row("s6", "search_text", "StreamFlush", "ok", text, badge="left_out", **facts),
     ]  # fmt: skip
 
 
@@ -271,35 +258,36 @@ def rows_of_subagents() -> list[Row]:
     start_ms = int(time.time() * 1000) - 83_000
     tool = "search_text StreamFlush in src/helix/render and everything below it, also in generated files"
     states = [
-        ("Find every caller of login()", SubagentStatus("thinking", 0, 0, 0.0, 9_200, 128_000, "", start_ms)),
+        ("Find every caller of login()",
+         SubagentProgress("0123", "thinking", 9_200, 128_000, 0, started_at_ms=start_ms)),
         ("Read the migration logs",
-         SubagentStatus("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, start_ms)),
-        ("Update the changelog",
-         SubagentStatus("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", start_ms)),
-        ("Check the French translation", SubagentStatus("queued")),
+         SubagentProgress("0123", "working", 61_400, 128_000, 12, "", "", tool, 184_300, 0.0912, start_ms)),
+        ("Update the changelog", SubagentProgress(
+            "0123", "waiting", 14_000, 128_000, 3, "", "", "write_file", 21_000, 0.004, start_ms)),
+        ("Check the French translation", SubagentProgress("0123", "queued", 0, 0, 0)),
     ]  # fmt: skip
-    ended: list[tuple[str, ToolState, SubagentStatus]] = [
-        ("Count the tests", "ok", SubagentStatus("done", 4, 12_300, 0.0412, duration_ms=42_000)),
-        ("Bisect the failure", "failed", SubagentStatus("failed", 1, 900)),
-        ("Measure the flush times", "interrupted", SubagentStatus("stopped", 7, 90_400, 1.2)),
-        ("A task that the app's end cut off", "interrupted", SubagentStatus("interrupted")),
+    started = SubagentStarted("g", "0123", "")
+    ended: list[tuple[str, ToolState, SubagentUsage | None, int]] = [
+        ("Count the tests", "ok", SubagentUsage("done", 4, 12_300, 0.0412), 42_000),
+        ("Bisect the failure", "failed", SubagentUsage("failed", 1, 900), 0),
+        ("Measure the flush times", "interrupted", SubagentUsage("stopped", 7, 90_400, 1.2), 0),
+        ("A task that the app's end cut off", "interrupted", None, 0),
     ]
     result = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
     return [
-        UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it.", 0, 1),
+        UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it."),
         AssistantRow(row_key("a1"), "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
         *(
-            ToolRow(row_key(f"g{n}"), "delegate", title, "running", subagent_session="0123",
-                subagent_status=errand)
-            for n, (title, errand) in enumerate(states)
+            tool_row(f"g{n}", "delegate", title, "running", started=started, progress=progress)
+            for n, (title, progress) in enumerate(states)
         ),
         *(
-            ToolRow(
-                row_key(f"e{n}"), "delegate", title,
-                state, result, "", 3, 90, 31, 42_000, None, DIGEST,
-                "in_window", 30 + n, subagent_session="0123", subagent_status=errand,
+            tool_row(
+                f"e{n}", "delegate", title, state, result, size=90, tokens=31, duration_ms=duration_ms,
+                digest=DIGEST, badge="in_window", subagent="0123", delegated=usage,
+                outcome="ran" if usage else "interrupted",
             )
-            for n, (title, state, errand) in enumerate(ended)
+            for n, (title, state, usage, duration_ms) in enumerate(ended)
         ),
     ]  # fmt: skip
 
@@ -342,12 +330,14 @@ def question_rows(at: int) -> list[Row]:
     return [
         UserRow(row_key("side0"), "Which file was that?", is_side=True),
         AssistantRow(row_key("side1"), "`orders.py`.", model="small", side_note="not in context · $0.0012"),
-        ToolRow(
-            row_key("q0"),
+        tool_row(
+            "q0",
             "ask_user",
-            state="ok",
-            answer_seq=at,
-            question=QUESTION,
+            text="",
+            arguments={
+                "question": QUESTION.text,
+                "options": [{"label": o.label, "description": o.description} for o in QUESTION.options],
+            },
             reply=QuestionReply(("Keep the file",), "and measure it before the release"),
         ),
         QuestionRow(row_key("q1"), QUESTION, "1 of 2"),
@@ -433,7 +423,9 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
 
 
 class _Scene(Themed, QWidget):
-    """The surface that chat and composer stand on."""
+    """The surface that chat and composer stand on; nothing is read for it."""
+
+    def perform(self, _intent: Intent) -> None: ...
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Fill it."""

@@ -20,14 +20,14 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.ui.chat.rows.changed_files import changed_files_content
-from helix_desktop.ui.chat.rows.row_types import Row, ToolRow
+from helix_desktop.ui.chat.rows.row_types import Row
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from tests.support.galleries import chat_gallery
 from tests.support.image_bytes import png
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import row_key, tool_row
 
 BEFORE = '''"""Where ships are, and when they are next in port."""
 
@@ -157,16 +157,16 @@ def card_rows() -> list[Row]:
     one = _changes("c1", 1, diffs[0][1].added, diffs[0][1].removed, "src/fleet.py")
     many = _changes("c2", 5, 92, 11, "src/fleet.py", uncovered=2)
     return [
-        ToolRow(row_key("d1"), "edit_file", "src/fleet.py", "ok", "Edited.", lines=1, badge="in_window",
+        tool_row("d1", "edit_file", "src/fleet.py", "ok", "Edited.", badge="in_window",
                 changes=one, changed_files=changed_files_content(diffs[:1], 1)),
-        ToolRow(row_key("d2"), "run_command", "python tools/rewrite.py --all", "ok", "5 files", lines=1,
+        tool_row("d2", "run_command", "python tools/rewrite.py --all", "ok", "5 files",
                 exit_code=0, badge="in_window", changes=many,
                 changed_files=changed_files_content(diffs[:3], 5)),
-        ToolRow(row_key("d5"), "edit_file", "port.txt", "ok", "Edited.", lines=1,
+        tool_row("d5", "edit_file", "port.txt", "ok", "Edited.",
                 changes=_changes("c5", 1, 1, 1, "port.txt"),
                 changed_files=changed_files_content(diffs[3:], 1)),
-        ToolRow(row_key("d3"), "write_file", "a/b.py", "ok", "Wrote.", lines=1, changes=one),
-        ToolRow(row_key("d4"), "write_file", "a/b.py", "ok", "Wrote.", lines=1, changes=one),
+        tool_row("d3", "write_file", "a/b.py", "ok", "Wrote.", changes=one),
+        tool_row("d4", "write_file", "a/b.py", "ok", "Wrote.", changes=one),
     ]  # fmt: skip
 
 

@@ -314,8 +314,8 @@ _PLAN_TOTALS = EntryTotals(41, 320_000)
 def _entry(number: int, trashed: int = 0) -> CacheEntry:
     row = samples.cache_row(number)
     return CacheEntry(
-        row.digest, row.size, row.size // 3, row.tokens, row.tool, row.target, row.first_line, "output",
-        row.created_at_ms, row.last_used_at_ms, trashed=trashed,
+        row.created_at_ms, row.last_used_at_ms, row.size, row.size // 3, row.tokens, row.tool, row.target,
+        row.first_line, "output", trashed=trashed, digest=row.digest,
     )  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section, S
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.handover.versions import DRAFT, WHOLE_CONVERSATION, HandoverRange
+from helix_desktop.ui.handover.ranges import HandoverRange
+from helix_desktop.ui.handover.versions import DRAFT, WHOLE_CONVERSATION
 from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.histories import build_history
 
@@ -87,7 +88,7 @@ class SampleConversation:
         simulator.record(Undone(self.undone.seq))
         self.first, self.event = made, first
         self.transcript, self.log = simulator.transcript, simulator.log
-        self.session = self.handovers = self.revisions = self
+        self.session = self.handovers = self.writer = self.revisions = self
 
     @staticmethod
     def tokens_as_sent(handover: HandoverMade) -> int:
@@ -122,8 +123,8 @@ def handover_window(
 
     actions = AsyncActions(_IdleScope(), lambda _: None)
     window = HandoverWindow(parent, cast("Conversation", sample), actions)
-    window.show_ranges(0, _ranges(sample.event.upto, words))
-    window.estimate_label.setText(words("Reads ≈ 9.1k tokens · price unknown · gpt-oss:20b"))
+    window.ranges.show_ranges(0, _ranges(sample.event.upto, words))
+    window.ranges.price.setText(words("Reads ≈ 9.1k tokens · price unknown · gpt-oss:20b"))
     active = sample.revised.seq
     match stage:
         case "edited" | "undone" | "replaced":
@@ -136,7 +137,7 @@ def handover_window(
         case "draft" | "draft for a new session" | "draft again":
             draft, parts = sample_draft(sample.event, doubt=words("It is shorter than expected."))
             scope = HandoverScope(active if stage.endswith("again") else 0, stage.endswith("session"))
-            window.show_ranges(scope.rerun_seq, _ranges(sample.event.upto, words))
+            window.ranges.show_ranges(scope.rerun_seq, _ranges(sample.event.upto, words))
             window.show_draft(draft, parts, scope)
             window.choose(DRAFT)
         case _:

@@ -263,7 +263,8 @@ def _card(kind: type[C], event: Event, values: dict[str, object]) -> C:
 def handover_card(number: int, seq: int, undone: bool = False, **changes: object) -> HandoverCard:
     """A handover of a session that works on a renderer."""
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "title": f"Handover {number}", "before": 21_300,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000,
+        "title": f"Handover summary {number}", "before": 21_300,
         "after": 8_400,
         "messages": "46 messages", "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
         "sections": _SECTIONS, "ledger": _LEDGER,
@@ -279,7 +280,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     """A checkpoint of that session: in no request yet."""
     values: dict[str, object] = {
-        "title": f"Prepared handover {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "title": f"Prepared summary {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
         "missing": NOTHING_MISSING,
@@ -318,7 +319,7 @@ def timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
         SweepCard(470, at, 14, 24_400, 14_600, SweepReason.BATCH, outputs),
-        UndoCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
+        UndoCard(455, at - 3_000_000, "undo", 440, "Handover summary 2"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, "Compaction failed. Nothing was changed.",
@@ -389,7 +390,7 @@ def long_timeline_state() -> TimelineState:
         *short.cards[:2],
         PlacedCard(468, at, "9 messages, 31 tool calls", 42_000, 19_100, PlacementReason.THRESHOLD),
         observations_card(466, placed_seq=468, reflection=True, before=4_100, tokens=1_900),
-        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
+        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover summary 3"),
         fold_card(462, is_undone=True, steps=11),
         fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
         FormCard(459, at, "run_command make test", "preview", "timeout", 66_900, 532, "ef" * 32, "",
@@ -398,7 +399,7 @@ def long_timeline_state() -> TimelineState:
                  "Errors and warnings only", "", "6.2k tokens"),
         FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
                     safe="Every message and output until then is saved.", is_turn=True),
-        FailureCard(458, at, "No facts were written. Nothing was changed.", "The model said nothing."),
+        FailureCard(458, at, "No summary was written. Nothing was changed.", "The model said nothing."),
         observations_card(456, placed_seq=457, is_undone=True,
                      fallback="The summary model's window is too small."),
         *short.cards[2:],
@@ -450,9 +451,23 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     head = (
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
-        WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
-        WindowRow(211, "handover", "Facts", 1_240, "noted", "12 facts about messages up to e205"),
-        WindowRow(212, "handover", "Note", 790, "noted", "Replaces 28 steps, e12 to e148"),
+        WindowRow(
+            210,
+            "handover",
+            "Summary of 46 messages",
+            2_300,
+            "summarized",
+            "Replaces 46 messages, up to e92",
+        ),
+        WindowRow(
+            211,
+            "handover",
+            "Summary of 12 messages",
+            1_240,
+            "noted",
+            "Replaces 12 messages, up to e205",
+        ),
+        WindowRow(212, "handover", "Summary of 28 messages", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
     for at in range(count - len(head)):
@@ -503,7 +518,8 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 31, 43_800)
     return InspectorState(
         used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
-        "Older messages are compacted at 85 %: 5.8k left. Earlier when that saves tokens.",
+        "Older messages are compacted at 85 %: 5.8k left. "
+        "Before that, outputs are cached and messages compacted when it saves tokens.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

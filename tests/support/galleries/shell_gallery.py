@@ -266,7 +266,7 @@ def _show_folder_drop(window: MainWindow) -> None:
 
 def _show_wrong_drop(window: MainWindow) -> None:
     _lay_out(window)
-    words = "Only a folder can be opened here. Drop files, text and cached outputs on the chat."
+    words = "Only a folder can be opened here. Drop files, text and outputs on the chat."
     window.drops.hint.show_text(words, is_refusal=True)
 
 

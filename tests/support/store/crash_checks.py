@@ -11,7 +11,7 @@ from pathlib import Path
 import plyvel
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.store.core import keys
+from helix_desktop.store.kinds import DIGEST_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE
 
@@ -73,7 +73,7 @@ def check_row_consistency(folder: Path) -> None:
         db.close()
     contents = {key[1:] for key in by_kind[b"b"]}
     assert contents == {key[1:] for key in by_kind[b"m"]}
-    assert contents == {key[-keys.DIGEST_BYTES :] for key in by_kind[b"t"]}
+    assert contents == {key[-DIGEST_BYTES:] for key in by_kind[b"t"]}
     assert len(contents) == len(by_kind[b"t"])
     forwards = {(key[33:], key[1:33]) for key in by_kind[b"r"]}
     assert forwards == {(key[1:-32], key[-32:]) for key in by_kind[b"R"]}

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.domain.events.conversation import Attachment, AttachmentKind, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalKind, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import RowKey, button_name
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
+    AttachmentNote,
     DividerRow,
     NoticeRow,
     Row,
     ToolRow,
+    ToolState,
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
@@ -38,6 +46,45 @@ def approval_row(
     rule = PermissionRule(tool, "*")
     request = ApprovalRequest(key, tool, detail, summary, detail, rule, kind, **facts)
     return ApprovalRow(row_key(key), request)
+
+
+def tool_row(
+    name: str,
+    tool: str,
+    target: str = "",
+    state: ToolState = "ok",
+    text: str | None = None,
+    arguments: Mapping[str, object] | None = None,
+    **facts: Any,
+) -> ToolRow:
+    """A call of `row_key`, whose argument is a path if none are named; with a text its answer.
+
+    `facts` are those of the row and of the answer.
+    """
+    own = {field: facts.pop(field) for field in ToolRow.__struct_fields__ if field in facts}
+    call = ToolCall(name, tool, json.dumps({"path": target} if arguments is None else arguments))
+    row = ToolRow(row_key(name), call, state, **own)
+    if text is None:
+        assert not facts
+        return row
+    return with_answer(structs.replace(row, answer_seq=own.get("answer_seq", 7)), text=text, **facts)
+
+
+def with_answer(row: ToolRow, **facts: Any) -> ToolRow:
+    """The row of a call with another answer; `tokens` are those in a request."""
+    before = row.answer if row.answer.call_id else ToolAnswered(row.call.id, row.call.name, "", "", 0, 0, 0)
+    if "tokens" in facts:
+        facts["tokens"] -= FRAMING_TOKENS
+    return structs.replace(row, answer=structs.replace(before, **facts), auto_run=facts.get("auto_run", ()))
+
+
+def attachment_note(name: str, tokens: int, kind: AttachmentKind = "cached", **facts: Any) -> AttachmentNote:
+    """What went along with a message; `facts` are of the attachment."""
+    return AttachmentNote(Attachment("9f" * 32, name, "", tokens, 4 * tokens, kind=kind, **facts))
+
+
+def numbered_lines(count: int, word: str = "line") -> str:
+    return "\n".join(f"{word} {number}" for number in range(1, count + 1))
 
 
 def questions_and_answers(count: int) -> list[Row]:

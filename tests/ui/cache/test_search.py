@@ -106,7 +106,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
     await wait_until(lambda: pane.model.rowCount() == len(large))
     assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
-    assert tool_option("fold").label == "Tool: Note"  # as the table's column writes it
+    assert tool_option("fold").label == "Tool: Summary without a model"  # as the table's column writes it
     assert bar.chips.isVisible()
     bar.chips._chips[0].click()
     await wait_until(lambda: bar.chips.texts == ["10 KB or more"])
@@ -140,7 +140,11 @@ def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) ->
     bar.set_available(["fold", "handover", "read_file"], [])
     tools = bar.filter_menu().actions()[1].menu()
     assert isinstance(tools, QMenu)
-    assert [action.text() for action in tools.actions()] == ["Handover", "Note", "read_file"]
+    assert [action.text() for action in tools.actions()] == [
+        "Handover summary",
+        "read_file",
+        "Summary without a model",
+    ]
 
 
 def hit_of(pane: CacheBrowser) -> str:

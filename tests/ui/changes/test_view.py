@@ -328,8 +328,8 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     page.set_state(samples.commit_state())
     assert listed(page) == ["README.md", "src/new.py", "src/old.py"]
     with performed(page) as intents:
-        page.change_actions.revert()
-        page.change_actions.copy_patch()
+        page.list.revert()
+        page.list.copy_patch()
     (copy,) = intents
     assert isinstance(copy, CopyPatch)
     assert copy.selection.paths == ("README.md",)
@@ -412,7 +412,7 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(
     page.list.select(grouped.by_turn[0].key)
     assert not page.detail.summary.text(), "the title says it"
     with performed(page) as intents:
-        page.change_actions.accept()
+        page.list.accept()
     assert not intents
 
 

@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QWheelEvent
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QColor, QImage, QPainter, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.drops import drag_picture
 from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.focus import refocus
@@ -21,7 +24,6 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.motion import reduce_motion
-from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
@@ -192,9 +194,12 @@ def test_a_damaged_image_has_no_thumbnail() -> None:
     assert read_thumbnail(png(320, 200)[:60]) is None
 
 
-def test_a_reported_number_is_not_called_an_estimate() -> None:
-    state = GaugeState(19_900, 24_000, False, "reported", "compaction in ≈ 500")
-    assert gauge_text(state) == "83 % · 19.9k / 24k · compaction in ≈ 500"
+def test_a_reported_number_is_not_called_an_estimate(qtbot: QtBot) -> None:
+    gauge = ContextGauge()
+    qtbot.addWidget(gauge)
+    assert gauge.isHidden(), "without a window no number is claimed"
+    gauge.show_usage(UsageGauge(19_900, 24_000, 0, 20_400, is_reported=True), ContextPolicy())
+    assert "Context: 83 % · 19.9k / 24k · compaction in ≈ 500" in gauge.accessibleName()
 
 
 @pytest.mark.parametrize(
@@ -212,10 +217,6 @@ def test_the_gauge_says_how_far_the_next_compaction_is(
 ) -> None:
     gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
     assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
-
-
-def test_without_a_window_no_number_is_claimed() -> None:
-    assert gauge_text(GaugeState(10, 0, True, "")) == "Context window unknown"
 
 
 @given(st.integers(min_value=0, max_value=99_000_000))
@@ -246,7 +247,7 @@ def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowL
     show_look(theme)
     colors, widths = [], set()
     for used in (690, 700, 849, 1_000):
-        gauge.show_state(GaugeState(used, 1_000, False, "reported"))
+        gauge.show_usage(UsageGauge(used, 1_000, 0, 850, is_reported=True), ContextPolicy())
         gauge.resize(gauge.sizeHint())
         image = gauge.grab().toImage()
         colors.append(image.pixelColor(20, image.height() // 2).name())
@@ -282,7 +283,7 @@ def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBo
 def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
     """Sizes are measured once; what changes is measured again."""
     undo = QPushButton("Undo")
-    line = ResponsiveRow(SelectableText("Handover 3"), [QLabel("now"), undo], least_px=100)
+    line = ResponsiveRow(SelectableText("Handover summary 3"), [QLabel("now"), undo], least_px=100)
     qtbot.addWidget(line)
     with qtbot.waitExposed(line):
         _boxes(line, 300)
@@ -306,10 +307,29 @@ def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -
 
 
 def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
-    words, more = SelectableText("Handover 3"), QPushButton("…")
+    words, more = SelectableText("Handover summary 3"), QPushButton("…")
     line = ResponsiveRow(words, [QPushButton("Undo")], corner=more)
     line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     qtbot.addWidget(line)
     _boxes(line, 600)
     assert more.geometry().left() == 0
     assert words.geometry().right() == 599
+
+
+def test_a_screen_reader_hears_that_a_disclosure_is_open_and_opens_it(qtbot: QtBot) -> None:
+    accessibility.install()
+    body = QLabel("What happened")
+    disclosure = Disclosure(DisclosureHead("Details", "3 lines"), body)
+    qtbot.addWidget(disclosure)
+    disclosure.show()
+    head = QAccessible.queryAccessibleInterface(disclosure.head)
+
+    def states() -> tuple[bool, bool, bool]:
+        state = head.state()
+        return bool(state.expandable), bool(state.expanded), bool(state.collapsed)
+
+    assert (head.role(), head.text(QAccessible.Text.Name)) == (QAccessible.Role.Button, "Details, 3 lines")
+    assert (states(), bool(head.state().checkable)) == ((True, False, True), False)
+    head.actionInterface().doAction(QAccessibleActionInterface.pressAction())
+    assert states() == (True, True, False)
+    assert body.isVisible()

@@ -32,13 +32,12 @@ from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.tab_order import tab_stops
+from helix_desktop.ui.handover.ranges import HandoverRange, handover_ranges
 from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
     NOTHING,
     NOW,
-    HandoverRange,
-    handover_ranges,
     sizes_as_sent,
     sweep_note,
 )
@@ -124,14 +123,14 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
     listed = [(version.seq, version.title, version.state) for version in window.versions.versions]
     assert listed == [
         (NOW, "Now", ""),
-        (sample.undone.seq, "Handover 2", "Undone"),
-        (sample.revised.seq, "Handover 1, edited", "In context"),
-        (sample.first.seq, "Handover 1", ""),
+        (sample.undone.seq, "Handover summary 2", "Undone"),
+        (sample.revised.seq, "Handover summary 1, edited", "In context"),
+        (sample.first.seq, "Handover summary 1", ""),
     ]
     window.versions.setFocus()
     for _ in range(2):
         QTest.keyClick(window.versions, Qt.Key.Key_Down)
-    assert (window.seq, window.title.text()) == (sample.revised.seq, "Handover 1, edited")
+    assert (window.seq, window.title.text()) == (sample.revised.seq, "Handover summary 1, edited")
     assert window.comparison.other_box.currentData() == sample.first.seq, "the one before it"
 
 
@@ -142,7 +141,7 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
         ("writing", ["Close", "Stop"]),
         ("draft", ["Close", "Write again", "Compact*"]),
         ("draft for a new session", ["Close", "Write again", "Start session*"]),
-        ("draft again", ["Close", "Write again", "Replace handover*"]),
+        ("draft again", ["Close", "Write again", "Replace summary*"]),
         ("edited", ["Close", "Write again", "Save changes*", "Start session"]),
         ("replaced", ["Close", "Start session*"]),
         ("undone", ["Close", "Start session*"]),
@@ -158,7 +157,7 @@ def test_what_is_replaced_is_read_and_leads_to_the_one_that_is_active(
     window: HandoverWindow, sample: SampleConversation
 ) -> None:
     assert window.fields == []
-    assert words(window, "version-note")[0].startswith("“Handover 1, edited” replaces this one")
+    assert words(window, "version-note")[0].startswith("“Handover summary 1, edited” replaces this one")
     press(window, "edit-action")
     assert window.seq == sample.revised.seq
     assert {field.title for field in window.fields} == {*TITLES}
@@ -292,7 +291,7 @@ def test_the_writing_streams_while_another_version_is_read(
 
 
 def test_a_draft_is_used_for_its_own_range_alone(window: HandoverWindow) -> None:
-    window.range_box.setCurrentIndex(1)
+    window.ranges.box.setCurrentIndex(1)
     assert words(window, "draft-range")[0].startswith(
         "This draft and its figures are for another range: As far"
     )
@@ -308,9 +307,11 @@ def test_the_counts_of_a_range_are_whole_in_the_box_and_in_its_list(
     Appearance(qapp).apply_stylesheet()
     counts = " · 2,963 messages, 5,137 tool calls · 56.9k"
     name = "Up to “Edit /Users/someone/Work/a-folder…” (e11739)"
-    box = window.range_box
+    box = window.ranges.box
     box.setFixedWidth(box.fontMetrics().horizontalAdvance(counts) + 200)
-    window.show_ranges(0, [HandoverRange(n, f"{name}{n}{counts}", f"{n}{counts}") for n in range(10, 50)])
+    window.ranges.show_ranges(
+        0, [HandoverRange(n, f"{name}{n}{counts}", f"{n}{counts}") for n in range(10, 50)]
+    )
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
     start, dots, end = option.currentText.rpartition("…")
@@ -377,7 +378,7 @@ def test_tab_goes_to_everything_in_reading_order_and_everything_has_a_name(windo
     stops = list(tab_stops(window))
     editors = [field.editor for field in window.fields]
     assert [stop for stop in stops if stop in editors] == editors
-    assert {window.versions, window.comparison.other_box, window.range_box, window.focus_input} <= {*stops}
+    assert {window.versions, window.comparison.other_box, window.ranges.box, window.ranges.focus} <= {*stops}
     assert not [
         stop for stop in stops if isinstance(stop, QScrollArea) and stop.accessibleName() == "Sections"
     ]

@@ -60,7 +60,7 @@ def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
 
 def test_it_opens_onto_each_part_without_an_undo_of_its_own(pane: Timeline) -> None:
     press(pane, _KEY, "unfold")
-    assert shown_seqs(pane) == [16, 5, 15, 14, 12]
+    assert shown_seqs(pane) == [12, 14, 15, 16, 5]
     assert not any(has(pane, seq, "undo") for seq in shown_seqs(pane))
     press(pane, _KEY, "unfold")
     assert shown_seqs(pane) == []
@@ -75,7 +75,7 @@ def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
     """A second link leaves it open."""
     for _ in range(2):
         pane.reveal(12)
-        assert shown_seqs(pane) == [16, 5, 15, 14, 12]
+        assert shown_seqs(pane) == [12, 14, 15, 16, 5]
         assert "output:aa" in names(pane, 12)
 
 
@@ -93,7 +93,7 @@ def test_a_click_beside_its_buttons_opens_and_closes_it(qtbot: QtBot, pane: Time
         return QPoint(x, pane.cards.rows.place_of(index, area).center().y())
 
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
-    assert shown_seqs(pane) == [16, 5, 15, 14, 12]
+    assert shown_seqs(pane) == [12, 14, 15, 16, 5]
     qtbot.wait(QApplication.doubleClickInterval() + 50)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
     assert shown_seqs(pane) == []
@@ -117,7 +117,7 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
 
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
-    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Handover 1")
+    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Handover summary 1")
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)
     assert isinstance(merged, HandoverCard)
@@ -125,7 +125,7 @@ def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     assert undo_seqs(merged) == (14, 12)
     pane = open_timeline(qtbot, TimelineState(cards, steps=_STEPS, window=24_000))
     press(pane, 14, "fold:rewrites")
-    assert shown_seqs(pane) == [14, 13, 12]
+    assert shown_seqs(pane) == [14, 12, 13]
 
 
 def test_each_request_has_its_own_row() -> None:

@@ -15,7 +15,7 @@ from tests.support.timeline_pane import card, has, names, open_timeline, pills, 
 
 
 def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
-    checkpoint = checkpoint_card(2, 431, checkpoint="Prepared handover 1")
+    checkpoint = checkpoint_card(2, 431, checkpoint="Prepared summary 1")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     pane.reveal(431)
     assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
@@ -29,11 +29,11 @@ def test_a_card_says_what_is_open_before_what_it_took(qtbot: QtBot) -> None:
         "Not sent · 1.2k tokens",
         "acme/swift",
         "Read 5.4k tokens",
-        "Updates Prepared handover 1",
+        "Updates Prepared summary 1",
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Prepared handover 2" in card(pane, 431).accessible_name
+    assert "Prepared summary 2" in card(pane, 431).accessible_name
     assert "Prepared to replace 12 messages, 41 tool calls" in said
 
 
@@ -57,9 +57,9 @@ def test_it_can_be_compared_edited_and_started_from_and_there_is_nothing_to_undo
 
 
 def test_a_handover_says_which_checkpoint_it_was_made_from(qtbot: QtBot) -> None:
-    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Prepared handover 3"),)))
+    pane = open_timeline(qtbot, TimelineState((handover_card(1, 200, checkpoint="Prepared summary 3"),)))
     press(pane, 200, "fold:details")
-    assert "Updates Prepared handover 3" in pills(pane, 200)
+    assert "Updates Prepared summary 3" in pills(pane, 200)
 
 
 def test_checkpoints_are_found_with_handovers() -> None:
@@ -76,14 +76,14 @@ def test_the_cards_of_a_log_are_numbered_by_kind() -> None:
     cards = {one.seq: one for one in build_cards(simulator.log, Transcript(simulator.log))}
     made = max(simulator.transcript.rewrites.handovers)
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
-    assert sorted(titles) == ["Handover 1", "Prepared handover 1", "Prepared handover 2"]
+    assert sorted(titles) == ["Handover summary 1", "Prepared summary 1", "Prepared summary 2"]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
-        "Prepared handover 1",
+        "Prepared summary 1",
     )
     assert not handover.is_checkpoint
     assert first in cards

@@ -25,7 +25,7 @@ def pane(qtbot: QtBot) -> Timeline:
         ({}, "Not sent yet", 0),
         ({"placed_seq": 9}, "In context", 9),
         ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
-        ({"placed_seq": 9, "inside": "Handover 1"}, "Compacted later", 0),
+        ({"placed_seq": 9, "inside": "Handover summary 1"}, "Undo a later one first", 0),
     ],
 )
 def test_observations_wait_are_placed_or_are_undone(
@@ -51,7 +51,7 @@ def test_observations_wait_are_placed_or_are_undone(
 def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:
     """They may be undone, or part of a handover, by now."""
     placed = PlacedCard(
-        468, NOW_MS, "9 messages", 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover 1"
+        468, NOW_MS, "9 messages", 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover summary 1"
     )
     pane.set_state(TimelineState((placed,)))
     assert card(pane, 468).accessible_name.startswith("9 messages compacted")
@@ -71,4 +71,4 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
         averted_handover_at=0.85,
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessible_name.endswith(" · back below 85 %")
+    assert card(pane, 468).accessible_name.endswith(" · context was almost full")

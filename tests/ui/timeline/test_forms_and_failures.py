@@ -58,11 +58,11 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         AssistantSpoke("Done.", "lab/m", 2),
         HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 4, "m", HandoverTrigger.MANUAL),
     )
-    for later, inside in (((), "Handover 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
+    for later, inside in (((), "Handover summary 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
         log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
         cards = build_cards(log, Transcript(log))
         assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]
         pane.set_state(TimelineState(cards))
         assert has(pane, 3, "change-form") == (not inside)
         assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
-        assert list(pills(pane, 3)) == (["Compacted later"] if inside else [])
+        assert list(pills(pane, 3)) == (["Undo a later one first"] if inside else [])

@@ -312,7 +312,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)
-    assert {"List of 31 cached outputs", "e12–e148"} <= {*pills(pane, 497)}
+    assert {"List of 31 outputs", "e12–e148"} <= {*pills(pane, 497)}
     for name, intent in (
         ("index", OpenCacheEntry(fold_card(497).event.index)),
         ("covers", ShowEvent(12)),
@@ -379,7 +379,7 @@ def test_a_sentence_shows_emphasis_and_keeps_patterns(qtbot: QtBot, written: str
 def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     unfold_all(pane)
-    assert "Compacted later" in pills(pane, 464)
+    assert "Undo a later one first" in pills(pane, 464)
     assert not has(pane, 464, "undo"), "the later one is undone first"
 
 
@@ -440,7 +440,7 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Handovers", "Compacted", "Cached", "By you"]
+    assert [chip.text() for chip in chips] == ["All", "Handover summaries", "Compacted", "Cached", "By you"]
     for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group

@@ -371,9 +371,7 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         assert enter(rig.chat, urls(folder))
         assert hints(signs) == ["Drop to open “src” as a workspace"]
         assert enter(rig.window, urls("https://example.org/a.png"))
-        assert hints(signs) == [
-            "Only a folder can be opened here. Drop files, text and cached outputs on the chat."
-        ]
+        assert hints(signs) == ["Only a folder can be opened here. Drop files, text and outputs on the chat."]
         drop_on(rig.window, urls("https://example.org/a.png"))
         assert enter(rig.window, QMimeData())
         assert hints(signs) == ["Only files, folders, images and text can be dropped."]

@@ -212,11 +212,11 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     model.prompts.clear()
     dialog = await open_handovers(rig)
     before = rig.conversation.window.measure()[0]
-    dialog.focus_input.setText("the fourth file")
+    dialog.ranges.focus.setText("the fourth file")
     press(dialog, "write_draft")
     await until(lambda: has_draft(dialog) and model.prompts, "the draft")
     counts = next(pill.text() for pill in dialog.findChildren(Pill) if "message" in pill.text())
-    assert f" · {counts} · " in dialog.range_box.currentText()
+    assert f" · {counts} · " in dialog.ranges.box.currentText()
     assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
     assert rig.events(HandoverMade) == []
@@ -308,13 +308,13 @@ async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
     """What is chosen in the chat ends there; what a handover covers already is run again."""
     model.summary = text_reply(SUMMARY)
     dialog = await open_handovers(rig)
-    assert dialog.range_box.count() > 1
-    end = dialog.range_box.itemData(dialog.range_box.count() - 2)  # the last one is for a new session
+    assert dialog.ranges.box.count() > 1
+    end = dialog.ranges.box.itemData(dialog.ranges.box.count() - 2)  # the last one is for a new session
     dialog.reject()
     await _closed(rig)
     rig.perform(CompactUpTo(end))
     dialog = await opened_handovers(rig)
-    assert dialog.range_box.currentData() == end
+    assert dialog.ranges.box.currentData() == end
     press(dialog, "write_draft")
     await until(lambda: has_draft(dialog), "the draft")
     press(dialog, "hand_over")
@@ -358,7 +358,7 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     rig.perform(ExportHandover(first))
     await until(lambda: any(map(ShareDialog.isVisible, rig.window.findChildren(ShareDialog))), "the dialog")
     (dialog,) = rig.window.findChildren(ShareDialog)
-    assert dialog.windowTitle() == "Share “Handover 1”"
+    assert dialog.windowTitle() == "Share “Handover summary 1”"
     assert list(dialog.texts) == ["Handover-1.md", "Handover-1.html", "Handover-1.jsonl"]
     assert "## Technical Details" in str(dialog.texts["Handover-1.md"])
     dialog.reject()
@@ -403,7 +403,7 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: window.seq > second, "both are back")
     revised = rig.events(HandoverMade)[-1]
     assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
-    assert window.title.text() == "Handover 2, edited"
+    assert window.title.text() == "Handover summary 2, edited"
     window.close()
     await _closed(rig)
     rig.window.commands.undo_compaction.trigger()
@@ -416,12 +416,12 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     """What differs is shown before it takes the place of the first one; undo brings that one back."""
     rig.type_message("/compact the fourth file")  # nothing new to summarize
     window = await opened_handovers(rig)
-    assert (window.seq, window.focus_input.text()) == (first, "the fourth file")
-    await until(lambda: window.estimate_label.text().endswith("box/small"), "price and model")
+    assert (window.seq, window.ranges.focus.text()) == (first, "the fourth file")
+    await until(lambda: window.ranges.price.text().endswith("box/small"), "price and model")
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "what differs")
-    assert window.title.text() == "Draft of Handover 1"
+    assert window.title.text() == "Draft of Handover summary 1"
     assert window.comparison.counts.text().startswith("1 dropped · 1 added")
     press(window, "hand_over")
     await _closed(rig)
@@ -481,7 +481,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline.get()
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
-    pill = "Replaced by Handover 1, edited"
+    pill = "Replaced by Handover summary 1, edited"
     await until(lambda: pill in pills(timeline, count), "the card says it too")
 
 
@@ -512,7 +512,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the price")
+    await until(lambda: "Write a summary of older messages?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.notices, "spend-observations:allow")
 

@@ -64,24 +64,24 @@ async def test_a_draft_is_used_for_its_own_range_alone(qapp: QApplication, tmp_p
     go, replies = asyncio.Event(), [text_reply(SUMMARY)]
     async with ChatServer(reader(lambda: replies[-1])) as server, open_window(qapp, tmp_path) as rig:
         dialog = await open_after_two_turns(rig, server, FILES)
-        first, last = 0, dialog.range_box.count() - 2  # behind it the one for a new session
+        first, last = 0, dialog.ranges.box.count() - 2  # behind it the one for a new session
         assert last > first
-        drafted = dialog.range_box.currentText()
+        drafted = dialog.ranges.box.currentText()
         press(dialog, "write_draft")
         await until(lambda: has_draft(dialog), "the draft")
         assert (_note(dialog), dialog.use_button.isEnabled()) == ("", True)
         pills = _pills(dialog)
 
-        dialog.range_box.setCurrentIndex(last)
+        dialog.ranges.box.setCurrentIndex(last)
         assert drafted in _note(dialog), "it names the range that its figures are of"
         assert _pills(dialog) == pills
         assert not dialog.use_button.isEnabled()
         assert "another range" in dialog.use_button.toolTip()
         press(dialog, "draft-range-back")
-        assert (dialog.range_box.currentIndex(), _note(dialog)) == (first, "")
+        assert (dialog.ranges.box.currentIndex(), _note(dialog)) == (first, "")
         assert dialog.use_button.isEnabled()
 
-        dialog.range_box.setCurrentIndex(last)
+        dialog.ranges.box.setCurrentIndex(last)
         replies.append(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
         QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "it is written again")
@@ -92,7 +92,7 @@ async def test_a_draft_is_used_for_its_own_range_alone(qapp: QApplication, tmp_p
         press(dialog, "write_draft")
         await until(lambda: has_draft(dialog) and not _note(dialog), "the draft of the chosen range")
         assert _pills(dialog) != pills
-        end = dialog.range_box.currentData()
+        end = dialog.ranges.box.currentData()
         press(dialog, "hand_over")
         await until(lambda: rig.events(HandoverMade), "compacted")
         assert rig.events(HandoverMade)[-1].upto == end
@@ -126,11 +126,11 @@ async def test_a_draft_is_there_again_after_a_restart(qapp: QApplication, tmp_pa
     async with ChatServer(reader(lambda: text_reply(SUMMARY))) as server:
         async with open_window(qapp, tmp_path) as rig:
             dialog = await open_after_two_turns(rig, server, FILES)
-            dialog.focus_input.setText("the parts")
+            dialog.ranges.focus.setText("the parts")
             press(dialog, "write_draft")
             await until(lambda: has_draft(dialog), "the draft")
             dialog.fields[0].editor.appendPlainText("- One more.")
-            left, shown = shown_text(dialog), (_pills(dialog), dialog.range_box.currentText())
+            left, shown = shown_text(dialog), (_pills(dialog), dialog.ranges.box.currentText())
         sent = len(server.requests)
         for _ in range(2):
             async with open_window(qapp, tmp_path) as rig:
@@ -141,8 +141,8 @@ async def test_a_draft_is_there_again_after_a_restart(qapp: QApplication, tmp_pa
                 assert drafted.spent > 0
                 dialog = await _reopened_draft(rig)
                 assert shown_text(dialog) == left
-                assert (_pills(dialog), dialog.range_box.currentText()) == shown
-                assert dialog.focus_input.text() == "the parts"
+                assert (_pills(dialog), dialog.ranges.box.currentText()) == shown
+                assert dialog.ranges.focus.text() == "the parts"
                 dialog.reject()
                 await until(lambda: rig.wiring.rewrites.handover_window is None, "closed unchanged")
                 assert rig.conversation.budget.spent == spent

@@ -71,7 +71,7 @@ async def _read(rig: WindowRig, server: ChatServer, **policy: object) -> None:
 
 def card(rig: WindowRig) -> ToolRow:
     """The card of the newest reading."""
-    return [row for row in rig.rows(ToolRow) if row.tool == "read_file"][-1]
+    return [row for row in rig.rows(ToolRow) if row.call.name == "read_file"][-1]
 
 
 async def test_the_form_of_an_output_is_chosen_displayed_changed_and_refused(
@@ -91,19 +91,19 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
     async with ChatServer(reader) as server:
         await rig.begin("choice", FILES, server, **LARGE)
         rig.type_message("Read it")
-        await until(lambda: rig.events(OutputHeld) and card(rig).is_choosing_form, "the output held")
+        await until(lambda: rig.events(OutputHeld) and card(rig).answer.size, "the output held")
         await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
         assert card(rig).digest
         assert card(rig).state == "ok"  # it runs no longer: nothing is left to stop
         await rig.wiring.chat.load()
-        assert (card(rig).state, card(rig).is_choosing_form) == ("ok", True)
+        assert (card(rig).state, card(rig).answer_seq) == ("ok", 0)
         reader.go.set()
         await rig.wait_for_turn_end()
         row = card(rig)
-        assert (row.form, row.chosen_by, row.is_choosing_form) == ("compact", "agent", False)
-        assert row.instructions == "the number of lines"
-        assert "tokens" in row.form_cost
-        assert "The gist of it." in row.head
+        assert (row.form, row.chosen_by) == ("compact", "agent")
+        assert row.shown.asked == "the number of lines"
+        assert "Cost: " in form_choice_text(row)
+        assert "The gist of it." in row.shown.text
         assert "intake" not in rig.window.jobs.job_ids()
 
 
@@ -120,7 +120,7 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         await until(lambda: card(rig).form == "full", "all of it")
         await _check_one_number(rig)
         await _check_another_model(rig, server)
-        assert card(rig).lines == 600
+        assert card(rig).shown_lines.lines == 600
         assert card(rig).chosen_by == "user"
         assert rig.conversation.window.measure()[0].estimate > before.estimate + 3_000
         rig.window.commands.undo_compaction.trigger()
@@ -186,8 +186,8 @@ async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
     press(dialog, "accept")
     await until(lambda: card(rig).form == "compact", "the extract")
     assert "every tenth line" in reader.prompts[0]
-    assert card(rig).instructions == "every tenth line"
-    assert "The gist of it." in card(rig).head
+    assert card(rig).shown.asked == "every tenth line"
+    assert "The gist of it." in card(rig).shown.text
     assert [event.form for event in rig.events(FormChosen)] == ["full", "compact"]
 
 
@@ -209,7 +209,7 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         assert not rig.events(OutputHeld)
         assert form_choice_text(card(rig)) == (
             "Preview: over the size limit. box/small wasn't asked how to keep it: it was too slow before. "
-            "To ask it again, go to Settings → Model roles."
+            "To ask it again, go to Settings → Advanced."
         )
         rig.chat.view.interactions.toggle(card(rig).key, "card")
         click_area(rig.chat.view, card(rig).key, "extract:card")
@@ -217,8 +217,8 @@ async def test_a_model_that_was_too_slow_is_shown_and_tried_again(qapp: QApplica
         dialog.field.setText("every tenth line")
         press(dialog, "accept")
         await until(lambda: card(rig).form == "compact", "the extract")
-        assert "The gist of it." in card(rig).head
-        assert not card(rig).offers_extract
+        assert "The gist of it." in card(rig).shown.text
+        assert card(rig).chosen_by == "user"
 
         press(roles, "try_again")
         assert slow_models.remembered == ()

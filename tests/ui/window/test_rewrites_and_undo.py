@@ -153,7 +153,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         after = rig.conversation.window.measure()
         assert after[1].used < before[1].used
         (divider,) = rig.rows(DividerRow)
-        assert divider.text.endswith(f" → {format_tokens(after[1].used)} · you asked")
+        assert divider.text.endswith(f" → {format_tokens(after[1].used)} · older messages compacted · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
 
@@ -179,7 +179,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert "Nothing to redo in the context." in rig.banner_text()
         commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
-        await until(lambda: "Undone: Handover 1" in rig.banner_text(), "what was undone")
+        await until(lambda: "Undone: Handover summary 1" in rig.banner_text(), "what was undone")
         assert (commands.undo_compaction.isEnabled(), commands.redo_compaction.isEnabled()) == (False, True)
         rig.perform(UndoLast())
         assert "Nothing to undo in the context." in rig.banner_text()

@@ -116,11 +116,12 @@ async def _check_arguments(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         row = card(rig, "new.py")
         assert row.arguments_cached
-        press_action(rig.chat.view, row, f"argument:{row.arguments[0]}")
+        press_action(rig.chat.view, row, f"argument:{row.argument_digests[0]}")
         await until(
-            lambda: rig.views.cache.get().preview.digest == row.arguments[0], "the argument in the cache"
+            lambda: rig.views.cache.get().preview.digest == row.argument_digests[0],
+            "the argument in the cache",
         )
-        assert (await rig.workspace.store.get(row.arguments[0])).decode() == BODY
+        assert (await rig.workspace.store.get(row.argument_digests[0])).decode() == BODY
 
         for sweep_entry in [
             entry for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
@@ -145,7 +146,7 @@ async def _check_an_original(rig: WindowRig) -> None:
         assert original.head_and_tail.lines == FILES["part3.txt"].count("\n")
         assert original.head_and_tail.head.startswith("Part 3.")
         assert original.tokens > row.tokens
-        assert card(rig, "part3.txt").head == row.head
+        assert card(rig, "part3.txt").shown_lines.head == row.shown_lines.head
 
         rig.perform(ReadOriginal(row.key, row.digest, in_full=True))
         await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there

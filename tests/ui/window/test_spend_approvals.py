@@ -64,17 +64,17 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     """It survives switching sessions, blocks no turn, and its card then states the cost."""
     await run_long_turns(rig, server, "approved")
     first = rig.conversation.session.id
-    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the question")
+    await until(lambda: "Write a summary of older messages?" in rig.banner_text(), "the question")
     assert "price unknown" in rig.banner_text()
     await rig.wiring.workspace_controller.new_session()
-    assert "Prepare the next compaction?" not in rig.banner_text()
+    assert "Write a summary of older messages?" not in rig.banner_text()
     await rig.wiring.workspace_controller.open_session(first)
-    assert "Prepare the next compaction?" in rig.banner_text()
+    assert "Write a summary of older messages?" in rig.banner_text()
     await rig.run_turn("A word")
-    assert "Prepare the next compaction?" in rig.banner_text()
+    assert "Write a summary of older messages?" in rig.banner_text()
     assert rig.events(ObservationsMade) == []
     click(rig, "spend-observations:allow")
-    await until(lambda: "Prepare the next compaction?" not in rig.banner_text(), "no question")
+    await until(lambda: "Write a summary of older messages?" not in rig.banner_text(), "no question")
     await rig.wait_for_turn_end()
     (event,) = rig.events(ObservationsMade)
     rig.window.show_page("timeline")
@@ -93,15 +93,15 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
     The same work then needs no question.
     """
     await run_long_turns(rig, server, "refused")
-    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the question")
+    await until(lambda: "Write a summary of older messages?" in rig.banner_text(), "the question")
     click(rig, "spend-observations:refuse")
     rig.window.commands.compact_now.trigger()
     dialog = await opened_handovers(rig)
-    await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")
-    furthest = dialog.estimate_label.text()
+    await until(lambda: dialog.ranges.price.text().startswith("Reads ≈ "), "the price")
+    furthest = dialog.ranges.price.text()
     assert "tokens · price unknown" in furthest
-    dialog.range_box.setCurrentIndex(dialog.range_box.count() - 2)  # the last one is for a new session
-    price = dialog.estimate_label.text
+    dialog.ranges.box.setCurrentIndex(dialog.ranges.box.count() - 2)  # the last one is for a new session
+    price = dialog.ranges.price.text
     await until(lambda: price().startswith("Reads ≈ ") and price() != furthest, "the price of another end")
     dialog.write_button.click()
     await until(lambda: has_draft(dialog), "the draft")

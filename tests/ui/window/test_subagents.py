@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.chat.rows.row_texts import subagent_figures
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import OpenSession
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
@@ -95,7 +96,7 @@ class TwoTaskModel:
 
 
 def cards(rig: WindowRig) -> list[ToolRow]:
-    return [row for row in rig.rows(ToolRow) if row.tool == "delegate"]
+    return [row for row in rig.rows(ToolRow) if row.call.name == "delegate"]
 
 
 def listed(rig: WindowRig) -> list[SessionItem]:
@@ -156,9 +157,8 @@ async def _check_the_cards(rig: WindowRig) -> None:
                 32_000,
             )
             assert card.subagent_status.used > 0 < card.subagent_status.started_at_ms
-            assert card.subagent_status.summary(card.subagent_status.started_at_ms + 61_000).endswith(
-                " · 1:01"
-            )
+            now_ms = card.subagent_status.started_at_ms + 61_000
+            assert subagent_figures(card, now_ms).endswith(" · 1:01")
         assert len(rig.window.jobs.job_ids()) == len(TASKS)
         house.go.set()
         await rig.wait_for_turn_end()

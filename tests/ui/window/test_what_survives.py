@@ -138,7 +138,7 @@ async def test_an_imported_session_shows_what_the_command_line_says(
             moments.activated.emit(moment)
             assert _table(page) == _counts(file, moment)
         total = sum(kind["total"] for kind in file["at_end"])
-        assert f"At the end, {total} facts matter." in page.report.sentence.text()
+        assert f"Of {total} details that later steps may need, " in page.report.sentence.text()
         assert "Claude Code compacted before request" in page.report.chart.accessibleName()
 
         page.report.chart.compaction_clicked.emit(0)
@@ -177,7 +177,7 @@ async def test_a_session_that_nobody_compacted_is_compared_at_its_end(
         assert _table(page) == _counts(file, -1)
         assert page.report.facts.isColumnHidden(2)
         assert not page.moments.isVisible()
-        assert "With Helix, the context still names all of them." in page.report.sentence.text()
+        assert "are still in the context or one recall away" in page.report.sentence.text()
 
 
 async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from helix_desktop.context.window.window import attachment_text
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit, Content
+from helix_desktop.domain.text_format import utc_minute
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, thinking_script
@@ -39,6 +41,9 @@ async def test_lines_are_those_that_the_agent_recalls_and_the_end_is_the_last_on
     recalled = await rig.workspace.contents.attach(digest_of(OUTPUT), first, last)
     assert (recalled.text, recalled.lines) == (text, 3)
     assert recalled.label == f"search_text words in ., {label}"
+    entry = await rig.store.entry(recalled.digest)
+    heading = f"[Recalled from the cache: {recalled.label}, stored {utc_minute(entry.created)} UTC]"
+    assert attachment_text(recalled) == f"{heading}\n{text}", "the file may have changed since"
 
 
 async def test_an_output_has_the_tokens_in_a_message_that_the_cache_shows() -> None:

@@ -196,7 +196,7 @@ async def test_a_spent_budget_stops_background_work_and_says_so_once() -> None:
     await rig.wait_until_idle()
     assert (await rig.conversation.run("And now?")).cause == "budget"
     (warning,) = rig.updates_of(ErrorRaised)
-    assert (warning.what, warning.is_warning) == ("No facts were written.", True)
+    assert (warning.what, warning.is_warning) == ("No summary was written.", True)
     assert warning.why.startswith("The session budget is used up. Used: ")
     assert rig.model.observation_requests == []
     await rig.conversation.budget.set_limit(Budget())

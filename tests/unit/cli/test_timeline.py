@@ -70,7 +70,7 @@ def lines(*events: Rewrite) -> list[str]:
         (HandoverTrigger.THRESHOLD, 0.6, "60 % reached"),
         (HandoverTrigger.THRESHOLD, 0.575, "57.5 % reached"),
         (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
-        (HandoverTrigger.MANUAL, 0.0, "you asked"),
+        (HandoverTrigger.MANUAL, 0.0, "by you"),
         (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
     ],
 )
@@ -124,11 +124,11 @@ def test_reflections_and_observations_are_distinguished() -> None:
     averting = ObservationsPlaced(3, PlacementReason.COLD, 20, averted_handover_at=0.85)
     cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
     assert lines(observed, placement, refined, cold, averting) == [
-        "facts written: 5 messages, 40 tokens, lab/m",
-        "compacted as facts e1 (38 % reached): 260 tokens saved",
-        "facts merged: 5 messages, 20 tokens, lab/m",
-        "compacted as facts e3 (idle, or another model): 20 tokens saved",
-        "compacted as facts e3 (back below 85 %): 20 tokens saved",
+        "summary written: 5 messages, 40 tokens, lab/m",
+        "compacted, summary e1 (38 % reached): 260 tokens saved",
+        "summaries shortened: 5 messages, 20 tokens, lab/m",
+        "compacted, summary e3 (idle, or another model): 20 tokens saved",
+        "compacted, summary e3 (back below 85 %): 20 tokens saved",
     ]
 
 
@@ -143,10 +143,10 @@ def test_sweeps_and_folds_are_described() -> None:
         msgspec.structs.replace(fold, how="truncate"),
         Undone(2),
     ) == [
-        "cached: content of 1 message, 70 tokens saved",
+        "cached (to save tokens): content of 1 message, 70 tokens saved",
         "cached (context was full): content of 1 message, 70 tokens saved",
-        "compacted as a note: 4 steps, 900 tokens saved",
-        "notes merged: 4 steps, 900 tokens saved",
+        "compacted without a model: 4 steps, 900 tokens saved",
+        "summaries shortened: 4 steps, 900 tokens saved",
         "compacted because the context was full: 4 steps, 900 tokens saved",
         "undone: e2",
     ]

@@ -406,7 +406,7 @@ def check_a_model_without_image_support_gets_text(simulator: SessionSimulator) -
     images = 0
     for message, other in zip(with_images.request.messages, without_images.request.messages, strict=True):
         assert not other.images
-        images += sum(image.tokens for image in message.images)
+        images += sum(image.saving for image in message.images)
         assert all(bare_marker(image.digest) in other.text for image in message.images)
     assert without_images.estimate == with_images.estimate - images
 

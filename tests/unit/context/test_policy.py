@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 import tomlkit
 from hypothesis import given
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
+import helix_desktop
+from helix_desktop.context.policy import FIELDS, PROFILES, ContextPolicy, policy_fields, policy_from
 from tests.support.histories import policies
 
 
@@ -56,3 +59,11 @@ def test_invalid_fields_are_named(fields: dict[str, Any], field_name: str) -> No
     """An invalid field is an error that names it."""
     with pytest.raises(ValueError, match=field_name):
         policy_from(fields)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_the_engine_reads_each_field(name: str) -> None:
+    package = Path(helix_desktop.__file__).parent
+    modules = [path for folder in ("agent", "context") for path in (package / folder).rglob("*.py")]
+    reads = re.compile(rf"\b(?:policy|self)\.{name}\b")
+    assert any(reads.search(path.read_text("utf-8")) for path in modules), f"{name} changes nothing"

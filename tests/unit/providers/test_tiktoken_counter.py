@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.image import Image
 from helix_desktop.domain.text_format import split_text
 from helix_desktop.providers import tiktoken_counter
 from helix_desktop.providers.tiktoken_counter import (
@@ -142,3 +144,10 @@ async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
         await TiktokenCounter(tmp_path / "cl100k_base.tiktoken").load()
     with pytest.raises(HelixError, match="Unknown vocabulary"):
         await TiktokenCounter(tmp_path / "klingon.tiktoken").load()
+
+
+@pytest.mark.parametrize("label", ["", "screenshot.png", "docs/img/the report of the 14th at noon.png"])
+async def test_an_image_s_marker_is_counted_to_a_few_tokens(counter: TiktokenCounter, label: str) -> None:
+    image = Image(digest_of(label.encode()), "image/png", 1_280, 640, 184_320, label)
+    (tokens,) = await counter.count([image.marker])
+    assert abs(image.tokens - image.saving - tokens) < 8

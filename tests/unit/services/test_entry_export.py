@@ -48,7 +48,7 @@ async def store(tmp_path: Path) -> AsyncIterator[LevelDbStore]:
 def test_a_name_is_a_plain_file_of_any_system(tool: str, target: str) -> None:
     """No separator, no leading dot, no sign that a system forbids; it ends in digest and suffix."""
     digest = digest_of(b"x")
-    name = file_name(CacheEntry(digest, 1, 1, 1, tool, target, "", "output", 0, 0))
+    name = file_name(CacheEntry(0, 0, 1, 1, 1, tool, target, "", "output", digest=digest))
     assert not re.search(r'[/\\:*?"<>|\x00-\x1f]', name)
     assert not name.startswith((".", "-"))
     assert re.search(rf"{digest[:8]}\.[A-Za-z0-9]+$", name)

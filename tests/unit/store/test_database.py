@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +11,10 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.store import CacheEntry, Commit, Content, EntryFilter, EntrySort
-from helix_desktop.store import retention, row_store
-from helix_desktop.store.core.commit import RowView
-from helix_desktop.store.core.keys import Span
-from helix_desktop.store.core.store_search import build_query
+from helix_desktop.domain.store import Commit, Content
+from helix_desktop.store import retention
 from helix_desktop.store.database import ReadWriteLock
+from helix_desktop.store.kinds import RowView, Span
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE
 
@@ -34,57 +31,6 @@ class CountedView:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
-
-
-@pytest.mark.parametrize("is_descending", [False, True])
-async def test_a_list_by_size_reads_every_record_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_descending: bool
-) -> None:
-    """That is the way while the search index is behind: page by page a million took an hour.
-
-    It is sorted in runs, because sorting a million at once held up the window for seconds.
-    """
-    monkeypatch.setattr(row_store, "_RUN_ENTRIES", 10)
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
-    datas = [(b"%02d" % n).ljust(2 + n % 7) for n in range(97)]  # of seven sizes
-    contents = [Content(digest_of(data), data, "t", "f", "", 1) for data in datas]
-    await store.commit(Commit("s", contents=contents))
-    by_size = build_query("", 10, EntrySort("size", is_descending), EntryFilter())
-
-    def listed(view: RowView) -> tuple[int, bytes, list[str]]:
-        counted: Any = CountedView(view)
-        digests = row_store.read_digests(counted, by_size)
-        scans, paged, query = counted.scans, list[str](), by_size
-        while True:
-            page = row_store.read_page(view, query)
-            paged += [entry.digest for entry in page.entries]
-            if not page.cursor:
-                return scans, digests, paged
-            query = query.continue_after(page.entries[-1])
-
-    scans, digests, paged = await store._run_query(listed)
-    assert digests.hex() == "".join(paged)
-    assert len(paged) == 97
-    assert scans == 1
-    await store.close()
-
-
-def test_the_garbage_collector_has_nothing_to_look_at_in_a_sorted_list() -> None:
-    """It stops the window for all that was allocated since it ran last: 40 ms for a list of a million."""
-    digests = [digest_of(b"%d" % n) for n in range(3_000)]
-    counts = list[int]()
-
-    def entries() -> Iterator[CacheEntry]:
-        yield from (CacheEntry(digest, 1, 1, 1, "t", "f", "", "output", 1, 1) for digest in digests)
-        counts.append(gc.get_count()[0])
-
-    was_enabled = gc.isenabled()
-    gc.disable()
-    gc.collect()
-    row_store._sorted_digests(entries(), EntrySort("size"))
-    if was_enabled:
-        gc.enable()
-    assert counts[0] < 300
 
 
 async def test_moving_one_to_the_trash_looks_into_no_logs_for_the_others(tmp_path: Path) -> None:

@@ -17,14 +17,13 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store import SessionSummary
-from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType, with_checksum
+from helix_desktop.domain.store import EntryRecord, SessionSummary
+from helix_desktop.store import kinds
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import Quarantine
+from helix_desktop.store.kinds import MAX_CONTENT_BYTES, RowDamaged, RowType, Span
 from helix_desktop.store.rows.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
-from helix_desktop.store.rows.records import EntryRecord
+from helix_desktop.store.writer import WriteBatch
 from tests.support.store.builders import make_content, tool_answer_event
 
 KEY = b"a key"
@@ -46,7 +45,7 @@ class Rows(ReadView):
         return self.rows.get(key)
 
     def scan(
-        self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
+        self, span: Span, reverse: bool = False, verify_checksums: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
         matching = sorted(item for item in self.rows.items() if span[0] <= item[0] < span[1])
         return iter(matching[::-1] if reverse else matching)
@@ -79,7 +78,7 @@ def stored(*bodies: bytes) -> Rows:
     batch = WriteBatch(nothing.get)
     contents = ContentStore(cast(Database, None), Quarantine(Path("none")))
     for data in bodies:
-        if not batch.has_change(keys.content(digest_of(data))):
+        if not batch.has_change(kinds.content_key(digest_of(data))):
             contents.stage(batch, make_content(data), 5)
     return Rows({key: row or b"" for key, row in (batch.rows | batch.unreferenced_rows).items()})
 
@@ -93,7 +92,7 @@ def test_a_damaged_content_is_read_correctly_or_refused(
     tmp_path: Path, data: bytes, other: bytes, damage: Damage
 ) -> None:
     rows = stored(data, other)
-    key, its = keys.content(digest_of(data)), keys.content(digest_of(other))
+    key, its = kinds.content_key(digest_of(data)), kinds.content_key(digest_of(other))
     rows.rows[key] = damage(rows.rows[key], rows.rows[its])
     contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with suppress(ContentDamaged):
@@ -125,17 +124,17 @@ def test_a_damaged_large_content_is_read_correctly_or_refused(
 def test_a_damaged_row_is_read_correctly_or_refused(kind: str, damage: Damage, seq: int) -> None:
     shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY, "record": RECORD}
     value, other = tool_answer_event(seq, b"x" * seq), tool_answer_event(seq + 1, b"y" * 900)
-    row, spliced = row_codec.encode(KEY, value), row_codec.encode(b"other", other)
+    row, spliced = kinds.encode(KEY, value), kinds.encode(b"other", other)
     damaged = damage(row, spliced)
     with suppress(RowDamaged):
-        assert row_codec.decode(KEY, damaged, shapes[kind]) == value
+        assert kinds.decode(KEY, damaged, shapes[kind]) == value
 
 
 @given(st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY, RECORD, RowType(int), RowType(str)]))
 def test_any_payload_with_a_valid_checksum_is_read_or_refused(payload: bytes, shape: RowType[Any]) -> None:
     for flags in range(8):
         with suppress(RowDamaged):
-            row_codec.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), shape)
+            kinds.decode(KEY, kinds.with_checksum(KEY, bytes([1, flags]) + payload), shape)
 
 
 @pytest.mark.parametrize(
@@ -144,15 +143,15 @@ def test_any_payload_with_a_valid_checksum_is_read_or_refused(payload: bytes, sh
 def test_an_endlessly_nested_payload_is_refused(payload: bytes) -> None:
     for flags in (0, 2):
         with pytest.raises(RowDamaged):
-            row_codec.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
+            kinds.decode(KEY, kinds.with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
 
 
 @pytest.mark.parametrize("head", [b"\xdd", b"\xc6", b"\xdf", b"\xdb"])
 def test_a_payload_that_claims_billions_of_elements_costs_nothing(head: bytes) -> None:
-    row = with_checksum(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
+    row = kinds.with_checksum(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
     for shape in (RowType(object), RowType(list[int]), RowType(dict[str, int]), RowType(tuple[int, ...])):
         with memory_within(MB), pytest.raises(RowDamaged):
-            row_codec.decode(KEY, row, cast("RowType[object]", shape))
+            kinds.decode(KEY, row, cast("RowType[object]", shape))
 
 
 @contextmanager
@@ -174,9 +173,9 @@ def frame_claiming(length: int) -> bytes:
 
 @given(st.integers(0, 2**64 - 3) | st.sampled_from([MAX_CONTENT_BYTES + 1, 2**31, 2**32, 2**63]))
 def test_a_row_that_claims_too_much_costs_no_more_than_the_cap(length: int) -> None:
-    row = with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
+    row = kinds.with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
     with memory_within(MAX_CONTENT_BYTES + MB), pytest.raises(RowDamaged):
-        row_codec.decode(KEY, row, EVENT)
+        kinds.decode(KEY, row, EVENT)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -188,4 +187,4 @@ def test_a_content_that_claims_too_much_costs_no_more_than_a_row_may_hold(
     row = struct.pack(">BBQQ", 1, method, length, 5) + frame_claiming(length)
     contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with memory_within(MAX_SINGLE_ROW_BYTES + MB), pytest.raises(ContentDamaged):
-        contents.read(Rows({keys.content(digest): row}), digest)
+        contents.read(Rows({kinds.content_key(digest): row}), digest)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Coroutine
 from functools import partial
+from typing import Any, TypeVar
 
 import pytest
 
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.store.core.commit import WriteBatch
-from helix_desktop.store.threads import (
+from helix_desktop.store.threads import LoopBridge, ReaderThreads
+from helix_desktop.store.writer import (
     MAX_GROUP_BYTES,
     MAX_GROUP_ITEMS,
     Backpressure,
-    LoopBridge,
-    ReaderThreads,
-    WriteJob,
+    WriteBatch,
     WriterThread,
 )
 
 MB = 1024 * 1024
+T = TypeVar("T")
 
 
 class WaitingCallers:
@@ -186,126 +185,143 @@ class Disk:
     def finish(self) -> None:
         self.finished = True
 
-
-def report_results(results: Sequence[tuple[Future[None], Exception | None]]) -> None:
-    for future, error in results:
-        if error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(error)
+    def begin(self) -> None:
+        """Take every write."""
 
 
-def writer_on(disk: Disk) -> WriterThread[Future[None]]:
-    return WriterThread("test-writer", disk.rows.get, disk.write, report_results, disk.finish)
+def explain(error: Exception) -> Exception:
+    return RuntimeError(f"explained: {error}")
 
 
-def put(writer: WriterThread[Future[None]], key: bytes, size: int = 1) -> Future[None]:
-    return submit(writer, lambda batch: batch.put(key, key), size)
+def writer_on(disk: Disk) -> WriterThread:
+    bridge = LoopBridge(asyncio.get_running_loop())
+    return WriterThread("test-writer", bridge, disk.rows.get, disk.begin, disk.write, explain, disk.finish)
 
 
-def submit(
-    writer: WriterThread[Future[None]], stage: Callable[[WriteBatch], None], size: int = 1
-) -> Future[None]:
-    future: Future[None] = Future()
-    writer.submit(WriteJob(stage, size, future))
-    return future
+def start(writing: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    return asyncio.get_running_loop().create_task(writing)
 
 
-def refuse(_: WriteBatch) -> None:
+def put(writer: WriterThread, key: bytes, size: int = 1) -> asyncio.Task[bytes]:
+    def stage(batch: WriteBatch) -> bytes:
+        batch.put(key, key)
+        return key
+
+    return start(writer.write(stage, size))
+
+
+def refuse(batch: WriteBatch) -> None:
+    batch.put(b"refused")
     raise ValueError("no")
 
 
-def blocked_writer(disk: Disk, writer: WriterThread[Future[None]]) -> Future[None]:
+async def blocked_writer(disk: Disk, writer: WriterThread) -> asyncio.Task[bytes]:
     """Keep the writer inside a write, so that what follows must wait."""
     first = put(writer, b"first")
-    disk.entered.wait(30)
+    await asyncio.to_thread(disk.entered.wait, 30)
     return first
 
 
-def ended(writer: WriterThread[Future[None]]) -> None:
-    writer.close().result(30)
+async def end(writer: WriterThread) -> None:
+    await asyncio.wrap_future(writer.close())
     writer.join()
 
 
-def test_waiting_writes_are_grouped_up_to_64() -> None:
+async def test_waiting_writes_are_grouped_up_to_64() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    first = blocked_writer(disk, writer)
+    first = await blocked_writer(disk, writer)
     waiting = [put(writer, b"%d" % number) for number in range(150)]
+    await settled()
     assert not first.done()
     disk.may_continue.set()
-    for future in waiting:
-        future.result(30)
-    assert disk.writes == [1, MAX_GROUP_ITEMS, MAX_GROUP_ITEMS, 150 - 2 * MAX_GROUP_ITEMS]
-    ended(writer)
+    assert await asyncio.gather(*waiting) == [b"%d" % number for number in range(150)]
+    written = [1, MAX_GROUP_ITEMS, MAX_GROUP_ITEMS, 150 - 2 * MAX_GROUP_ITEMS]
+    assert [rows - 1 for rows in disk.writes] == written  # the number of the write is a row of each
+    await end(writer)
 
 
-def test_a_group_ends_at_4_mb() -> None:
+async def test_a_group_ends_at_4_mb() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    blocked_writer(disk, writer)
-    for number in range(8):
-        put(writer, b"%d" % number, MAX_GROUP_BYTES // 2)
+    await blocked_writer(disk, writer)
+    waiting = [put(writer, b"%d" % number, MAX_GROUP_BYTES // 2) for number in range(8)]
+    await settled()
     disk.may_continue.set()
-    ended(writer)
-    assert disk.writes == [1, 2, 2, 2, 2]
+    await asyncio.gather(*waiting)
+    await end(writer)
+    assert [rows - 1 for rows in disk.writes] == [1, 2, 2, 2, 2]
 
 
-def test_a_refused_job_leaves_its_group_unchanged() -> None:
+async def test_a_refused_job_leaves_its_group_unchanged() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    blocked_writer(disk, writer)
-    before, bad = put(writer, b"before"), submit(writer, refuse)
+    await blocked_writer(disk, writer)
+    before, bad = put(writer, b"before"), start(writer.write(refuse))
     after = put(writer, b"after")
+    await settled()
     disk.may_continue.set()
-    before.result(30)
-    after.result(30)
-    with pytest.raises(ValueError, match="no"):
-        bad.result(30)
-    ended(writer)
-    assert set(disk.rows) == {b"first", b"before", b"after"}
+    await asyncio.gather(before, after)
+    with pytest.raises(RuntimeError, match="explained: no"):
+        await bad
+    await end(writer)
+    assert set(disk.rows) == {b"first", b"before", b"after", b"!sequence"}
 
 
-def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:
+async def test_a_refused_job_alone_writes_nothing() -> None:
+    disk = Disk()
+    disk.may_continue.set()
+    writer = writer_on(disk)
+    with pytest.raises(RuntimeError, match="explained: no"):
+        await writer.write(refuse)
+    await end(writer)
+    assert not disk.writes
+
+
+async def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:
     disk = Disk()
     disk.full = True
     writer = writer_on(disk)
-    jobs = [blocked_writer(disk, writer), put(writer, b"a"), put(writer, b"b")]
+    jobs = [await blocked_writer(disk, writer), put(writer, b"a"), put(writer, b"b")]
+    await settled()
     disk.may_continue.set()
     for job in jobs:
-        with pytest.raises(OSError, match="full"):
-            job.result(30)
+        with pytest.raises(RuntimeError, match="explained: full"):
+            await job
     disk.full = False
-    put(writer, b"later").result(30)
-    ended(writer)
-    assert set(disk.rows) == {b"later"}
+    await put(writer, b"later")
+    await end(writer)
+    assert set(disk.rows) == {b"later", b"!sequence"}
 
 
-def test_a_canceled_waiting_job_is_dropped_entirely() -> None:
+async def test_a_canceled_waiting_job_is_dropped_entirely() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    first = blocked_writer(disk, writer)
+    first = await blocked_writer(disk, writer)
     waiting = put(writer, b"canceled")
+    await settled()
     assert waiting.cancel()
+    await settled()
     disk.may_continue.set()
-    first.result(30)
-    ended(writer)
-    assert set(disk.rows) == {b"first"}
+    await first
+    await end(writer)
+    assert set(disk.rows) == {b"first", b"!sequence"}
     assert disk.finished
 
 
-def test_closing_writes_what_waits_first() -> None:
+async def test_closing_writes_what_waits_first() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    blocked_writer(disk, writer)
+    await blocked_writer(disk, writer)
     waiting = [put(writer, b"%d" % number) for number in range(100)]
+    await settled()
     ending = writer.close()
     assert not disk.finished
     disk.may_continue.set()
-    ending.result(30)
+    await asyncio.wrap_future(ending)
     assert disk.finished
-    assert all(future.done() for future in waiting)
-    assert len(disk.rows) == 101
+    await asyncio.gather(*waiting)
+    assert len(disk.rows) == 102
 
 
 def test_a_batch_over_another_sees_it_and_leaves_it_unchanged() -> None:
@@ -314,7 +330,7 @@ def test_a_batch_over_another_sees_it_and_leaves_it_unchanged() -> None:
     below.delete(b"b")
     over = below.nested()
     over.put(b"c", b"3")
-    over.put_unreferenced(b"early", b"4")
+    over.unreferenced_rows[b"early"] = b"4"
     assert [over.get(key) for key in (b"a", b"b", b"c", b"d")] == [b"2", None, b"3", None]
     assert over.has_change(b"b")
     assert not below.has_change(b"c")

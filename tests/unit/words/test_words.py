@@ -224,9 +224,9 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
     ("change", "text"),
     [
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
-        ({"revises": 10, "before": 500, "after": 517}, "Handover edited by you · +17 tokens"),
-        ({"revises": 10}, "Handover edited by you · same size"),
-        ({"replaces": (10,), "before": 900, "after": 400}, "Handover run again · 900 → 400 tokens"),
+        ({"revises": 10, "before": 500, "after": 517}, "Handover summary edited by you · +17 tokens"),
+        ({"revises": 10}, "Handover summary edited by you · same size"),
+        ({"replaces": (10,), "before": 900, "after": 400}, "Handover summary written again · 900 → 400 tokens"),
         ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
     ],
 )
@@ -246,21 +246,24 @@ def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
         80: replace(_WRITTEN, revises=40),
     }
     assert list(handover_titles(handovers).values()) == [
-        "Handover 1",
-        "Handover 1, edited",
-        "Handover 1, edited (2)",
-        "Handover 2",
-        "Handover 1, run again",
-        "Handover 1, run again (2)",
-        "Handover 1, edited (3)",
-        "Handover 2, edited",
+        "Handover summary 1",
+        "Handover summary 1, edited",
+        "Handover summary 1, edited (2)",
+        "Handover summary 2",
+        "Handover summary 1, written again",
+        "Handover summary 1, written again (2)",
+        "Handover summary 1, edited (3)",
+        "Handover summary 2, edited",
     ]
 
 
 def test_the_handover_that_a_session_starts_with_is_of_the_other_session() -> None:
     left = replace(_WRITTEN, origin="s-1", origin_title="Fix the gauge")
     handovers = {1: left, 20: _WRITTEN}
-    assert list(handover_titles(handovers).values()) == ["Handover of “Fix the gauge”", "Handover 1"]
+    assert list(handover_titles(handovers).values()) == [
+        "Handover summary of “Fix the gauge”",
+        "Handover summary 1",
+    ]
 
 
 def test_no_line_parts_a_number_from_its_unit_or_begins_with_a_dot() -> None:
@@ -553,7 +556,7 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     [(0, "another model"), (59 * 60_000, "idle for 59 min"), (60 * 60_000, "idle for 1 h")],
 )
 def test_a_line_about_a_cold_cache_says_how_long_nothing_was_sent(idle_ms: int, text: str) -> None:
-    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms) == text
+    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms, 0.3) == text
 
 
 @pytest.mark.parametrize(
@@ -576,11 +579,8 @@ def test_later_instructions_are_named_by_what_became_of_them(
     assert instructions_text(InstructionsAdded(standing, changed)) == text
 
 
-def test_a_line_about_facts_says_that_the_context_was_almost_full() -> None:
+def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early, 0) == "older messages compacted"
-    assert (
-        divider_reason_text(replace(early, averted_handover_at=0.85), 0)
-        == "almost full: older messages compacted"
-    )
+    assert divider_reason_text(early, 0, 0.4) == "to save tokens"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0, 0.88) == "context was at 88 %"

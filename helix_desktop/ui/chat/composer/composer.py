@@ -29,6 +29,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.slash_command import parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -50,15 +52,16 @@ from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.shell_data import GaugeState, gauge_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scale, scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed
 from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.ui.kit.intents import StopAgent, perform
-from helix_desktop.words.numbers import format_whole_percent
-from helix_desktop.words.rewrite_explanations import explain_hold
+from helix_desktop.words.gauge_source import gauge_source_text
+from helix_desktop.words.message_states import explain_hold
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.rewrite_reasons import gauge_compaction_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
@@ -210,7 +213,8 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._state = GaugeState(0, 0, True, "")
+        self._usage: UsageGauge | None = None
+        self._policy, self._policy_text, self._is_on_hold = ContextPolicy(), "", False
         self._form: GaugeForm = "full"
         self._room = _MAX_PX
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -219,14 +223,22 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.hide()
 
-    def show_state(self, state: GaugeState) -> None:
-        """Show a new state; hidden while no window is known."""
-        if state == self._state:
+    def show_usage(
+        self, usage: UsageGauge, policy: ContextPolicy, policy_text: str = "", is_on_hold: bool = False
+    ) -> None:
+        """Show how full the window is, and where the policy, named by its text, compacts it."""
+        state = usage, policy, policy_text, is_on_hold
+        if state == (self._usage, self._policy, self._policy_text, self._is_on_hold):
             return  # every event of a session asks for it
-        self._state = state
-        hold = explain_hold() if state.is_on_hold else ""
-        usage = tr("Context: {usage}", usage=gauge_text(state))
-        parts = tuple(filter(None, (usage, hold, state.source, state.policy)))
+        self._usage, self._policy, self._policy_text, self._is_on_hold = state
+        share = format_whole_percent(usage.share, is_estimated=not usage.is_reported)
+        used, window = format_tokens(usage.used), format_tokens(usage.window)
+        compaction = gauge_compaction_text(usage.trigger, policy.enabled, is_on_hold)
+        text = " · ".join((share, tr("{used} / {window}", used=used, window=window), compaction))
+        hold = explain_hold() if is_on_hold and policy.enabled else ""
+        parts = tuple(
+            filter(None, (tr("Context: {usage}", usage=text), hold, gauge_source_text(usage), policy_text))
+        )
         self.setAccessibleName(" · ".join(parts))
         self.setToolTip("\n".join((*parts, tr("Click to show or hide the context panel."))))
         self.fit(self._room)
@@ -238,15 +250,20 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         self._room = room
         forms: tuple[GaugeForm, ...] = ("full", "words", "none")
         form = next(form for form in forms if form == "none" or self._width_of(form) <= room)
-        is_shown = self._state.window > 0 and form != "none"
+        is_shown = self._usage is not None and form != "none"
         if form != self._form or is_shown == self.isHidden():
             self._form = form
             self.setVisible(is_shown)
             self.updateGeometry()
 
     def text(self) -> str:
-        share = format_whole_percent(self._state.share)
-        return tr("{share} · paused", share=share) if self._state.is_on_hold else share
+        share = format_whole_percent(self._share)
+        is_paused = self._is_on_hold and self._policy.enabled
+        return tr("{share} · paused", share=share) if is_paused else share
+
+    @property
+    def _share(self) -> float:
+        return self._usage.share if self._usage is not None else 0.0
 
     def sizeHint(self) -> QSize:
         """Room for what is shown; of a share with three digits, so that nothing moves as it grows."""
@@ -258,7 +275,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return round(2 * _GAUGE_PAD_PX + (_BAR_PX + _GAUGE_GAP_PX if form == "full" else 0) + words) + 1
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, share = self._theme, self._state.share
+        theme, share = self._theme, self._share
         pen, bounds = Pen.of_widget(self, theme), QRectF(self.rect())
         if self.underMouse():
             pen.box(bounds.adjusted(1, 1, -1, -1), "hover", radius=7)
@@ -546,7 +563,7 @@ class Composer(Themed, QWidget):
         elif not texts:
             texts = (tr("Message"),)
             if self._is_first:
-                texts = (tr("Message: @ for files, # for cached outputs, / for commands"), *texts)
+                texts = (tr("Message: @ for files, # for stored outputs, / for commands"), *texts)
         self.editor.set_placeholders(*texts)
 
     def offer_stop(self, is_offered: bool) -> None:

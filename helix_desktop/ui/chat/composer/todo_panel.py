@@ -10,7 +10,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from helix_desktop.domain.todo import TodoItem
+from helix_desktop.domain.todo import TODO, TodoItem, parse_items
 from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow, UserRow
 from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH
 from helix_desktop.ui.design.dynamic_style import TextRole, set_style_sheet
@@ -103,8 +103,10 @@ class TodoPanel(Themed, QWidget):
         rows = self._model.raw_rows()
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
             newest = rows[at]
-            if isinstance(newest, ToolRow) and newest.todo and newest.state not in ("failed", "denied"):
-                return newest.todo
+            if isinstance(newest, ToolRow) and newest.state not in ("failed", "denied"):
+                items = parse_items(newest.call.arguments) if newest.call.name == TODO else ()
+                if items:
+                    return items
             if isinstance(newest, UserRow) and not newest.steered and not newest.is_side:
                 return ()
         return ()

@@ -189,7 +189,7 @@ class ChangedFiles:
         self, row: ToolRow, changes: ChangesRecorded, call: str, expanded: Set[RowSection], tools: ItemTools
     ) -> None:
         self._changes, self._content = changes, row.changed_files
-        self._is_of_command = row.command is not None
+        self._is_of_command = bool(row.command)
         is_open, words = "changes" in expanded, self._words()
         verb = tr("Show changes of {call}", call=call)
         if is_open:

@@ -389,7 +389,7 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
 def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
     """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
     if digest:
-        label = tr("Open in cache")
+        label = tr("Open output")
         buttons.append(
             push_button("cache:open", OpenCacheEntry(digest), label, "database", tip=digest, high=28)
         )

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath
 
+from helix_desktop.agent.session import SubagentProgress
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.tools import AutoRunChange, Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.system.clock import wall_clock_ms
@@ -34,27 +37,26 @@ from helix_desktop.ui.chat.items.item import (
 )
 from helix_desktop.ui.chat.markdown.parser import Code
 from helix_desktop.ui.chat.rows.row_texts import (
+    RUNNING_PHASES,
     STATE_TEXTS,
     badge_text,
     bar_target,
-    bar_texts,
     call_words,
     excerpt_source,
     excerpt_title,
     figures_text,
     outcome_text,
     output_form_text,
+    phase_text,
     removed_state_text,
+    subagent_figures,
 )
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
-    RUNNING_PHASE_TEXTS,
     ExcerptContent,
     FormChooser,
     HeadAndTail,
-    ShellCommand,
-    SubagentStatus,
     ToolRow,
 )
 from helix_desktop.ui.chat.style import SMALL
@@ -80,9 +82,10 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
-from helix_desktop.words.numbers import format_token_count
-from helix_desktop.words.rewrite_explanations import STATE_WORDS, explain_changed
-from helix_desktop.words.times import format_date, format_elapsed
+from helix_desktop.words.message_states import STATE_WORDS, explain_changed
+from helix_desktop.words.models import slow_model_text
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
+from helix_desktop.words.times import format_date, format_elapsed, format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -111,9 +114,9 @@ def window_state_text(row: ToolRow) -> str:
     return translate(join_sentences(output, cached))
 
 
-def call_facts(row: ToolRow) -> str:
+def call_facts(row: ToolRow, figures: str = "") -> str:
     """Return how a call went, its figures, and where its output is."""
-    return dotted((translate(STATE_TEXTS[row.state]), figures_text(row), badge_text(row.badge)))
+    return dotted((translate(STATE_TEXTS[row.state]), figures or figures_text(row), badge_text(row.badge)))
 
 
 def removed_text(row: ToolRow) -> str:
@@ -125,35 +128,52 @@ def removed_text(row: ToolRow) -> str:
 
 def form_choice_text(row: ToolRow) -> str:
     """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
+    shown = row.shown
     if row.form == "full" and row.chosen_by == "rule":
         return ""
     if row.has_no_extract:
         chooser = tr("Preview instead of the requested extract.")
     else:
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
-    instructions = row.instructions and tr("Instructions: “{instructions}”.", instructions=row.instructions)
-    cost = tr("Cost: {cost}.", cost=row.form_cost) if row.form_cost else ""
-    return translate(join_sentences(chooser, row.form_note, instructions, cost))
+    instructions = shown.asked and tr("Instructions: “{instructions}”.", instructions=shown.asked)
+    notes = list[TranslatableText | str]()
+    if isinstance(shown, ToolAnswered):
+        if seconds := shown.intake_extended_s:
+            notes.append(tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds))
+        notes = [shown.intake_note, *notes, slow_model_text(shown.intake_slow_model)]
+    cost = tr("Cost: {cost}.", cost=_form_cost(shown)) if shown.intake_tokens else ""
+    return translate(join_sentences(chooser, *notes, instructions, cost))
+
+
+def _form_cost(shown: ToolAnswered | FormChosen) -> str:
+    """Return what models took for choosing and making a form."""
+    tokens = tr("{tokens} tokens", tokens=format_tokens(shown.intake_tokens))
+    if shown.intake_cached:
+        spent, cached = format_tokens(shown.intake_tokens), format_tokens(shown.intake_cached)
+        tokens = tr("{tokens} tokens ({cached} at the provider's discount)", tokens=spent, cached=cached)
+    return " · ".join(filter(None, (tokens, format_exact_duration(shown.intake_ms), shown.intake_model)))
 
 
 def _can_show_all_lines(row: ToolRow) -> bool:
     ends = row.original.head_and_tail if row.original is not None else row.shown_lines
-    return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
+    return row.answer.size <= MAX_BYTES and ends.lines <= MAX_LINES
 
 
 def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     """Return the inside of one open card."""
     theme = tools.style.theme
     parts: list[Box] = [Text(call_facts(row), 12, "faint")]
-    if row.command is not None:
-        parts.append(Frame(_command_block(row.command, tools), (-4, 0, -4, 1)))
+    if row.command:
+        parts.append(Frame(_command_block(row, tools), (-4, 0, -4, 1)))
     if row.subagent_session and (task := _output(escape_invisible(row.target), tools)):
         parts.append(task)
-    changed = explain_changed(row.changed_since) if row.changed_since else ""
+    changed = explain_changed() if row.changed_since else ""
     intro = join_sentences(removed_text(row), changed, window_state_text(row), form_choice_text(row))
     if intro:
         parts.append(paragraph(escape_invisible(translate(intro)), tools, theme.muted, SMALL))
-    if row.offers_extract and row.can_change_form:
+    # No model chose its form, for want of time.
+    is_missed = row.form == "preview" and (row.chosen_by == "timeout" or row.answer.intake_slow_model)
+    if is_missed and row.can_change_form:
         action, label = ChooseForm(row.answer_seq, "compact"), tr("Send extract…")
         button = push_button("extract:card", action, label, "minimize-2", high=28)
         parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
@@ -188,14 +208,14 @@ def _section(
         yield tail
 
 
-def _command_block(command: ShellCommand, tools: ItemTools) -> CodeBlock:
+def _command_block(row: ToolRow, tools: ItemTools) -> CodeBlock:
     """Return the command of a call in a frame of its own, below its folder and network."""
     parts = [tr("Command")]
-    if command.folder:
-        parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(command.folder)))
-    if command.network:
+    if folder := str(row.values.get("folder") or ""):
+        parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(folder)))
+    if row.values.get("network") is True:
         parts.append(tr("with network"))
-    code, shown = Code(command.text, "sh"), escape_command(command.text)
+    code, shown = Code(row.command, "sh"), escape_command(row.command)
     return CodeBlock(tools, code, title=" · ".join(parts), shown=shown)
 
 
@@ -210,7 +230,7 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
     sent = tr("Extract sent to the agent") if is_extract else tr("Preview sent to the agent")
     sent = f"{sent} · {format_token_count(row.tokens)}"
     if original is None:
-        return [(sent, row.shown_lines), (tr("Reading the original from the cache…"), HeadAndTail())]
+        return [(sent, row.shown_lines), (tr("Reading the original…"), HeadAndTail())]
     if original.problem:
         problem = translate(join_sentences(tr("Couldn't read the original."), original.problem))
         return [(sent, row.shown_lines), (problem, HeadAndTail())]
@@ -284,7 +304,7 @@ def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
     """Return what is not in the card: a problem, or lines that are left out; and buttons."""
     words = content.problem
     if row.excerpt_content is None:
-        words = tr("Reading from the cache…")
+        words = tr("Reading the output…")
     elif content.hidden_lines and not words:
         words = tr.plural(content.hidden_lines, "… %n more line", "… %n more lines")
     buttons = []
@@ -326,30 +346,31 @@ def _subagent_strip(row: ToolRow, name: str) -> Box:
     )
     line: Box = Space(grow=True)
     if status is not None:
-        line = Drawing((0, 20), partial(_paint_status, status), grow=True)
+        line = Drawing((0, 20), partial(_paint_status, row, status), grow=True)
     return Frame(Row([Frame(line, (0, 0, 4, 0), grow=True), *buttons], 8), (14, 2, 12, 9))
 
 
-def _paint_status(status: SubagentStatus, pen: Pen, line: QRectF) -> None:
-    glyph, color = _PHASES[status.phase]
+def _paint_status(row: ToolRow, status: SubagentProgress, pen: Pen, line: QRectF) -> None:
+    (glyph, color), is_running = _PHASES[status.phase], status.phase in RUNNING_PHASES
     gap, small = scaled(12), 12
     pen.write(Icon(glyph, color, turns=glyph == "loader-circle"), line.x(), line)
-    left = pen.write(Text(status.phase_text, small, color, 500), line.x() + scaled(24), line) + gap
+    left = pen.write(Text(phase_text(status), small, color, 500), line.x() + scaled(24), line) + gap
     # One below the other, the gauges of several begin at one place.
-    widest = max(Text(translate(words), small, weight=500).width() for words in RUNNING_PHASE_TEXTS.values())
-    ratio = Text(status.window_ratio_text, small, "muted")
+    widest = max(Text(translate(words), small, weight=500).width() for words in RUNNING_PHASES.values())
+    share = status.used / status.window if status.window else 0.0  # of its next request; it may pass 1
+    ratio = Text(tr("{share} of context", share=format_whole_percent(share)), small, "muted")
     gauge = QRectF(max(left, line.x() + scaled(24) + widest + gap), 0, scaled(46), scaled(5))
-    if status.is_running and status.used and gauge.right() + scaled(7) + ratio.width() <= line.right():
+    if is_running and status.used and gauge.right() + scaled(7) + ratio.width() <= line.right():
         gauge.moveCenter(QRectF(gauge.x(), line.y(), gauge.width(), line.height()).center())
         radius = gauge.height() / 2
         pen.box(gauge, "seg_free", radius=radius)
-        full = max(gauge.height(), gauge.width() * min(1.0, status.window_ratio))
+        full = max(gauge.height(), gauge.width() * min(1.0, share))
         pen.box(QRectF(gauge.x(), gauge.y(), full, gauge.height()), "accent", radius=radius)
         left = pen.write(ratio, gauge.right() + scaled(7), line) + gap
-    words = status.summary(wall_clock_ms(), lambda words: left + Text(words, small).width() <= line.right())
-    if words:
+    room = line.right() - left
+    if words := subagent_figures(row, wall_clock_ms(), lambda words: Text(words, small).width() <= room):
         left = pen.write(Text(words, small, "muted"), left, line) + gap
-    if status.is_running and status.current_tool and line.right() - left > scaled(_MIN_TOOL_WIDTH):
+    if is_running and status.current_tool and line.right() - left > scaled(_MIN_TOOL_WIDTH):
         pen.write(Text(escape_invisible(status.current_tool), small, "faint", is_code=True), left, line)
 
 
@@ -389,7 +410,7 @@ class _Word(NamedTuple):
 
 
 def has_menu(row: ToolRow) -> bool:
-    return bool(row.digest or row.arguments or row.subagent_session)
+    return bool(row.digest or row.argument_digests or row.subagent_session)
 
 
 _HIGH, _GAP = 32, 8  # pixels: the line, and between its words
@@ -400,23 +421,22 @@ _MAX_TARGET = 200  # characters of a target that are measured: more than a line 
 class _Bar(Box):
     """The line of a call: verb, target and what is unusual from the left, figures and menu from the right."""
 
-    def __init__(self, row: ToolRow, figures: Button | None, *, is_open: bool) -> None:
+    def __init__(self, row: ToolRow, target: str, changes: Button | None, *, is_open: bool) -> None:
         super().__init__()
-        self._row, self._changes = row, figures
-        target = bar_target(row)
-        call, is_running = f"{call_words(row)} {target}".strip(), row.state == "running"
-        is_repeated = len(bar_texts(row)) == 1
-        self._icon = Icon("loader-circle" if is_running else tool_icon(row.tool), turns=is_running)
-        self.verb = SearchLine(call_words(row), 13, 500)
-        self.target = SearchLine(target, 12, is_code=True, is_found=not is_repeated)
+        self._row, self._changes = row, changes
+        verb, figures, is_running = call_words(row), figures_text(row), row.state == "running"
+        call = f"{verb} {target}".strip()
+        self._icon = Icon("loader-circle" if is_running else tool_icon(row.call.name), turns=is_running)
+        self.verb = SearchLine(verb, 13, 500)
+        self.target = SearchLine(target, 12, is_code=True, is_found=not row.is_target_repeated)
         self._words = [self._word(word) for word in unusual_words(row)]
-        self._figures = Text(figures_text(row), 12, "faint")
+        self._figures = Text(figures, 12, "faint")
         self._open = self._stop = self._menu = None
         if row.can_open:
             label = (
                 tr("Hide output of {call}", call=call) if is_open else tr("Show output of {call}", call=call)
             )
-            tip = "\n".join(filter(None, (call_facts(row), window_state_text(row))))
+            tip = "\n".join(filter(None, (call_facts(row, figures), window_state_text(row))))
             self._open = Button("open:card", ToggleSection("card"), Box(), label, "words", tip=tip)
         if is_running and row.key.call_id and not row.subagent_session:
             tip = tr("Stop this command only. The turn continues with its output so far.")
@@ -434,8 +454,8 @@ class _Bar(Box):
         if not word.area:
             return text
         digest = self._row.digest
-        tip = "\n".join(filter(None, (word.tip, tr("Open in cache: {output}", output=digest))))
-        label, lit = tr("Open in cache: {output}", output=word.text), Text(word.text, 12, "text", 500)
+        tip = "\n".join(filter(None, (word.tip, tr("Open output: {output}", output=digest))))
+        label, lit = tr("Open output: {output}", output=word.text), Text(word.text, 12, "text", 500)
         return Button(word.area, OpenCacheEntry(digest), text, label, "words", tip=tip, lit=lit)
 
     def height(self, width: float) -> float:
@@ -540,7 +560,7 @@ class ToolCard(RowItem):
         parts += [line for _, line in auto_run]
         if is_open:
             parts.append(tool_body(row, tools))
-        self.bar = _Bar(row, changes.figures if changes else None, is_open=is_open)
+        self.bar = _Bar(row, target, changes.figures if changes else None, is_open=is_open)
         above, below = (0 if joined else 4 for joined in context.joins)
         block = _Block(Column([self.bar, *parts], 0), (0, above, 0, below))
         block.joins = context.joins
@@ -570,7 +590,7 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         token = "warn" if row.has_no_extract else "muted"
         words.append(_Word(form, token, tip=form_choice_text(row)))
     if row.changed_since:
-        tip = explain_changed(row.changed_since)
+        tip = explain_changed()
         words.append(_Word(tr("Changed since"), "warn", "changed", tip))
     if row.changes is not None and row.changes.uncovered:
         words.append(_Word(uncovered_text(row.changes.uncovered), "warn"))

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text
 from helix_desktop.ui.kit.intents import OpenCacheEntry, RewindTo, ShowInTimeline
+from helix_desktop.words.attachments import attachment_icon, attachment_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -75,16 +76,19 @@ class UserMessageItem(RowItem):
         notes, text, more = list[str](), row.text, None
         chips = list[Box]()
         if row.prompt:
-            chips.append(_chip(AttachmentNote(row.prompt, icon="file-text")))
+            chips.append(_chip(row.prompt, row.prompt, "file-text"))
             notes.append(tr("From {prompt}", "a prompt file", prompt=row.prompt))
         for number, note in enumerate(row.attachments):
-            chips.append(_chip(note, f"attachment:{number}"))
-            notes.append(tr("Attached: {name}", name=note.label))
+            name, icon, label = attachment_name(note.attachment), attachment_icon(note.attachment), note.label
+            action, words = OpenCacheEntry(note.attachment.digest), tr("Open {name}", name=label)
+            chip = _chip(label, name, icon, note)
+            chips.append(Button(f"attachment:{number}", action, chip, words, "chip", tip=label))
+            notes.append(tr("Attached: {name}", name=label))
         side = tr("Side question: not in context") if row.is_side else ""
         steered = tr("Sent during the turn") if row.steered else ""
         for words, icon in ((side, "message-square"), (row.context_note, "layers"), (steered, "zap")):
             if words:
-                chip = _chip(AttachmentNote(words, icon=icon))
+                chip = _chip(words, words, icon)
                 if row.cover_seq and icon == "layers":
                     label = tr("Show in timeline")
                     chip = Button(
@@ -120,32 +124,26 @@ class UserMessageItem(RowItem):
         super().__init__(row, context, tools, Column(parts, 4), notes)
 
 
-def _chip(note: AttachmentNote, name: str = "") -> Box:
+def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None) -> Box:
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
-    color = "warn" if note.is_left_out else "muted"
-    facts, is_text = note.label.removeprefix(note.name), note.icon in ("copy", "archive-restore")
+    is_left_out, image = note is not None and note.is_left_out, note.attachment.image if note else None
+    color = "warn" if is_left_out else "muted"
+    facts, is_text = label.removeprefix(name), icon in ("copy", "archive-restore")
 
     def cut(metrics: QFontMetricsF, _label: str, room: float) -> str:
-        return cut_label(metrics, note.name, facts, room, keeps_start=is_text)
+        return cut_label(metrics, name, facts, room, keeps_start=is_text)
 
-    words = Text(note.label, 11, color, 500, cut=cut, grow=True, shrink=True)
-    content: list[Box] = [Frame(words, (0, 4, 0, 4), grow=True, shrink=True)]
-    extra = 0
-    if note.image_size:
-        size = thumbnail_size(*note.image_size)
+    words = Text(label, 11, color, 500, cut=cut, grow=True, shrink=True)
+    picture: Box = Icon(icon, color, 12)
+    extra = 0.0
+    if note is not None and image is not None:
+        size = thumbnail_size(image.width, image.height)
         extra = scaled(size.width())
-        content.insert(
-            0, Drawing((size.width(), size.height()), partial(draw_thumbnail, note.thumbnail, color))
-        )
-    else:
-        content.insert(0, Icon(note.icon, color, 12))
-    fill, edge = ("warn_soft", "") if note.is_left_out else ("raised", "border")
-    pad = (4, 4, 9, 4) if note.image_size else (8, 0, 6, 0)
-    chip = Frame(
-        Row(content, 5 if note.image_size else 3), pad, fill, edge, radius=8 if note.image_size else 10.5
-    )
+        paint = partial(draw_thumbnail, note.thumbnail, color)
+        picture = Drawing((size.width(), size.height()), paint)
+    content = Row([picture, Frame(words, (0, 4, 0, 4), grow=True, shrink=True)], 5 if image else 3)
+    fill, edge = ("warn_soft", "") if is_left_out else ("raised", "border")
+    pad = (4, 4, 9, 4) if image else (8, 0, 6, 0)
+    chip = Frame(content, pad, fill, edge, radius=8 if image else 10.5)
     chip.wide = min(chip.width(), scaled(_MAX_CHIP) + extra)
-    if not (note.digest and name):
-        return chip
-    label = tr("Open {name}", name=note.label)
-    return Button(name, OpenCacheEntry(note.digest), chip, label, "chip", tip=note.label)
+    return chip

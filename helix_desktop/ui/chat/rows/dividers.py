@@ -33,16 +33,16 @@ from helix_desktop.domain.events.session import (
     PolicyChosen,
     SessionBranched,
 )
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import RevertDirections
 from helix_desktop.ui.chat.actions import OpenChanges, OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.kit.intents import Intent, Redo, ShowInTimeline, Undo
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
-from helix_desktop.words.rewrite_explanations import hold_text
-from helix_desktop.words.rewrite_reasons import divider_reason_text
+from helix_desktop.words.rewrite_reasons import divider_change_text, divider_reason_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
@@ -73,20 +73,21 @@ class _Group(msgspec.Struct, eq=False):
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
-    handover_reason: str = ""  # stands for all others
-    reasons: dict[str, int] = {}  # with what each freed
+    handover: tuple[str, str] = ("", "")  # what it did and why: stands for all others
+    changes: dict[str, int] = {}  # with what each freed
+    reasons: dict[str, None] = {}
     used: int = 0
 
     @property
     def freed(self) -> int:
-        return sum(self.reasons.values())
+        return sum(self.changes.values())
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; `around` are the rewrites inside others, which can't be undone."""
         change = context_change_text(self.used + self.freed, self.used)
-        by_size = sorted(self.reasons, key=lambda reason: -self.reasons[reason])
-        reasons = [self.handover_reason] if self.handover_reason else by_size
-        text = self.text or " · ".join((change, *reasons))
+        by_size = sorted(self.changes, key=lambda words: -self.changes[words])
+        words = self.handover if self.handover_seq else (*by_size, *self.reasons)
+        text = self.text or " · ".join((change, *words))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
@@ -121,7 +122,7 @@ class ContextLines:
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
         group, seq = self._group, recorded.seq
-        reason = divider_reason_text(event, recorded.at - transcript.last_answer_at_ms)
+        change = divider_change_text(event)
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)
@@ -131,16 +132,20 @@ class ContextLines:
                 self._learn_handover(seq, event, transcript)
                 freed = event.before - event.after
                 group.handover_seq = group.handover_seq if event.revises else seq
-                group.handover_reason = reason
                 group.text = handover_text(event, transcript) if origin else ""
             case SweepMade(reason=SweepReason.HANDOVER) if handover is not None:
                 self._learn_handover(seq - 1, handover, transcript)
                 freed = 0  # the handover's sizes count it
             case _:
                 freed = self._used(transcript, event.saved) - self._used(transcript)
-        if freed:
-            group.reasons[reason] = group.reasons.get(reason, 0) + freed
         group.used = self._used(transcript)
+        fill = (group.used + freed) / self._window if self._window else 0.0
+        reason = divider_reason_text(event, recorded.at - transcript.last_answer_at_ms, fill)
+        if isinstance(event, HandoverMade):
+            group.handover = change, reason
+        if freed:
+            group.changes[change] = group.changes.get(change, 0) + freed
+            group.reasons[reason] = None
         return self._row(transcript)
 
     def _row(self, transcript: Transcript) -> DividerRow | None:
@@ -213,8 +218,6 @@ class Dividers:
     def on_event(self, recorded: RecordedEvent) -> DividerRow | None:
         """Return the line about a setting, changed files, instructions that came, or where a branch begins.
 
-        Also of a compaction that was prepared in the background: nothing of the context has changed yet.
-
         Where a message or answer has another version, buttons below it say so.
         """
         kind: DividerKind
@@ -232,9 +235,6 @@ class Dividers:
                 kind, words = "hold" if on else "resume", hold_text(on)
             case BudgetSet() as budget:
                 kind, words = "budget", budget_text(budget)
-            case ObservationsMade():
-                words, details = tr("Next compaction prepared"), ShowInTimeline(recorded.seq)
-                return DividerRow(key, "prepared", words, actions=(details,), is_quiet=True)
             case FilesChanged(files=files) as changed:
                 each = tuple(map(changed_file_text, files)) if len(files) > 1 else ()
                 return DividerRow(key, "files", files_changed_text(changed), is_quiet=True, details=each)

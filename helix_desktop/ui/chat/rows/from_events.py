@@ -14,7 +14,6 @@ from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Attachment,
     OutputHeld,
     SideQuestionAnswered,
     SubagentStarted,
@@ -73,7 +72,6 @@ from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, RetrySummary
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
-from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text, with_effort
 from helix_desktop.words.models import model_name
@@ -180,9 +178,10 @@ class UserRows:
         row = UserRow(
             RowKey(recorded.seq),
             event.text,
-            recorded.at,
-            transcript.messages.turns,
-            tuple(_note(attachment, transcript) for attachment in event.attachments),
+            tuple(
+                AttachmentNote(attachment, transcript.stale_digests.get(attachment.digest, 0))
+                for attachment in event.attachments
+            ),
             event.steered,
             prompt,
             is_editable=not transcript.parent,
@@ -221,7 +220,8 @@ class UserRows:
         masked = transcript.window.masked
         return self._update_notes(
             lambda row, note: replace(
-                note, is_left_out=note.icon == IMAGE_ICON and (not are_sent or row.key.seq in masked)
+                note,
+                is_left_out=bool(note.attachment.image) and (not are_sent or row.key.seq in masked),
             )
         )
 
@@ -229,7 +229,7 @@ class UserRows:
         return self._update_notes(
             lambda row, note: (
                 replace(note, thumbnail=thumbnail)
-                if row.key == key and note.image_size and note.digest == digest
+                if row.key == key and note.attachment.image and note.attachment.digest == digest
                 else note
             )
         )
@@ -237,19 +237,9 @@ class UserRows:
     def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
         """Return the rows whose attached files changed, or are again as they were."""
         stale = transcript.stale_digests
-        return self._update_notes(lambda _, note: replace(note, changed_since=stale.get(note.digest, 0)))
-
-
-def _note(attachment: Attachment, transcript: Transcript) -> AttachmentNote:
-    image = attachment.image
-    return AttachmentNote(
-        attachment_name(attachment),
-        attachment_facts(attachment),
-        attachment.digest,
-        attachment_icon(attachment),
-        transcript.stale_digests.get(attachment.digest, 0),
-        image_size=(image.width, image.height) if image is not None else None,
-    )
+        return self._update_notes(
+            lambda _, note: replace(note, changed_since=stale.get(note.attachment.digest, 0))
+        )
 
 
 class TurnEnds:
@@ -401,7 +391,7 @@ def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> 
     name = model_name(event.model, event.demo)
     answer_key = RowKey(recorded.seq)
     return [
-        UserRow(RowKey(recorded.seq, part="side"), event.question, recorded.at, is_side=True),
+        UserRow(RowKey(recorded.seq, part="side"), event.question, is_side=True),
         AssistantRow(answer_key, event.answer, recorded.at, name, side_note=note),
     ]
 

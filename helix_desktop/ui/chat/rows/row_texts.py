@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.session import did_not_run
+from collections.abc import Callable
+
+from helix_desktop.agent.session import SubagentActivity, SubagentProgress, did_not_run
 from helix_desktop.agent.tool_calls.approvals import denying_rule
-from helix_desktop.context.intake.descriptions import count_matching_lines
+from helix_desktop.context.intake.descriptions import count_header_lines, count_matching_lines
 from helix_desktop.context.log.notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.window_breakdown import MessageState
 from helix_desktop.domain.files.file_use import tool_kind
-from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.messages import TurnOutcome, display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.text_format import ellipsize
@@ -30,9 +32,15 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
-from helix_desktop.words.numbers import format_integer, format_size, format_token_count, format_tokens
-from helix_desktop.words.rewrite_explanations import STATE_WORDS, changed_since
-from helix_desktop.words.times import format_duration
+from helix_desktop.words.message_states import CHANGED_SINCE, STATE_WORDS
+from helix_desktop.words.numbers import (
+    format_integer,
+    format_size,
+    format_token_count,
+    format_tokens,
+    format_usd,
+)
+from helix_desktop.words.times import format_duration, format_elapsed
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -49,6 +57,52 @@ STATE_TEXTS: dict[ToolState, TranslatableText] = {
     "interrupted": text("interrupted", "state of a tool call"),
     "stopped": text("stopped", "state of a tool call"),
 }
+
+
+RUNNING_PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
+    "queued": text("Queued"),
+    "thinking": text("Thinking"),
+    "working": text("Working"),
+    "waiting": text("Waiting for you"),
+    "full": text("Waiting for a handover"),
+}
+_PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
+    **RUNNING_PHASES,
+    "done": text("Done", "end of a subagent"),
+    "stopped": text("Stopped", "end of a subagent"),
+    "failed": text("Failed", "end of a subagent"),
+    "interrupted": text("Interrupted", "end of a subagent"),
+}
+
+
+def phase_text(status: SubagentProgress) -> str:
+    return translate(_PHASES[status.phase])
+
+
+def subagent_figures(row: ToolRow, now_ms: int, fits: Callable[[str], bool] = bool) -> str:
+    """Return its subagent's model calls, tokens, cost, and how long it works or worked, as one line of words.
+
+    Where not all of it fits, the first ones are left out: half of a figure would read as another one.
+    """
+    status, parts = row.subagent_status, list[str]()
+    if status is None:
+        return ""
+
+    def about(figure: str) -> str:
+        return tr("≈ {figure}", figure=figure) if status.estimated else figure
+
+    if status.steps:
+        parts.append(tr.plural(status.steps, "%n model call", "%n model calls"))
+    if status.spent_tokens:
+        tokens = about(format_token_count(status.spent_tokens))
+        parts.append(tr("{tokens} used", tokens=tokens))
+    if status.cost:
+        parts.append(about(format_usd(status.cost)))
+    if status.started_at_ms and status.phase in RUNNING_PHASES:
+        parts.append(format_elapsed((now_ms - status.started_at_ms) // 1000))
+    if row.answer.duration_ms:
+        parts.append(format_elapsed(row.answer.duration_ms // 1000))
+    return next(filter(fits, (" · ".join(parts[start:]) for start in range(len(parts)))), "")
 
 
 def context_note(state: MessageState) -> str:
@@ -92,24 +146,23 @@ def divider_text(row: DividerRow) -> str:
 
 def bar_texts(row: ToolRow) -> tuple[str, ...]:
     """Return the words of a call's bar: what it did, and to what unless the opened card repeats that."""
-    if row.excerpt is not None or (row.question is not None and row.answer_seq):
+    if row.answer.excerpt is not None or (row.question is not None and row.answer_seq):
         return ()  # cards without such a bar
-    is_repeated = row.command is not None or (bool(row.subagent_session) and row.can_open)
-    return (call_words(row), *(() if is_repeated else (bar_target(row),)))
+    return (call_words(row), *(() if row.is_target_repeated else (bar_target(row),)))
 
 
 def call_words(row: ToolRow) -> str:
     """Return what a call does, is doing or did: "Ran"; of another program's tool its name."""
     if row.state in ("waiting", "approval", "question", "denied") or (
-        row.state == "interrupted" and did_not_run(row.head)
+        row.state == "interrupted" and did_not_run(row.shown_lines.head)
     ):
-        return call_verb(row.tool, "to_do")
-    return call_verb(row.tool, "running" if row.state == "running" else "done")
+        return call_verb(row.call.name, "to_do")
+    return call_verb(row.call.name, "running" if row.state == "running" else "done")
 
 
 def bar_target(row: ToolRow) -> str:
-    escape = escape_command if tool_kind(row.tool) == "command" else escape_invisible
-    return escape(shown_target(row.tool, row.target).replace("\n", " ↵ "))
+    escape = escape_command if tool_kind(row.call.name) == "command" else escape_invisible
+    return escape(shown_target(row.call.name, row.target).replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:
@@ -140,21 +193,23 @@ def _ask_source(row: AskRow) -> str:
 
 
 def reply_state_text(row: ToolRow) -> str:
-    if row.reply is None:
+    if row.answer.reply is None:
         return tr("no user there") if row.state == "ok" else tr("not answered")
-    return tr("skipped", "a question") if row.reply.is_skip else tr("answered", "a question")
+    return tr("skipped", "a question") if row.answer.reply.is_skip else tr("answered", "a question")
 
 
 def _tool_source(row: ToolRow) -> str:
-    if row.question is not None and row.reply is not None:
-        return _join_lines(row.question.text, *row.reply.options, row.reply.text)
-    if row.excerpt is not None:
+    reply, excerpt = row.answer.reply, row.answer.excerpt
+    if row.question is not None and reply is not None:
+        return _join_lines(row.question.text, *reply.options, reply.text)
+    if excerpt is not None:
         content = row.excerpt_content.text if row.excerpt_content is not None else ""
-        return _join_lines(row.excerpt.caption, excerpt_source(row.excerpt), content)
+        return _join_lines(excerpt.caption, excerpt_source(excerpt), content)
     lines = row.original.head_and_tail if row.original is not None else row.shown_lines
     changed = row.changed_files.text if row.changed_files is not None else ""
-    target = row.command.text if row.command is not None else row.target
-    return _join_lines(f"{call_words(row)} {target}".strip(), changed, lines.head, lines.tail)
+    return _join_lines(
+        f"{call_words(row)} {row.command or row.target}".strip(), changed, lines.head, lines.tail
+    )
 
 
 def accessible_name(row: Row) -> str:
@@ -201,9 +256,9 @@ def output_form_text(row: ToolRow) -> str:
         return ""
     if not row.has_no_extract:
         return translate(STATE_WORDS["in_part"].label)
-    if not row.form_tokens:
+    if not row.shown.intake_tokens:
         return tr("In part, no extract")
-    return tr("In part, no extract · {tokens} tokens spent", tokens=format_tokens(row.form_tokens))
+    return tr("In part, no extract · {tokens} tokens spent", tokens=format_tokens(row.shown.intake_tokens))
 
 
 def removed_state_text() -> str:
@@ -218,17 +273,17 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if row.arguments_cached:
         words.append(tr("arguments cached"))
     if row.changed_since:
-        words.append(changed_since(row.changed_since))
+        words.append(translate(CHANGED_SINCE))
     if row.subagent_status is not None:
-        words.append(tr("subagent: {state}", state=row.subagent_status.phase_text))
+        words.append(tr("subagent: {state}", state=phase_text(row.subagent_status)))
     if row.removed_at_ms:
         return [*words, removed_state_text()]
     return [*words, badge_text(row.badge)] if row.badge else words
 
 
 def _tool_name(row: ToolRow) -> str:
-    if row.excerpt is not None:
-        title, source = excerpt_title(row.excerpt), excerpt_source(row.excerpt)
+    if (excerpt := row.answer.excerpt) is not None:
+        title, source = excerpt_title(excerpt), excerpt_source(excerpt)
         return tr("{title}: {output}", "an output that the agent shows", title=title, output=source)
     if row.question is not None and row.answer_seq:
         state = reply_state_text(row)
@@ -270,11 +325,12 @@ _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has al
 
 def outcome_text(row: ToolRow) -> str:
     """Return how a call ended if not well: also tests that failed in a command that ended with 0."""
-    failed = failed_tests_text(row.tail or row.head) if row.command is not None and row.answer_seq else ""
+    ends = row.shown_lines
+    failed = failed_tests_text(ends.tail or ends.head) if row.command and row.answer_seq else ""
     if row.state == "ok" or (row.state == "failed" and failed):
         return failed
-    if row.state == "failed" and row.exit_code:
-        return tr("Exit code {code}", code=str(row.exit_code))
+    if row.state == "failed" and row.answer.exit_code:
+        return tr("Exit code {code}", code=str(row.answer.exit_code))
     return translate(_OUTCOMES.get(row.state, ""))
 
 
@@ -287,15 +343,16 @@ def figures_text(row: ToolRow) -> str:
         return ""
     if row.state == "interrupted" and not row.answer_seq:
         return tr("output not saved")
-    if row.state == "interrupted" and did_not_run(row.head):
+    if row.state == "interrupted" and did_not_run(row.shown_lines.head):
         return tr("did not run")
     parts = list(filter(None, [_output_text(row)]))
-    if row.duration_ms is not None:
-        duration = format_duration(row.duration_ms)
+    took_ms, outcome = row.answer.duration_ms, row.answer.outcome
+    if row.answer.call_id and (outcome == "ran" or (took_ms and outcome != "denied")):
+        duration = format_duration(took_ms)
         was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
         parts.append(tr("at least {duration}", duration=duration) if was_cut_off else duration)
-    if row.exit_code:  # 0 is what "done" says
-        parts.append(tr("exit code {code}", code=str(row.exit_code)))
+    if row.answer.exit_code:  # 0 is what "done" says
+        parts.append(tr("exit code {code}", code=str(row.answer.exit_code)))
     if row.tokens:
         tokens = format_token_count(row.tokens)
         parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
@@ -304,29 +361,24 @@ def figures_text(row: ToolRow) -> str:
 
 def _output_text(row: ToolRow) -> str:
     """Return how much a call brought, or in place of it why it failed or was denied."""
-    if row.state == "denied" and (why := _denial_text(row.head)):
+    ends = row.shown_lines
+    if row.state == "denied" and (why := _denial_text(ends.head)):
         return why
-    if row.state == "failed" and row.exit_code is None and row.head:
-        sentence = row.head.split("\n", 1)[0].split(". ", 1)[0]
+    if row.state == "failed" and row.answer.exit_code is None and ends.head:
+        sentence = ends.head.split("\n", 1)[0].split(". ", 1)[0]
         return escape_invisible(ellipsize(sentence, _REASON_CHARS))
-    if row.form != "full" or row.is_choosing_form:
-        return format_size(row.size_bytes)
-    if row.lines > row.header_lines and (row.digest or row.state != "interrupted"):
-        return _lines_text(row)
-    return ""
-
-
-def _lines_text(row: ToolRow) -> str:
-    """Return how many lines a call brought; where others stand above them, what is counted.
-
-    The cache counts all lines of an output.
-    """
-    lines = row.lines - row.header_lines
-    if not row.header_lines:
+    if row.form != "full" or (row.answer.size and not row.answer_seq):
+        return format_size(row.answer.size)
+    header_lines = count_header_lines(row.call.name, row.shown.text)
+    lines = ends.lines - header_lines
+    if lines <= 0 or not (row.digest or row.state != "interrupted"):
+        return ""
+    # Where others stand above them, what is counted: the cache counts all lines of an output.
+    own = OWN_TOOLS.get(row.call.name)
+    if not header_lines:
         return tr.plural(lines, "%n line", "%n lines")
-    own = OWN_TOOLS.get(row.tool)
     if own is not None and own.counted is not None:
-        return translate(own.counted(count_matching_lines(row.head + "\n") if own.grouped else lines))
+        return translate(own.counted(count_matching_lines(row.shown.text) if own.grouped else lines))
     return tr.plural(lines, "%n line printed", "%n lines printed")
 
 

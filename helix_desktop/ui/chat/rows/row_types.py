@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -10,127 +12,28 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
-from helix_desktop.agent.session import SubagentActivity, SubagentProgress
+from helix_desktop.agent.session import SubagentProgress
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.window.window_breakdown import MessageState
-from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.conversation import Attachment, SubagentStarted, ToolAnswered
+from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileCoverage
-from helix_desktop.domain.messages import TurnOutcome
-from helix_desktop.domain.question import Question, QuestionReply
-from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange, Excerpt, PermissionRule, SubagentUsage
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.question import Question, parse_question
+from helix_desktop.domain.tools import ApprovalRequest, AutoRunChange, PermissionRule
+from helix_desktop.domain.translatable_text import TranslatableText
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.words.attachments import attachment_facts, attachment_name
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
-from helix_desktop.words.numbers import format_token_count, format_usd, format_whole_percent
-from helix_desktop.words.rewrite_explanations import changed_since
-from helix_desktop.words.times import format_elapsed
+from helix_desktop.words.message_states import CHANGED_SINCE
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
-text = TextContext("Chat")
-
-Phase: TypeAlias = SubagentActivity | TurnOutcome
-RUNNING_PHASE_TEXTS: dict[Phase, TranslatableText] = {
-    "queued": text("Queued"),
-    "thinking": text("Thinking"),
-    "working": text("Working"),
-    "waiting": text("Waiting for you"),
-    "full": text("Waiting for a handover"),
-}
-_ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
-    "done": text("Done", "end of a subagent"),
-    "stopped": text("Stopped", "end of a subagent"),
-    "failed": text("Failed", "end of a subagent"),
-    "interrupted": text("Interrupted", "end of a subagent"),
-}
-
-
-class SubagentStatus(msgspec.Struct, frozen=True):
-    """A subagent at work, or after its end; tokens, US dollars, and milliseconds since 1970."""
-
-    phase: Phase
-    steps: int = 0
-    spent_tokens: int = 0
-    cost: float = 0.0
-    used: int = 0
-    window: int = 0
-    current_tool: str = ""
-    started_at_ms: int = 0
-    duration_ms: int = 0
-    is_estimated: bool = False  # tokens and cost, in part
-
-    @classmethod
-    def from_progress(cls, progress: SubagentProgress) -> SubagentStatus:
-        return cls(
-            progress.phase,
-            progress.steps,
-            progress.spent_tokens,
-            progress.cost,
-            progress.used,
-            progress.window,
-            progress.current_tool,
-            progress.started_at_ms,
-            is_estimated=progress.estimated,
-        )
-
-    @classmethod
-    def from_result(cls, result: SubagentUsage, duration_ms: int = 0) -> SubagentStatus:
-        return cls(
-            result.how,
-            result.steps,
-            result.tokens,
-            result.cost,
-            duration_ms=duration_ms,
-            is_estimated=result.estimated,
-        )
-
-    @property
-    def is_running(self) -> bool:
-        return self.phase in RUNNING_PHASE_TEXTS
-
-    @property
-    def window_ratio(self) -> float:
-        """Return how much of its context window its next request takes; it may pass 1."""
-        return self.used / self.window if self.window else 0.0
-
-    @property
-    def window_ratio_text(self) -> str:
-        return tr("{share} of context", share=format_whole_percent(self.window_ratio))
-
-    @property
-    def phase_text(self) -> str:
-        return translate({**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase])
-
-    def summary(self, now_ms: int, fits: Callable[[str], bool] = bool) -> str:
-        """Return its model calls, tokens, cost, and how long it works or worked, as one line of words.
-
-        Where not all of it fits, the first ones are left out: half of a figure would read as another one.
-        """
-        parts = self._figures(now_ms)
-        lines = (" · ".join(parts[start:]) for start in range(len(parts)))
-        return next(filter(fits, lines), "")
-
-    def _about(self, figure: str) -> str:
-        return tr("≈ {figure}", figure=figure) if self.is_estimated else figure
-
-    def _figures(self, now_ms: int) -> list[str]:
-        parts = []
-        if self.steps:
-            parts.append(tr.plural(self.steps, "%n model call", "%n model calls"))
-        if self.spent_tokens:
-            parts.append(tr("{tokens} used", tokens=self._about(format_token_count(self.spent_tokens))))
-        if self.cost:
-            parts.append(self._about(format_usd(self.cost)))
-        if self.is_running and self.started_at_ms:
-            parts.append(format_elapsed((now_ms - self.started_at_ms) // 1000))
-        if self.duration_ms:
-            parts.append(format_elapsed(self.duration_ms // 1000))
-        return parts
-
 
 MAX_RUNNING_LINES = 8
 _MAX_LINE_CHARS = 400  # characters of a line: more than any card shows
@@ -162,7 +65,6 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
     "past",
     "context",
-    "prepared",
     "budget",
     "interrupted",
     "attempt",
@@ -192,27 +94,22 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 class AttachmentNote(msgspec.Struct, frozen=True):
-    """What went along with a message: its name, which lines and their price, its stored content, its icon.
+    """What went along with a message.
 
     `changed_since` is the event that changed the file which it is of (0: none did). An image that
-    `is_left_out` is not sent to the model. `image_size` are an image's pixels, `thumbnail` is read from the
-    cache.
+    `is_left_out` is not sent to the model. `thumbnail` is read from the cache.
     """
 
-    name: str
-    facts: str = ""
-    digest: str = ""
-    icon: str = "paperclip"
+    attachment: Attachment
     changed_since: int = 0
     is_left_out: bool = False
-    image_size: tuple[int, int] | None = None
     thumbnail: QImage | None = None
 
     @property
     def label(self) -> str:
-        change = changed_since(self.changed_since) if self.changed_since else ""
-        facts = tr("left out", "an image") if self.is_left_out else self.facts
-        return " · ".join(part for part in (self.name, facts, change) if part)
+        change = translate(CHANGED_SINCE) if self.changed_since else ""
+        facts = tr("left out", "an image") if self.is_left_out else attachment_facts(self.attachment)
+        return " · ".join(filter(None, (attachment_name(self.attachment), facts, change)))
 
 
 class UserRow(msgspec.Struct, frozen=True):
@@ -225,8 +122,6 @@ class UserRow(msgspec.Struct, frozen=True):
 
     key: RowKey
     text: str
-    at_ms: int = 0
-    turn: int = 0
     attachments: tuple[AttachmentNote, ...] = ()
     steered: bool = False
     prompt: str = ""
@@ -268,6 +163,22 @@ class HeadAndTail(msgspec.Struct, frozen=True):
         return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
 
 
+HEAD_LINES, TAIL_LINES = 14, 6
+MIN_HIDDEN_LINES = 3  # fewer take less room than the line that stands for them
+
+
+def head_and_tail(text: str) -> HeadAndTail:
+    """Return the first and last lines of a text, and its line count; all as first ones if few lie between."""
+    stripped = text.removesuffix("\n")
+    if not stripped:
+        return HeadAndTail()
+    lines = stripped.count("\n") + 1
+    if lines < HEAD_LINES + TAIL_LINES + MIN_HIDDEN_LINES:
+        return HeadAndTail(stripped, "", lines)
+    last = "\n".join(stripped.rsplit("\n", TAIL_LINES)[-TAIL_LINES:])
+    return HeadAndTail("\n".join(stripped.split("\n", HEAD_LINES)[:HEAD_LINES]), last, lines)
+
+
 class OriginalOutput(msgspec.Struct, frozen=True):
     """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read.
 
@@ -292,86 +203,132 @@ class ExcerptContent(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class ShellCommand(msgspec.Struct, frozen=True):
-    """A command as its call asks for it; an empty `folder` is the workspace."""
-
-    text: str
-    folder: str = ""
-    network: bool = False
-
-
 _REFORMABLE: frozenset[Badge] = frozenset({"in_window", "cached", "excluded", "recalled", "pinned"})
 
 
-class ToolRow(msgspec.Struct, frozen=True):
-    """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
+_TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
+NO_ANSWER = ToolAnswered("", "", "", "", 0, 0, 0)
 
-    They are of the form that the agent was shown, and `header_lines` of them are about it.
-    `answer_seq` is the event with the output (0: none), `tokens` are those of its output in a request, by
-    Helix's count: the model's are shown (`ItemContext`).
-    `offers_extract` says that no model chose its form, for want of time.
-    `is_choosing_form` says that its form is not chosen yet, `form_cost` what models took for it (of that the
-    tokens: `form_tokens`), `form_note` why it is not what was requested; `arguments` are the digests of
-    large arguments, `original` is read from the cache on demand; `subagent_session` is the session of the
-    subagent that does it, `subagent_status` its status.
-    `changed_since` is the event that changed the file which the output shows (0: none did).
-    `running_output` is a running call's output so far; `todo` the list it wrote. `changes` says what it
-    changed in files, whose lines are read on demand
-    (`changed_files`). `excerpt` is what the call puts before the user, `excerpt_content` is read from the
-    cache once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
-    `command` is what it runs, if it runs one. `removed_at_ms` says when the user removed the output as a
-    secret: then it has no `digest` any more (0: it was not removed).
+
+class ToolRow(msgspec.Struct, frozen=True, dict=True):
+    """One tool call and, once it has one, its answer.
+
+    `answer_seq` is the event of the answer; 0 if there is none, if its form is not chosen yet, or if it is an
+    excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large
+    arguments. `started` is the subagent that does it, `progress` how far that is. `changed_since` is the
+    event that changed the file which the output shows (0: none did). `auto_run` is what the answer says, and
+    what became of it since. `removed_at_ms` says when the user removed the output as a secret (0: it was not
+    removed). `original`, `excerpt_content` and `changed_files` are read on demand.
     """
 
     key: RowKey
-    tool: str
-    target: str = ""
+    call: ToolCall
     state: ToolState = "waiting"
-    head: str = ""
-    tail: str = ""
-    lines: int = 0
-    size_bytes: int = 0  # bytes
-    tokens: int = 0
-    duration_ms: int | None = None
-    exit_code: int | None = None
-    digest: str = ""  # 64 hex digits, or empty when nothing is cached
-    badge: Badge = ""
+    answer: ToolAnswered = NO_ANSWER
     answer_seq: int = 0
-    form: Form = "full"
-    instructions: str = ""
-    chosen_by: FormChooser = "rule"
-    form_cost: str = ""
-    form_tokens: int = 0
-    form_note: str = ""
-    is_choosing_form: bool = False
-    offers_extract: bool = False
-    arguments: tuple[str, ...] = ()
+    user_form: FormChosen | None = None
+    badge: Badge = ""
+    argument_digests: tuple[str, ...] = ()
     arguments_cached: bool = False
     original: OriginalOutput | None = None
-    subagent_session: str = ""
-    subagent_status: SubagentStatus | None = None
+    started: SubagentStarted | None = None
+    progress: SubagentProgress | None = None
     running_output: RunningOutput | None = None
-    todo: tuple[TodoItem, ...] = ()
     changed_since: int = 0
-    excerpt: Excerpt | None = None
     excerpt_content: ExcerptContent | None = None
-    question: Question | None = None
-    reply: QuestionReply | None = None
     changes: ChangesRecorded | None = None
     auto_run: tuple[AutoRunChange, ...] = ()
     changed_files: ChangedFilesContent | None = None
-    command: ShellCommand | None = None
-    header_lines: int = 0
     removed_at_ms: int = 0  # since 1970
 
+    @cached_property
+    def values(self) -> dict[str, object]:
+        """The arguments of the call by name; none if they are not an object."""
+        try:
+            values = json.loads(self.call.arguments)
+        except (ValueError, RecursionError):
+            return {}
+        return values if isinstance(values, dict) else {}
+
+    @cached_property
+    def target(self) -> str:
+        """What the call is about; of a recall also which part of the content it brought."""
+        if self.call.is_mcp:
+            asked = mcp_call_target(self.call.arguments)
+        else:
+            asked = next((str(self.values[name]) for name in _TARGET_NAMES if self.values.get(name)), "")
+            if not asked and tool_kind(self.call.name) == "edit":
+                asked = call_target(self.call.arguments)
+        if self.started is not None and self.started.title:
+            asked = self.started.title
+        if not self.answer_seq or (self.answer.subagent and asked):
+            return asked
+        part = self.answer.about if self.answer.recalled else ""
+        return " · ".join(filter(None, (self.answer.target or asked, part)))
+
     @property
+    def command(self) -> str:
+        """The command that it runs, if it runs one."""
+        return str(self.values.get("command") or "") if self.call.name == "run_command" else ""
+
+    @cached_property
+    def question(self) -> Question | None:
+        return parse_question(self.call)
+
+    @property
+    def digest(self) -> str:
+        """64 hex digits; empty when nothing is cached any more."""
+        excerpt = self.answer.excerpt
+        return "" if self.removed_at_ms else excerpt.digest if excerpt is not None else self.answer.digest
+
+    @property
+    def shown(self) -> ToolAnswered | FormChosen:
+        """What the agent is shown; nothing while the form is not chosen."""
+        return self.user_form or (self.answer if self.answer_seq else NO_ANSWER)
+
+    @cached_property
     def shown_lines(self) -> HeadAndTail:
-        return HeadAndTail(self.head, self.tail, self.lines)
+        return head_and_tail(self.shown.text)
+
+    @property
+    def tokens(self) -> int:
+        """Those of the output in a request, by Helix's count: the model's are shown (`ItemContext`)."""
+        return self.shown.tokens + FRAMING_TOKENS if self.answer_seq else 0
+
+    @property
+    def form(self) -> Form:
+        shown = self.shown
+        is_part = isinstance(shown, ToolAnswered) and not shown.whole and not shown.recalled
+        return "preview" if is_part and shown.form == "full" else shown.form
+
+    @property
+    def chosen_by(self) -> FormChooser:
+        return self.shown.chosen if isinstance(self.shown, ToolAnswered) else "user"
+
+    @property
+    def subagent_session(self) -> str:
+        if self.answer_seq:
+            return self.answer.subagent
+        return self.started.session if self.started is not None else ""
+
+    @property
+    def subagent_status(self) -> SubagentProgress | None:
+        """How far its subagent is, or what the answer says of the one that gave it, or was to give it."""
+        answer, usage = self.answer, self.answer.delegated
+        if not self.answer_seq:
+            return self.progress
+        if usage is None:
+            is_broken_off = answer.subagent and answer.outcome == "interrupted"
+            return SubagentProgress(answer.subagent, "interrupted", 0, 0, 0) if is_broken_off else None
+        return SubagentProgress(
+            answer.subagent, usage.how, 0, 0, usage.steps,
+            spent_tokens=usage.tokens, cost=usage.cost, estimated=usage.estimated,
+        )  # fmt: skip
 
     @property
     def has_no_extract(self) -> bool:
         """Return True if an extract was requested and the agent got the preview instead."""
-        return self.form == "preview" and bool(self.instructions)
+        return self.form == "preview" and bool(self.shown.asked)
 
     @property
     def can_change_form(self) -> bool:
@@ -381,12 +338,17 @@ class ToolRow(msgspec.Struct, frozen=True):
     @property
     def can_open(self) -> bool:
         """Return True if its card has something to show below its bar."""
-        return bool(self.head or self.tail or self.digest or self.command or self.running_output)
+        return bool(self.shown_lines.lines or self.digest or self.command or self.running_output)
+
+    @property
+    def is_target_repeated(self) -> bool:
+        """Return True if its opened card says the target, too."""
+        return bool(self.command) or (bool(self.subagent_session) and self.can_open)
 
     @property
     def starts_open(self) -> bool:
         """Return True if its card is open until it is closed: an excerpt."""
-        return self.excerpt is not None
+        return self.answer.excerpt is not None
 
 
 MAX_REASON_PLACES = 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from itertools import islice
@@ -10,49 +9,30 @@ from itertools import islice
 from msgspec.structs import replace
 
 from helix_desktop.agent.session import SubagentProgress
-from helix_desktop.context.intake.descriptions import count_header_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.window_breakdown import MessageStates
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
-from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.question import parse_question
-from helix_desktop.domain.todo import TODO, parse_items
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
-from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
     Badge,
     ExcerptContent,
-    FormChooser,
-    HeadAndTail,
     OriginalOutput,
     RunningOutput,
-    ShellCommand,
-    SubagentStatus,
     ToolRow,
     ToolState,
 )
 from helix_desktop.ui.design.viewer.picture import read_image
-from helix_desktop.words.models import slow_model_text
-from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.times import format_exact_duration
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-HEAD_LINES, TAIL_LINES = 14, 6
-MIN_HIDDEN_LINES = 3  # fewer take less room than the line that stands for them
-_TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
-_COMMAND_TOOL = "run_command"
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
@@ -61,7 +41,6 @@ class ToolRows:
         self._rows: dict[RowKey, ToolRow] = {}
         self._key_by_call: dict[str, RowKey] = {}  # by call id
         self._key_by_answer: dict[int, RowKey] = {}
-        self._recalled: set[int] = set()
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
         self._stale_digests: dict[str, int] = {}  # as the rows say
         # Calls whose arguments can stand as markers, by their step.
@@ -70,21 +49,11 @@ class ToolRows:
     def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
-            digests = short.get(call.id, ())
-            row = ToolRow(
-                RowKey(seq, call.id, "call"),
-                call.name,
-                _tool_row_target(call),
-                arguments=digests,
-                question=parse_question(call),
-                command=_call_command(call),
-                todo=parse_items(call.arguments) if call.name == TODO else (),
-            )
+            row = ToolRow(RowKey(seq, call.id, "call"), call, argument_digests=short.get(call.id, ()))
             self._key_by_call[call.id] = row.key
-            self._put(row)
-            if digests:
+            if row.argument_digests:
                 self._masked_calls.setdefault(seq, []).append(row.key)
-            yield row
+            yield self._put(row)
 
     def on_answer(
         self, recorded: RecordedEvent, output: ToolAnswered, transcript: Transcript
@@ -93,25 +62,12 @@ class ToolRows:
         if before is None:
             return None
         if output.excerpt is not None:
-            source = excerpt_source(output.excerpt)
-            shown = replace(before, state="ok", digest=output.excerpt.digest, excerpt=output.excerpt)
-            return self._put(replace(shown, target=source))
-        self._key_by_answer[recorded.seq] = before.key
-        if output.recalled:
-            self._recalled.add(recorded.seq)
-        row = replace(
-            _with_outcome(before, output),
-            target=_answered_target(output, before.target),
-            answer_seq=recorded.seq,
-            is_choosing_form=False,
-            subagent_session=output.subagent,
-            subagent_status=_subagent_status(output),
-            reply=output.reply,
-            auto_run=output.auto_run,
-        )
+            return self._put(replace(before, state="ok", answer=output))
+        row = replace(_with_outcome(before, output), answer_seq=recorded.seq, auto_run=output.auto_run)
+        self._key_by_answer[recorded.seq] = row.key
         if output.digest:
             self._keys_by_digest.setdefault(output.digest, []).append(row.key)
-        row = _with_shown_form(row, output, transcript)
+        row = replace(row, user_form=transcript.rewrites.chosen_forms.get(recorded.seq))
         return self._put(self._with_badge(row, MessageStates(transcript), transcript))
 
     def on_changes(self, event: ChangesRecorded) -> ToolRow | None:
@@ -119,23 +75,18 @@ class ToolRows:
         return self._change(event.call_id, lambda row: replace(row, changes=event))
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
-        return self._change(
-            event.call_id,
-            lambda row: replace(row, subagent_session=event.session, target=event.title or row.target),
-        )
+        return self._change(event.call_id, lambda row: replace(row, started=event))
 
     def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
         """Return the row of the call whose subagent went on; None if there is none, or it has its answer."""
         row = self._row_of(progress.call_id)
         if row is None or row.answer_seq or row.subagent_session != progress.session_id:
             return None
-        return self._put(replace(row, subagent_status=SubagentStatus.from_progress(progress)))
+        return self._put(replace(row, progress=progress))
 
     def on_output_held(self, output: ToolAnswered) -> ToolRow | None:
         """Return the row of a call whose output has no form yet; None if it is unknown."""
-        return self._change(
-            output.call_id, lambda row: replace(_with_outcome(row, output), is_choosing_form=True)
-        )
+        return self._change(output.call_id, lambda row: _with_outcome(row, output))
 
     def key_of_call(self, call_id: str) -> RowKey | None:
         return self._key_by_call.get(call_id)
@@ -146,8 +97,8 @@ class ToolRows:
 
     def on_interrupted(self, call_id: str) -> ToolRow | None:
         def end(row: ToolRow) -> ToolRow:
-            status = SubagentStatus("interrupted") if row.subagent_session else None
-            return replace(row, state="interrupted", is_choosing_form=False, subagent_status=status)
+            ended = SubagentProgress(row.subagent_session, "interrupted", 0, 0, 0)
+            return replace(row, state="interrupted", progress=ended if row.subagent_session else None)
 
         return self._change(call_id, end)
 
@@ -192,7 +143,7 @@ class ToolRows:
         `removed`: when, in milliseconds since 1970, by digest.
         """
         return [
-            self._put(replace(self._rows[key], digest="", removed_at_ms=at_ms))
+            self._put(replace(self._rows[key], removed_at_ms=at_ms))
             for digest, at_ms in removed.items()
             for key in self._keys_by_digest.get(digest, ())
         ]
@@ -249,16 +200,14 @@ class ToolRows:
     def _updated(
         self, seq: int, row: ToolRow, transcript: Transcript, window_states: MessageStates
     ) -> ToolRow:
-        item = transcript.messages.item(seq)
-        assert item is not None  # every answer here was applied
-        assert isinstance(item.event, ToolAnswered)
-        if _output_form(seq, item.event, transcript) != (row.form, row.instructions, row.chosen_by):
-            row = _with_shown_form(row, item.event, transcript)
+        chosen = transcript.rewrites.chosen_forms.get(seq)
+        if chosen != row.user_form:
+            row = replace(row, user_form=chosen)
         return self._with_badge(row, window_states, transcript)
 
     def _with_badge(self, row: ToolRow, window_states: MessageStates, transcript: Transcript) -> ToolRow:
         badge: Badge = window_states.state_of(row.answer_seq) if row.digest or row.removed_at_ms else ""
-        if badge == "in_window" and row.answer_seq in self._recalled:
+        if badge == "in_window" and row.answer.recalled:
             badge = "recalled"
         changed_since = transcript.stale_digests.get(row.digest, 0)
         if (badge, changed_since) == (row.badge, row.changed_since):
@@ -266,125 +215,13 @@ class ToolRows:
         return replace(row, badge=badge, changed_since=changed_since)
 
 
-def _answered_target(output: ToolAnswered, before: str) -> str:
-    """Return what an answered call was about; of a recall also which part of the content it brought."""
-    if output.subagent and before:
-        return before
-    part = output.about if output.recalled else ""
-    return " · ".join(filter(None, (output.target or before, part)))
-
-
-def _subagent_status(output: ToolAnswered) -> SubagentStatus | None:
-    """Return what an answer says of the subagent that gave it, or was to give it."""
-    if output.delegated is not None:
-        return SubagentStatus.from_result(output.delegated, output.duration_ms)
-    return SubagentStatus("interrupted") if output.subagent and output.outcome == "interrupted" else None
-
-
-def _with_shown_form(row: ToolRow, output: ToolAnswered, transcript: Transcript) -> ToolRow:
-    form, requested, chooser = _output_form(row.answer_seq, output, transcript)
-    choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
-    text = choice.text if choice else output.text
-    ends = head_and_tail(text)
-    return replace(
-        row,
-        head=ends.head,
-        tail=ends.tail,
-        lines=ends.lines,
-        header_lines=count_header_lines(output.name, text),
-        tokens=(choice or output).tokens + FRAMING_TOKENS,
-        form=form,
-        instructions=requested,
-        chosen_by=chooser,
-        form_cost=_form_cost_text(choice or output),
-        form_tokens=(choice or output).intake_tokens,
-        form_note="" if choice else _form_note(output),
-        offers_extract=form == "preview" and (chooser == "timeout" or bool(output.intake_slow_model)),
-    )
-
-
 def _with_outcome(row: ToolRow, output: ToolAnswered) -> ToolRow:
     """Return the row of a call that is over, although its output's form may still be chosen."""
     state: ToolState = "ok" if output.ok else "failed"
     outcome = output.delegated.how if output.delegated is not None else output.outcome
-    # It did not run, or a crash left nothing that says how long.
-    duration_ms = output.duration_ms if output.outcome == "ran" else None
-    if output.outcome == "stopped":
-        duration_ms = output.duration_ms or None
     return replace(
-        row,
-        state=_OUTCOMES.get(outcome, state),
-        size_bytes=output.size,
-        duration_ms=duration_ms,
-        exit_code=output.exit_code,
-        digest=output.digest,
-        running_output=None,
+        row, state=_OUTCOMES.get(outcome, state), answer=output, running_output=None, progress=None
     )
-
-
-def _form_note(output: ToolAnswered) -> str:
-    """Return why an output is not in the form that was asked for, or why none was asked for."""
-    seconds = output.intake_extended_s
-    slow = tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds) if seconds else ""
-    return translate(join_sentences(output.intake_note, slow, slow_model_text(output.intake_slow_model)))
-
-
-def _output_form(seq: int, output: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
-    """Return the form of an output, what was asked for in a compact one, and who chose."""
-    choice = transcript.rewrites.chosen_forms.get(seq)
-    if choice is not None:
-        return choice.form, choice.asked, "user"
-    in_part = not output.whole and not output.recalled
-    form: Form = "preview" if output.form == "full" and in_part else output.form
-    return form, output.asked, output.chosen
-
-
-def _form_cost_text(event: FormChosen | ToolAnswered) -> str:
-    """Return what choosing and making a form took; empty when no model was asked."""
-    if not event.intake_tokens:
-        return ""
-    spent, cached = format_tokens(event.intake_tokens), format_tokens(event.intake_cached)
-    tokens = tr("{tokens} tokens", tokens=spent)
-    if event.intake_cached:
-        tokens = tr("{tokens} tokens ({cached} from the prompt cache)", tokens=spent, cached=cached)
-    return " · ".join(filter(None, (tokens, format_exact_duration(event.intake_ms), event.intake_model)))
-
-
-def head_and_tail(text: str) -> HeadAndTail:
-    """Return the first and last lines of a text, and its line count; all as first ones if few lie between."""
-    stripped = text.removesuffix("\n")
-    if not stripped:
-        return HeadAndTail()
-    lines = stripped.count("\n") + 1
-    if lines < HEAD_LINES + TAIL_LINES + MIN_HIDDEN_LINES:
-        return HeadAndTail(stripped, "", lines)
-    last = "\n".join(stripped.rsplit("\n", TAIL_LINES)[-TAIL_LINES:])
-    return HeadAndTail("\n".join(stripped.split("\n", HEAD_LINES)[:HEAD_LINES]), last, lines)
-
-
-def _tool_row_target(call: ToolCall) -> str:
-    """Return what a call is about, read from its arguments; empty when they do not say."""
-    if call.is_mcp:
-        return mcp_call_target(call.arguments)
-    args = _call_arguments(call)
-    target = next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")
-    return target or (call_target(call.arguments) if tool_kind(call.name) == "edit" else "")
-
-
-def _call_command(call: ToolCall) -> ShellCommand | None:
-    args = _call_arguments(call)
-    if call.name != _COMMAND_TOOL or not args.get("command"):
-        return None
-    return ShellCommand(str(args["command"]), str(args.get("folder") or ""), args.get("network") is True)
-
-
-def _call_arguments(call: ToolCall) -> dict[str, object]:
-    """Return the arguments of a call; none if they are not an object."""
-    try:
-        args = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return {}
-    return args if isinstance(args, dict) else {}
 
 
 FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all

@@ -147,8 +147,8 @@ def _searchable_texts(row: Row) -> Iterator[str]:
             yield from (text_of_block(block, 0, None).text for block in blocks)
         case ToolRow():
             yield from bar_texts(row)
-            if row.command is not None:
-                yield escape_command(row.command.text)
+            if row.command:
+                yield escape_command(row.command)
             if row.subagent_session and row.can_open:
                 yield row.target
             ends = row.original.head_and_tail if row.original is not None else row.shown_lines

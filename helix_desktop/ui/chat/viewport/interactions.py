@@ -380,12 +380,12 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
     forms: list[tuple[Form, str, str]] = []
     if row.form != "full" or row.badge == "cached":
         forms.append(("full", tr("Send full output"), "maximize-2"))
-    if row.size_bytes >= _MIN_FORM_BYTES:
+    if row.answer.size >= _MIN_FORM_BYTES:
         if row.form != "preview":
             forms.append(("preview", tr("Send preview"), "list-filter"))
         forms.append(("compact", tr("Send extract…"), "minimize-2"))
     return [
-        MenuEntry(f"form:{form}", ChooseForm(row.answer_seq, form, row.instructions), label, glyph)
+        MenuEntry(f"form:{form}", ChooseForm(row.answer_seq, form, row.shown.asked), label, glyph)
         for form, label, glyph in forms
     ]
 
@@ -395,11 +395,11 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     if row.digest:
         entries = [
             MenuEntry("recall", Recall(row.digest), tr("Recall into message"), "corner-down-left"),
-            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open in cache"), "database"),
+            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open output"), "database"),
         ]
-    for number, digest in enumerate(row.arguments, 1):
+    for number, digest in enumerate(row.argument_digests, 1):
         label = tr("Open cached argument")
-        if len(row.arguments) > 1:
+        if len(row.argument_digests) > 1:
             label = tr("Open cached argument {number}", number=number)
         entries.append(MenuEntry(f"argument:{digest}", OpenCacheEntry(digest), label, "braces"))
     return entries
@@ -569,11 +569,11 @@ class RowInteractions(ListInteractions):
             if isinstance(row, UserRow):
                 self._read_keys.add(row.key)
                 for note in row.attachments:
-                    if note.image_size:
-                        perform(self, ReadThumbnail(row.key, note.digest))
-            elif row.excerpt is not None:
+                    if note.attachment.image:
+                        perform(self, ReadThumbnail(row.key, note.attachment.digest))
+            elif row.answer.excerpt is not None:
                 self._read_keys.add(row.key)
-                perform(self, ReadExcerpt(row.key, row.excerpt))
+                perform(self, ReadExcerpt(row.key, row.answer.excerpt))
             elif needs_original(row) and items.is_open(row.key, "card"):  # find opens cards, too
                 self._read_keys.add(row.key)
                 perform(self, ReadOriginal(row.key, row.digest))

@@ -7,6 +7,7 @@ from collections import OrderedDict
 
 from PySide6.QtWidgets import QScrollBar
 
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowKey, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
@@ -225,7 +226,7 @@ class ItemCache:
                 return AssistantMessageItem(row, context, tools, markdown)
             case ToolRow(question=question) if question is not None and _is_answered_question(row):
                 return RowItem(row, context, tools, answered_question(row, question, tools))
-            case ToolRow(excerpt=excerpt) if excerpt is not None:
+            case ToolRow(answer=ToolAnswered(excerpt=excerpt)) if excerpt is not None:
                 return RowItem(row, context, tools, excerpt_card(row, excerpt, context, tools))
             case ToolRow():
                 return ToolCard(row, context, tools)
@@ -292,7 +293,7 @@ def _is_answered_question(row: ToolRow) -> bool:
 
 def _is_call_line(row: Row) -> bool:
     """Return True if a row is the line of a call; what it asks or shows has a card."""
-    return isinstance(row, ToolRow) and row.excerpt is None and not _is_answered_question(row)
+    return isinstance(row, ToolRow) and row.answer.excerpt is None and not _is_answered_question(row)
 
 
 class ChatViewport(ListViewport):

@@ -1,6 +1,11 @@
 """The drawn rows of a diff, inline or side by side; only those in sight cost anything.
 
 All lengths are in pixels.
+
+Two QPlainTextEdit instead, filled in slices of 9 ms, were measured with 100,000 lines: each step of a resize
+visits all of them (13-24 ms in one go), the scroll bar counts lines, no block is higher than its lines (as
+folds and heads are, and a line beside a broken one), and a line of 3 million characters takes 1.1 s to show
+and 0.8 s to scroll (here 25 ms and 5 ms). A frame of scrolling takes 5.2 ms, here 5.9.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from helix_desktop.ui.design.diff.rows import (
     RowRange,
     RowRangeKind,
     Side,
+    UnchangedRows,
 )
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import TextLine
@@ -50,7 +56,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 
-FOLD_HEIGHT, HEAD_HEIGHT = 24, 30  # pixels at 100 %
+_FOLD_HEIGHT, _HEAD_HEIGHT = 24, 30  # pixels at 100 %
 _ICON_PX, _PAD = 13, 12
 
 
@@ -109,7 +115,7 @@ class HunkHead(Themed, QWidget):
     def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
         """Stand above another hunk; `number` counts them from 0. `is_redo`: its button does it again."""
         self._number, place = number, lines_of(hunk)
-        self._place.set_text(hunk_words(hunk, mark))
+        self._place.set_text(dotted((place, mark.word)))
         self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
         self.revert.set_icon("redo-2" if is_redo else "undo-2")
         self.revert.setToolTip(hunk_verb(is_redo=is_redo))
@@ -134,10 +140,10 @@ def hunk_verb(*, is_redo: bool) -> str:
 
 def lines_of(hunk: Hunk) -> str:
     """Return which lines of the later content a hunk is about; of the former one if none is left."""
-    changed = [line for line in hunk.lines if line.kind != "same"]
-    later = [line.new for line in changed if line.new]
-    numbers = later or [line.old for line in changed]
-    first, last = min(numbers), max(numbers)
+    later = any(line.kind == "added" for line in hunk.lines)
+    kind = "added" if later else "removed"
+    ends = (next(line for line in lines if line.kind == kind) for lines in (hunk.lines, reversed(hunk.lines)))
+    first, last = (line.new or line.old for line in ends)
     if first == last:
         return tr("Line {number}", number=first) if later else tr("Removed line {number}", number=first)
     if later:
@@ -340,16 +346,7 @@ def _tops_within(
     return [0, *accumulate(count * heights.lines for count in counts)] if counts else []
 
 
-def inline_panes(width: float, number: float, sign: float, *, has_both: bool = True) -> list[Pane]:
-    """Return the one column of an inline diff; `number` and `sign` are the widths of those columns.
-
-    Where there is one side only, one number is enough.
-    """
-    second = number if has_both else 0.0
-    return [Pane(0, 0, second, second + number + sign, width)]
-
-
-SIGN_WIDTH = 20  # pixels at 100 %
+_SIGN_WIDTH = 20  # pixels at 100 %
 _NUMBER_PAD = 8
 _ON_HIT = "#1a1d24"  # text on the background of the current hit, in either theme
 _RADIUS = 3.0
@@ -373,6 +370,7 @@ class RowPainter:
         self.line_height = round(metrics.lineSpacing()) + scaled(4)
         self.advance = metrics.horizontalAdvance("0")
         self._text_drop = (self.line_height - metrics.lineSpacing()) / 2
+        self._sign_width, self._number_pad = scaled(_SIGN_WIDTH), scaled(_NUMBER_PAD)
 
     def number_width(self, largest: int) -> float:
         digits = max(3, len(str(largest)))
@@ -418,8 +416,7 @@ class RowPainter:
             painter.fillRect(rect, self.background(line.kind))
         self._paint_numbers(painter, pane, top, line, numbers)
         room = QRectF(pane.text, top, pane.right - pane.text, height)
-        painter.save()
-        painter.setClipRect(room, Qt.ClipOperation.IntersectClip)
+        painter.setClipRect(room)
         x = pane.text - scroll
         word = self._theme.added_word if line.kind == "added" else self._theme.removed_word
         for places, color in (
@@ -434,9 +431,9 @@ class RowPainter:
         plain += [(*marks.current, _ON_HIT)] if marks.current else []
         painter.setPen(QColor(self._theme.text))
         layout.draw(painter, x, top + self._text_drop, (room.left(), room.right()), plain)
-        last_top = top + (layout.row_count - 1) * self.line_height
-        self._paint_note(painter, line, x + layout.last_width, last_top)
-        painter.restore()
+        if not line.has_line_end or len(line.text) > LAST_COLUMN:
+            self._paint_note(painter, line, layout, x, top + (layout.row_count - 1) * self.line_height)
+        painter.setClipping(False)
 
     def _paint_numbers(
         self, painter: QPainter, pane: Pane, top: float, line: DiffLine, numbers: tuple[int, int]
@@ -444,20 +441,20 @@ class RowPainter:
         theme = self._theme
         painter.setFont(self._number_font)
         painter.setPen(QColor(theme.muted if line.kind != "same" else theme.faint))
-        sign_left = pane.text - scaled(SIGN_WIDTH)
+        sign_left = pane.text - self._sign_width
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         for number, left, end in (
             (numbers[0], pane.first, pane.second if pane.second > pane.first else sign_left),
             (numbers[1], pane.second, sign_left),
         ):
             if number:
-                room = QRectF(left, top, end - left - scaled(_NUMBER_PAD), self.line_height)
+                room = QRectF(left, top, end - left - self._number_pad, self.line_height)
                 painter.drawText(room, right, str(number))
         if line.kind == "same":
             return
         painter.setFont(self.font)
         painter.setPen(QColor(theme.ok if line.kind == "added" else theme.error))
-        room = QRectF(sign_left, top, scaled(SIGN_WIDTH), self.line_height)
+        room = QRectF(sign_left, top, self._sign_width, self.line_height)
         painter.drawText(
             room, Qt.AlignmentFlag.AlignCenter, "+" if line.kind == "added" else "\N{MINUS SIGN}"
         )
@@ -483,7 +480,9 @@ class RowPainter:
                     box = QRectF(begin, top, max(stop - begin, 2.0), self.line_height - 2)
                     painter.drawRoundedRect(box, _RADIUS, _RADIUS)
 
-    def _paint_note(self, painter: QPainter, line: DiffLine, x: float, top: float) -> None:
+    def _paint_note(
+        self, painter: QPainter, line: DiffLine, layout: LineLayout, x: float, top: float
+    ) -> None:
         note = ""
         if not line.has_line_end:
             note = missing_line_end_note()
@@ -493,7 +492,7 @@ class RowPainter:
             painter.setFont(self._note_font)
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(
-                QRectF(x + self.advance, top, 4_000, self.line_height),
+                QRectF(x + layout.last_width + self.advance, top, 4_000, self.line_height),
                 Qt.AlignmentFlag.AlignVCenter,
                 note,
             )
@@ -572,14 +571,14 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _open(self, fold: RowRange) -> None:
         self._opened.add(fold.hunk)
-        measured = fold.rows[:_MEASURED_LINES]
-        self._columns = max(self._columns, *(width_in_columns(row.line.text) for row in measured))
+        assert isinstance(fold.rows, UnchangedRows)
+        self._columns = max(self._columns, *map(width_in_columns, fold.rows.texts(_MEASURED_LINES)))
         self._build()
 
     def apply_theme(self) -> None:
         super().apply_theme()
         self._painter = RowPainter()
-        self._heights = RowHeights(self._painter.line_height, scaled(FOLD_HEIGHT), scaled(HEAD_HEIGHT))
+        self._heights = RowHeights(self._painter.line_height, scaled(_FOLD_HEIGHT), scaled(_HEAD_HEIGHT))
         self._build()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -643,7 +642,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _panes(self) -> list[Pane]:
         largest = max(len(self._diff.before_lines), len(self._diff.after_lines))
-        number, sign = self._painter.number_width(largest), float(scaled(SIGN_WIDTH))
+        number, sign = self._painter.number_width(largest), float(scaled(_SIGN_WIDTH))
         width = float(self.viewport().width())
         if self._side_by_side:
             middle = round(width / 2)
@@ -651,8 +650,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
                 Pane(left, left, left, left + number + sign, right)
                 for left, right in ((0, middle), (middle, width))
             ]
-        has_both = bool(self._diff.before_lines and self._diff.after_lines)
-        return inline_panes(width, number, sign, has_both=has_both)
+        second = number if self._diff.before_lines and self._diff.after_lines else 0.0  # one side: one number
+        return [Pane(0, 0, second, second + number + sign, width)]
 
     def _update_bars(self) -> None:
         room, pane = self.viewport().height(), self._panes()[0]

@@ -18,7 +18,7 @@ from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan, FileDiff
 from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 from helix_desktop.ui.design.diff.rows import Row
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.highlight import ColoredRun, colored_runs
+from helix_desktop.ui.design.highlight import MAX_CHARS, ColoredRun, LexerLoader, colored_runs
 from helix_desktop.ui.design.style.theme import Theme
 
 TAB_COLUMNS = 4
@@ -65,9 +65,10 @@ def line_text(text: str, *, shows_line_ends: bool) -> LineText:
 
 def width_in_columns(text: str) -> int:
     """Return about how many columns of the code font a line takes; rather too many."""
-    if len(text) > LONG_LINE:
-        return len(text) if text.isascii() else 2 * LAST_COLUMN
-    return len(text) + 7 * text.count("\t") + (0 if text.isascii() else len(text))
+    width = len(text)
+    if width > LONG_LINE:
+        return width if text.isascii() else 2 * LAST_COLUMN
+    return (width if text.isascii() else 2 * width) + 7 * text.count("\t")
 
 
 def _drawn(char: str) -> str:
@@ -101,19 +102,19 @@ class SyntaxRuns(QObject):
         super().__init__(parent)
         self._runs: Iterator[tuple[bool, ColoredRun]] = iter(())
         self._of_line: dict[tuple[bool, int], list[ColoredRun]] = {}
+        self._name, self._loader = "", LexerLoader()
         self._next_update_at = 0.0
         self._timer = QTimer(self)
-        self._timer.setInterval(0)
         self._timer.timeout.connect(self._run_slice)
 
     def start(self, diff: FileDiff | None, path: str) -> None:
         self._of_line, self._next_update_at = {}, 0.0
         self._timer.stop()
-        name = path.rpartition("/")[2]
+        name = self._name = path.rpartition("/")[2]
         if diff is None or "." not in name:
             return
         self._runs = chain(_runs(diff.after_lines, name, True), _runs(diff.before_lines, name, False))
-        self._timer.start()
+        self._timer.start(0)
 
     def finish(self) -> None:
         """Find all that is left now, for pictures."""
@@ -125,7 +126,11 @@ class SyntaxRuns(QObject):
         return self._of_line.get((is_after, number - 1), ())
 
     def _run_slice(self) -> None:
-        self._take(time.perf_counter() + _SLICE_S)
+        if self._loader.is_loaded(self._name):
+            self._timer.setInterval(0)
+            self._take(time.perf_counter() + _SLICE_S)
+        else:
+            self._timer.setInterval(LexerLoader.poll_ms)
 
     def _take(self, deadline: float) -> None:
         """Find runs until a time; what is on screen is drawn again now and then, and at the end."""
@@ -142,6 +147,8 @@ class SyntaxRuns(QObject):
 
 
 def _runs(lines: Sequence[str], name: str, is_after: bool) -> Iterator[tuple[bool, ColoredRun]]:
+    if sum(map(len, lines)) > MAX_CHARS:
+        return  # all of it stays plain
     # A carriage return ends a line for the lexer, and a byte order mark is none of its characters.
     code = "".join(lines).replace("\r", " ").replace("\ufeff", " ")
     for run in colored_runs(code, name):

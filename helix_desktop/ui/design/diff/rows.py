@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile, zip_longest
 from typing import Literal, NamedTuple, overload
@@ -78,6 +79,11 @@ class UnchangedRows(_LazyRows):
         """`old` and `new` count the lines before the first one, `lines` are those of the later content."""
         super().__init__(count)
         self._lines, self._old, self._new = lines, old, new
+
+    def texts(self, most: int) -> list[str]:
+        """Return the texts of the first rows: fast, as no rows are made."""
+        lines = self._lines[self._new : self._new + min(most, len(self))]
+        return [line.removesuffix("\n") for line in lines]
 
     def _row(self, at: int) -> Row:
         old, new = self._old + at, self._new + at
@@ -171,20 +177,16 @@ class DiffRows:
     @cached_property
     def change_starts(self) -> list[int]:
         """The first row of each group of changed lines."""
-        starts = []
-        for row_range in self.row_ranges:
-            if not row_range.is_hunk:
-                continue
-            if isinstance(row_range.rows, _InlineRows):
-                changed = row_range.rows.changed
-            else:
-                changed = [row.is_changed for row in row_range.rows]
-            starts += [
-                row_range.first + at
-                for at, is_changed in enumerate(changed)
-                if is_changed and not (at and changed[at - 1])
-            ]
-        return starts
+        return [
+            row_range.first + at
+            for row_range in self.row_ranges
+            if row_range.is_hunk
+            for at in _starts_of_runs(
+                row_range.rows.changed
+                if isinstance(row_range.rows, _InlineRows)
+                else [row.is_changed for row in row_range.rows]
+            )
+        ]
 
     def line_with_words(self, start: int) -> DiffLine | None:
         """Return of the first line of a change, or of what it became, the one whose words differ first.
@@ -220,6 +222,16 @@ class DiffRows:
         self.row_ranges.append(row_range)
         self._count += row_range.count
         self._lines += len(rows)
+
+
+def _starts_of_runs(flags: list[bool]) -> Iterator[int]:
+    """Yield where each run of True begins."""
+    at = 0
+    with suppress(ValueError):  # there is no other one
+        while True:
+            at = flags.index(True, at)
+            yield at
+            at = flags.index(False, at)
 
 
 def _rows_side_by_side(lines: Sequence[DiffLine]) -> Iterator[Row]:

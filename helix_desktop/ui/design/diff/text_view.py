@@ -148,8 +148,9 @@ class DiffText(DiffCanvas):
         """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
         pane, bar = self._panes()[0], self.horizontalScrollBar()
         wide, x = int(pane.right - pane.text), 0
-        start = next((start for start in self._rows.change_starts if start >= row), None)
-        line = self._rows.line_with_words(start) if start is not None and bar.maximum() else None
+        starts = self._rows.change_starts if bar.maximum() else ()
+        start = next((start for start in starts if start >= row), None)
+        line = self._rows.line_with_words(start) if start is not None else None
         if line is not None:
             x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
         bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)

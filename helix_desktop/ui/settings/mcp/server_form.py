@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QAccessibleWidget, QPlainTextEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
@@ -22,6 +22,7 @@ from helix_desktop.services.mcp_config import (
     parse_server_configs,
 )
 from helix_desktop.services.mcp_servers import test_limit_s
+from helix_desktop.ui.design.accessibility import DisclosureInterface
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
@@ -334,6 +335,9 @@ class DisclosureButton(PushButton):
         part.hide()
         self.toggled.connect(part.setVisible)
         self.toggled.connect(self._show_state)
+
+    def make_accessible(self) -> QAccessibleWidget:
+        return DisclosureInterface(self)
 
     def _show_state(self, is_open: bool) -> None:
         self._icon_name = "chevron-down" if is_open else "chevron-right"

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
-from helix_desktop.context.window.usage_gauge import handover_threshold
+from helix_desktop.context.window.usage_gauge import gauge_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.replay.policy.session_replays import SessionReplays
@@ -30,7 +30,6 @@ from helix_desktop.ui.settings.policy.form import FILE_FIELDS, POLICY, PolicyVal
 from helix_desktop.ui.settings.policy.preview import PolicyPreview, ReplayPreparation
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.settings.policy.slider import PolicySlider
-from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.rewrite_reasons import threshold_text
 from helix_desktop.words.translation import Translator, translate
@@ -340,11 +339,10 @@ class PolicyPage(QWidget):
         """Return what a number is, or what it is in the context window of the session on screen."""
         conversation = self._session.find_conversation()
         if name == "handover_at" and conversation is not None:
-            policy, info = self.values.policy, conversation.window.frame.info
-            share = handover_threshold(policy, info) / max(1, info.window)
-            threshold = threshold_text(policy.handover_at, share)
-            if threshold != format_whole_percent(policy.handover_at):
-                return tr("At the latest: {threshold}.", threshold=threshold)
+            policy = self.values.policy
+            trigger = gauge_of(0, policy, conversation.window.frame.info).trigger
+            if trigger.limit != round(policy.handover_at, 2):
+                return tr("At the latest: {threshold}.", threshold=threshold_text(policy, trigger))
         return translate(self.form.fields[name].note)
 
     def showEvent(self, event: QShowEvent) -> None:

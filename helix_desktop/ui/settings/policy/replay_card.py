@@ -83,7 +83,7 @@ class FigureRow(msgspec.Struct, frozen=True):
 
 
 def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
-    """Return what was sent and billed, and the coverage; an ellipsis for what is still computed."""
+    """Return what was sent and billed, and what is still in context; an ellipsis for what is to come."""
     mine, other = comparison.replay, comparison.reference_replay
     sent = (mine.sent if mine else None, other.sent if other else None)
     billed = (mine.billed if mine else None, other.billed if other else None)
@@ -97,15 +97,15 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
             _token_difference(comparison, *sent),
         ),
         FigureRow(
-            tr("Tokens billed") if comparison.reports_cache else tr("Tokens billed, if cached"),
+            tr("Tokens billed") if comparison.reports_cache else tr("Tokens billed, with a discount"),
             _billed_note(comparison),
             _tokens(billed[0], mine),
             _tokens(billed[1], other),
             _token_difference(comparison, *billed),
         ),
         FigureRow(
-            tr("Coverage"),
-            tr("Files and symbols used again whose names were still in the context"),
+            tr("Still in context"),
+            tr("Of the files and symbols that later steps used again"),
             _share(mine),
             _share(other),
             _share_difference(*coverage),
@@ -117,7 +117,7 @@ def _billed_note(comparison: PolicyComparison) -> str:
     """Return what counts as billed, and that it is assumed where the provider reports no cache."""
     if comparison.reports_cache:
         return tr("The same in tokens of new input that would cost as much")
-    return tr("The same with a prompt cache discount, which this provider doesn't report")
+    return tr("With the usual discount for what was sent before; this provider doesn't report one")
 
 
 def field_effect_text(effect: FieldEffect) -> str:
@@ -129,7 +129,7 @@ def field_effect_text(effect: FieldEffect) -> str:
     elif saved < 0:
         parts.append(tr("bills {tokens} more", tokens=format_tokens(-saved)))
     if points := _points(0.0, effect.coverage):
-        parts.append(tr("coverage {points}", points=points))
+        parts.append(tr("still in context {points}", points=points))
     if not parts:
         return tr("No effect on this session")
     return tr("This session: {effects}", effects=", ".join(parts))
@@ -424,7 +424,7 @@ def _paint_bounds(
     painter.setFont(ui_font(11, 500))
     all_bounds = (
         (replay.window, theme.error, tr("context window")),
-        (replay.handover_at, theme.warn, tr("handover")),
+        (replay.handover_at, theme.warn, tr("compaction")),
     )
     bounds = [bound for bound in all_bounds if 0 < bound[0] <= plot.top]
     for place, (tokens, color, _) in enumerate(bounds):
@@ -529,8 +529,8 @@ def _difference_notes(comparison: PolicyComparison, mine: PolicyReplay, other: P
         key = comparison.policy if mine.sent < other.sent else comparison.reference
         notes.append(
             tr(
-                "{policy} sends less but is billed more: what follows a change in the context is no longer "
-                "in the prompt cache, and is billed as new.",
+                "{policy} sends less but is billed more: what follows a change in the context is billed "
+                "once at the full price.",
                 policy=comparison.names[key],
             )
         )
@@ -545,7 +545,7 @@ def _overflow_note(policy: str, replay: PolicyReplay) -> list[str]:
         tr(
             "{policy}: request {number} of {total} is the first that doesn't fit in the context window with "
             "room for the answer. It would be stopped with an error. Tokens sent and billed count all "
-            "requests as if they fit, coverage only those that do.",
+            "requests as if they fit, “Still in context” only those that do.",
             policy=policy,
             number=format_integer(replay.first_too_large),
             total=format_integer(len(replay.points)),

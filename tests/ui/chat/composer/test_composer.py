@@ -11,6 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachmentChip,
     ChipText,
@@ -20,7 +22,6 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.design.shell_data import GaugeState
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.kit.intents import StopAgent
@@ -371,7 +372,7 @@ def test_the_line_below_the_text_fits_a_narrow_composer(
     show_look(LIGHT, text_px)
     composer.set_model("a-model-with-a-very-long-name-that-no-line-has-room-for")
     composer.mode_button.show_mode("ask", demo_runs=True)
-    composer.gauge.show_state(GaugeState(900, 1_000, True, ""))
+    composer.gauge.show_usage(UsageGauge(900, 1_000, 0, 850, is_reported=False), ContextPolicy())
     composer.set_running(True)
     composer.editor.setPlainText("next")
     composer.resize(round(420 * max(1.0, text_px / 13)), 160)

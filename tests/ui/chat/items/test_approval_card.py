@@ -18,11 +18,11 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.changed_files import color_lines, patch_files
 from helix_desktop.ui.chat.rows.row_texts import bar_target
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ChatModel
 from helix_desktop.ui.chat.viewport.interactions import fill_rule_menu
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import tool_row
 
 _RULES = suggest_command_rules("git push", confined=True)
 _CONFINED = ApprovalRequest(
@@ -296,9 +296,9 @@ def test_spaces_that_look_like_plain_ones_are_marked_in_commands_alone(qtbot: Qt
     row, item = _shown(qtbot, ask)
     assert f"rm\\u00a0-rf {codes}x" in [text.text() for text in item.texts]
     assert row.detail == command, "what is allowed is what runs"
-    target = ToolRow(row_key("t"), "run_command", command, "ok")
+    target = tool_row("t", "run_command", command)
     assert bar_target(target) == f"rm\\u00a0-rf {codes}x"
-    assert bar_target(msgspec.structs.replace(target, tool="read_file")) == command
+    assert bar_target(tool_row("t", "read_file", command)) == command
     _, item = _shown(qtbot, msgspec.structs.replace(ask, kind="other"))
     assert command in [text.text() for text in item.texts]
 

@@ -14,16 +14,15 @@ from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
-from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.kit.boxes import Text
 from helix_desktop.ui.kit.intents import Intent
 from tests.support.intents import take_intents
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import row_key, tool_row
 
 CHANGES = ChangesRecorded("c1", "", "command", changed=2, added_lines=90, removed_lines=1, first_path="a.py")
-CARD = ToolRow(row_key("t"), "run_command", "make", "ok", "output", lines=1, changes=CHANGES)
+CARD = tool_row("t", "run_command", "make", "ok", "output", changes=CHANGES)
 _TEXT = "".join(f"line {number}\n" for number in range(90))
 CONTENT = changed_files_content(
     [
@@ -67,7 +66,9 @@ def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) ->
 def test_one_path_without_lines_is_named(view: ChatView) -> None:
     """It may be a folder, which is no file."""
     changes = ChangesRecorded("c1", "", "command", created=1, first_path="out/.benchmarks")
-    view.chat_viewport.model.reset([replace(CARD, command=ShellCommand("make"), changes=changes)])
+    view.chat_viewport.model.reset(
+        [tool_row("t", "run_command", text="output", arguments={"command": "make"}, changes=changes)]
+    )
     tool = card(view)
     assert isinstance(tool, ToolCard)
     assert tool.bar._changes is not None

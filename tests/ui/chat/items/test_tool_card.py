@@ -10,22 +10,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.agent.session import SubagentProgress
+from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.ui.chat.actions import CopyCode, ReadOriginal
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
 from helix_desktop.ui.chat.items.tool_card import unusual_words
-from helix_desktop.ui.chat.rows.row_texts import accessible_name, figures_text
+from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text
 from helix_desktop.ui.chat.rows.row_types import (
-    RUNNING_PHASE_TEXTS,
+    HEAD_LINES,
     AssistantRow,
     Badge,
     HeadAndTail,
     OriginalOutput,
-    ShellCommand,
-    SubagentStatus,
     ToolRow,
     ToolState,
 )
-from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, head_and_tail
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -34,15 +33,16 @@ from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import performed, take_intents
 from tests.support.window.buttons import trigger
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import numbered_lines, row_key, tool_row, with_answer
 
 DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
-CARD = ToolRow(
-    row_key("t"), "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400,
-    digest=DIGEST, badge="in_window", answer_seq=7,
+CARD = tool_row(
+    "t", "run_command", "pytest -q", "ok", numbered_lines(900), size=9_000, tokens=2_400, digest=DIGEST,
+    badge="in_window",
 )  # fmt: skip
-PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
-COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
+SENT = "head line\ntail line"
+PREVIEW = with_answer(CARD, form="preview", tokens=590, text=SENT)
+COMPACT = with_answer(PREVIEW, form="compact", asked="the failing tests", chosen="agent")
 ACCENT = QColor(LIGHT.accent)
 ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
 
@@ -84,16 +84,17 @@ def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[Intent]:
 
 def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> None:
     """Also before its output is there, and with the folder and the network that the call asks for."""
-    command = ShellCommand("make\u3000all 2>&1 | tee build.log\n" + "echo done; " * 30, "src", network=True)
-    running = ToolRow(row_key("t"), "run_command", command.text, "running", command=command)
+    command = "make\u3000all 2>&1 | tee build.log\n" + "echo done; " * 30
+    arguments = {"command": command, "folder": "src", "network": True}
+    running = tool_row("t", "run_command", state="running", arguments=arguments)
     view.chat_viewport.model.reset([running])
     press(view, "open:card")
-    assert words(view) == command.text.replace("\u3000", "\\u3000"), "it looks like a plain space"
+    assert words(view) == command.replace("\u3000", "\\u3000"), "it looks like a plain space"
     copy = laid_out_card(view).hit_area_for(CopyCode)
     assert copy is not None
     assert copy.label.endswith("Command · in src · with network")
     widget(view).trigger(copy.name)
-    assert QGuiApplication.clipboard().text() == command.text
+    assert QGuiApplication.clipboard().text() == command
 
 
 @pytest.mark.parametrize(
@@ -108,26 +109,26 @@ def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> N
     ],
 )
 def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, word: str) -> None:
-    view.chat_viewport.model.reset([replace(CARD, badge=badge)])
+    view.chat_viewport.model.reset([with_answer(replace(CARD, badge=badge), text=SENT)])
     press(view, "open:card")
     sentence, output = words(view).split("\n", 1)
     assert sentence.endswith(".")
-    assert output == "head line\ntail line"
+    assert output == SENT
     assert widget(view).accessibleName().endswith(f" and {word}")
 
 
 def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
     """In a chip, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212)])
-    assert "Changed since (e212)" in widget(view).accessibleName()
+    assert "Changed since" in widget(view).accessibleName()
     with performed(view) as signal:
         press(view, "changed")
     assert signal == [OpenCacheEntry(DIGEST)]
     area = laid_out_card(view).hit_area("changed")
     assert area is not None
-    assert "Changed since (e212)" in area.tip
+    assert "Changed since" in area.tip
     press(view, "open:card")
-    assert words(view).startswith("Changed since (e212): this is the file as it was then.")
+    assert words(view).startswith("Changed since: this is the file as it was then.")
 
 
 def test_every_state_has_its_own_sentence(view: ChatView) -> None:
@@ -141,11 +142,11 @@ def test_every_state_has_its_own_sentence(view: ChatView) -> None:
 
 
 def test_a_complete_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([CARD])
+    view.chat_viewport.model.reset([with_answer(CARD, text=SENT)])
     with performed(view) as intents:
         press(view, "open:card")
     assert intents == []
-    assert words(view) == "head line\ntail line"
+    assert words(view) == SENT
 
 
 def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView) -> None:
@@ -189,37 +190,35 @@ def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) ->
 
 
 def test_a_huge_original_is_left_to_the_cache_browser(view: ChatView) -> None:
-    view.chat_viewport.model.reset([replace(CARD, size_bytes=40_000_000)])
+    view.chat_viewport.model.reset([with_answer(CARD, size=40_000_000)])
     press(view, "open:card")
     assert laid_out_card(view).hit_area("whole:card") is None
     assert laid_out_card(view).hit_area("cache:open") is not None
 
 
 def test_an_unreadable_original_is_reported_and_the_card_stays(view: ChatView) -> None:
-    view.chat_viewport.model.reset([replace(CARD, original=OriginalOutput(problem="It is damaged."))])
+    problem = OriginalOutput(problem="It is damaged.")
+    view.chat_viewport.model.reset([replace(with_answer(CARD, text=SENT), original=problem)])
     press(view, "open:card")
-    assert words(view) == "head line\ntail line"
-    view.chat_viewport.model.replace(
-        row_key("t"), replace(PREVIEW, original=OriginalOutput(problem="It is damaged."))
-    )
+    assert words(view) == SENT
+    view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=problem))
     assert "head line" in words(view)
     assert laid_out_card(view).hit_area("cache:open") is not None
 
 
 def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView) -> None:
-    row = replace(
+    row = with_answer(
         PREVIEW,
-        instructions="failures",
-        chosen_by="timeout",
-        form_note="Not in time.",
-        form_cost="24k tokens",
-        form_tokens=24_000,
+        asked="failures",
+        chosen="timeout",
+        intake_note="Not in time.",
+        intake_tokens=24_000,
     )
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
     assert (
-        "Preview instead of the requested extract. Not in time. Instructions: “failures”. Cost: 24k tokens."
-        in tips
+        "Preview instead of the requested extract. Not in time. Instructions: “failures”. "
+        "Cost: 24k tokens · 0 ms." in tips
     )
     assert "In part, no extract · 24k tokens spent" in accessible_name(row)
 
@@ -230,15 +229,18 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
     assert "In part" in widget(view).accessibleName()
-    view.chat_viewport.model.replace(row_key("t"), replace(COMPACT, chosen_by="user", original=ORIGINAL))
-    assert "You chose this form." in words(view)
-    row = replace(
-        COMPACT,
-        form_note="The extract was too long.",
-        form_cost="1.2k tokens · 800 ms · fast",
-        original=ORIGINAL,
+    view.chat_viewport.model.replace(
+        row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
-    view.chat_viewport.model.replace(row_key("t"), row)
+    assert "You chose this form." in words(view)
+    row = with_answer(
+        COMPACT,
+        intake_note="The extract was too long.",
+        intake_tokens=1_200,
+        intake_ms=800,
+        intake_model="fast",
+    )
+    view.chat_viewport.model.replace(row_key("t"), replace(row, original=ORIGINAL))
     assert "The extract was too long." in words(view)
     assert "Cost: 1.2k tokens · 800 ms · fast." in words(view)
 
@@ -246,8 +248,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
 def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: ChatView) -> None:
     """How the command ended is a line of the output, as the cache counts, and none that it printed."""
     output = "exit code 0 in 12 ms\n" + "\n".join(["a"] * (HEAD_LINES - 2) + [""] + ["z"] * 40)
-    ends = head_and_tail(output)
-    row = replace(CARD, head=ends.head, tail=ends.tail, lines=ends.lines, header_lines=1)
+    row = with_answer(CARD, text=output)
     view.chat_viewport.model.reset([row])
     press(view, "open:card")
     area = laid_out_card(view).hit_area("whole:card")
@@ -262,7 +263,7 @@ def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: Chat
 @pytest.mark.parametrize(
     ("row", "names"),
     [
-        (replace(CARD, size_bytes=900), "pin cache_now | recall cache"),
+        (with_answer(CARD, size=900), "pin cache_now | recall cache"),
         (CARD, "pin cache_now | form:preview form:compact | recall cache"),
         (replace(PREVIEW, badge="pinned"), "unpin | form:full form:compact | recall cache"),
         (
@@ -270,13 +271,16 @@ def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: Chat
             "pin | form:full form:preview form:compact | recall cache | timeline",
         ),
         (replace(CARD, badge="folded"), "pin | recall cache | timeline"),
-        (replace(CARD, digest="", badge="", arguments=(ARGUMENT,)), f"argument:{ARGUMENT}"),
         (
-            replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
+            with_answer(replace(CARD, badge="", argument_digests=(ARGUMENT,)), digest=""),
+            f"argument:{ARGUMENT}",
+        ),
+        (
+            replace(CARD, badge="observed", argument_digests=(ARGUMENT, DIGEST)),
             f"pin | recall cache argument:{ARGUMENT} argument:{DIGEST} | timeline",
         ),
-        (ToolRow(row_key("t"), "delegate", "", "failed", subagent_session="child"), "subagent"),
-        (ToolRow(row_key("t"), "bash", "ls", "denied"), ""),
+        (tool_row("t", "delegate", "", "failed", "", subagent="child"), "subagent"),
+        (tool_row("t", "bash", "ls", "denied"), ""),
     ],
 )
 def test_the_menu_offers_the_available_actions(row: ToolRow, names: str) -> None:
@@ -305,16 +309,19 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
-    view.chat_viewport.model.reset([ToolRow(row_key("t"), "bash", "ls", "denied")])
+    view.chat_viewport.model.reset([tool_row("t", "bash", "ls", "denied")])
     assert laid_out_card(view).hit_areas == []
 
 
 @pytest.mark.parametrize("width", [360, 500, 700, 1_200])
 def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> None:
+    target = "tests/integration/providers/test_openai_stream_with_a_long_name.py"
     full = replace(
-        COMPACT, badge="handed_over", arguments=(ARGUMENT,), arguments_cached=True,
-        target="tests/integration/providers/test_openai_stream_with_a_long_name.py",
-    )  # fmt: skip
+        with_answer(COMPACT, target=target),
+        badge="handed_over",
+        argument_digests=(ARGUMENT,),
+        arguments_cached=True,
+    )
     view.chat_viewport.model.reset([full])
     view.resize(width, 600)
     card = laid_out_card(view)
@@ -329,7 +336,9 @@ def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> Non
 @pytest.mark.parametrize("width", [320, 640, 720, 1_200])
 def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int) -> None:
     """The target has the room behind its verb; what is unusual stands behind it, and nothing overlaps."""
-    view.chat_viewport.model.reset([replace(CARD, target=target, badge="cached", changed_since=9)])
+    view.chat_viewport.model.reset(
+        [tool_row("t", "run_command", target, text="1", digest=DIGEST, badge="cached", changed_since=9)]
+    )
     card = laid_out_card(view)
     card.layout(width)
     assert card.height == card.style.px(40)
@@ -345,7 +354,8 @@ def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int
         assert words[-1].right() > width * 0.8, "no room is left"
 
 
-TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
+_FAILED = "2 failed, 9 passed in 0.31s"
+TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"}, exit_code=0)
 
 
 @pytest.mark.parametrize(
@@ -360,13 +370,16 @@ TESTS = replace(CARD, command=ShellCommand("npm test"), exit_code=0)
         (PREVIEW, ["In part"]),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), []),
-        (replace(CARD, state="failed", exit_code=2), ["Exit code 2"]),
-        (replace(CARD, state="failed", head="No such file.", badge=""), ["Failed"]),
+        (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),
+        (with_answer(replace(CARD, state="failed", badge=""), text="No such file."), ["Failed"]),
         (replace(CARD, state="denied", badge=""), ["Denied"]),
-        (replace(TESTS, tail="Tests:       1 failed, 3 passed, 4 total\nTime:        1.2 s"), ["1 failed"]),
-        (replace(TESTS, state="failed", exit_code=1, tail="2 failed, 9 passed in 0.31s"), ["2 failed"]),
-        (replace(TESTS, tail="9 passed in 0.31s"), []),
-        (replace(CARD, tool="read_file", tail="2 failed, 9 passed in 0.31s"), []),
+        (
+            with_answer(TESTS, text="Tests:       1 failed, 3 passed, 4 total\nTime:        1.2 s"),
+            ["1 failed"],
+        ),
+        (with_answer(replace(TESTS, state="failed"), exit_code=1, text=_FAILED), ["2 failed"]),
+        (with_answer(TESTS, text="9 passed in 0.31s"), []),
+        (tool_row("t", "read_file", text=_FAILED), []),
     ],
 )
 def test_a_line_says_only_what_is_unusual(row: ToolRow, words: list[str]) -> None:
@@ -391,14 +404,14 @@ def test_a_cached_output_says_on_hover_that_it_was_sent_in_part() -> None:
     ],
 )
 def test_a_line_begins_with_what_the_call_did(view: ChatView, tool: str, state: ToolState, verb: str) -> None:
-    view.chat_viewport.model.reset([replace(CARD, tool=tool, state=state)])
+    view.chat_viewport.model.reset([tool_row("t", tool, "pytest -q", state)])
     line = laid_out_card(view).search_text(-2)
     assert isinstance(line, SearchLine)
     assert line.words == verb
 
 
 def test_time_tokens_and_state_are_on_hover_and_in_the_open_card(view: ChatView) -> None:
-    row = replace(CARD, duration_ms=12_000)
+    row = with_answer(CARD, duration_ms=12_000)
     view.chat_viewport.model.reset([row])
     area = laid_out_card(view).hit_area("open:card")
     assert area is not None
@@ -433,17 +446,18 @@ def test_calls_in_a_row_share_a_block(view: ChatView) -> None:
 
 def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView) -> None:
     """Whatever the width: how full its context is, is left out where it has no room."""
-    card = ToolRow(row_key("t"), "delegate", "Read the logs", "running", subagent_session="child")
+    started = SubagentStarted("t", "child", "Read the logs")
+    card = tool_row("t", "delegate", state="running", started=started)
     statuses = [
         None,
-        *(SubagentStatus(phase, 4, used=29_000, window=32_000) for phase in RUNNING_PHASE_TEXTS),
+        *(SubagentProgress("child", phase, 29_000, 32_000, 4) for phase in RUNNING_PHASES),
     ]
     showing_gauge = set()
     for width in range(340, 700, 20):
         view.resize(width, 300)
         buttons = []
         for status in statuses:
-            view.chat_viewport.model.reset([replace(card, subagent_status=status)])
+            view.chat_viewport.model.reset([replace(card, progress=status)])
             picture = view.viewport().grab().toImage()
             viewport, area = view.chat_viewport, laid_out_card(view).hit_area("stop:card")
             placed = viewport.placed_row(0)
@@ -460,7 +474,7 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
 
 def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> None:
     command = "python3 -m tidewatch report data/2025-03-harbour.csv --station harbour --from north --day "
-    cards = [replace(CARD, key=row_key(day), target=command + day) for day in ("2025-03-12", "2025-03-14")]
+    cards = [tool_row(day, "run_command", command + day, text="1") for day in ("2025-03-12", "2025-03-14")]
     view.chat_viewport.model.reset(cards)
     fitting = []
     for index, card in enumerate(cards):
@@ -473,7 +487,7 @@ def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> Non
 
 def test_lines_of_an_output_are_wrapped_between_words(view: ChatView) -> None:
     output = "a word that is long enough " * 12
-    view.chat_viewport.model.reset([replace(CARD, head=output, tail="", lines=1, digest="")])
+    view.chat_viewport.model.reset([with_answer(CARD, text=output, digest="")])
     press(view, "open:card")
     (text,) = laid_out_card(view).texts
     block = text.document.firstBlock()

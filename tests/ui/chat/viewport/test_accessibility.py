@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
@@ -11,16 +12,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.todo import TodoItem
+from helix_desktop.domain.todo import TODO, TodoItem
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, AttachmentNote, ChatModel, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ChatModel, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.rows.row_widget import RowButton
 from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
 from tests.support.intents import take_intents
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import attachment_note, row_key, tool_row
 
 
 def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:
@@ -51,14 +52,14 @@ def _texts(view: ChatView) -> list[str]:
 def test_attachments_are_read(view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
-            UserRow(row_key("u"), "What is this?", attachments=(AttachmentNote("lamp.png", "120 tokens"),)),
-            UserRow(row_key("v"), "", attachments=(AttachmentNote("chair.png"),), steered=True),
+            UserRow(row_key("u"), "What is this?", attachments=(attachment_note("lamp.png", 120),)),
+            UserRow(row_key("v"), "", attachments=(attachment_note("chair.png", 90),), steered=True),
             UserRow(row_key("w"), "Review it", prompt="/review · .agents/commands/review.md"),
         ]
     )
     assert _texts(view) == [
         "What is this?\nAttached: lamp.png · 120 tokens",
-        "Attached: chair.png\nSent during the turn",
+        "Attached: chair.png · 90 tokens\nSent during the turn",
         "Review it\nFrom /review · .agents/commands/review.md",
     ]
 
@@ -73,7 +74,7 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
     qtbot.addWidget(panel)
     panel.set_running(True)
     items = (TodoItem("Look", "in_progress"), *(TodoItem(f"Step {number}") for number in range(1, count)))
-    model.reset([ToolRow(row_key("t"), "todo", state="ok", todo=items)])
+    model.reset([tool_row("t", TODO, arguments={"items": msgspec.to_builtins(items)})])
     scroll_area = panel.findChild(QScrollArea, "todo")
     assert scroll_area is not None
     assert scroll_area.focusPolicy() is policy, "only what overflows takes the keyboard"
@@ -85,7 +86,7 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
 
 @pytest.mark.usefixtures("screen_reader")
 def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> None:
-    row = ToolRow(row_key("t"), "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
+    row = tool_row("t", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), "Some **words**.", model="Opus"), row])
     area = QAccessible.queryAccessibleInterface(view.viewport())
     assert area.role() == QAccessible.Role.List
@@ -107,9 +108,7 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
 
 
 def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset(
-        [ToolRow(row_key("t"), "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
-    )
+    view.chat_viewport.model.reset([tool_row("t", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")])
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     focused = view.window().focusWidget()

@@ -7,17 +7,15 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
-    ShellCommand,
-    ToolRow,
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
-from tests.support.window.chat_geometry import questions_and_answers, row_key
+from tests.support.window.chat_geometry import questions_and_answers, row_key, tool_row
 
 
 def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatView) -> None:
     rows = questions_and_answers(50)
-    rows[20] = ToolRow(row_key("t"), "bash", "x", "ok", "a needle here", "", 1)
+    rows[20] = tool_row("t", "bash", "x", "ok", "a needle here")
     rows[70] = AssistantRow(row_key("n"), "another needle and needle")
     view.chat_viewport.model.reset(rows)
     view.jump_to(row_key("u0"))
@@ -51,7 +49,7 @@ def _find(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple
 def test_find_counts_every_hit_once_and_numbers_the_current_one(qtbot: QtBot, view: ChatView) -> None:
     """Also those inside folds and markup; invisible markup is no hit."""
     rows = questions_and_answers(40)
-    rows[10] = ToolRow(row_key("t"), "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
+    rows[10] = tool_row("t", "needle", "needle.py", "ok", "a needle here, a needle there")
     rows[30] = AssistantRow(
         row_key("n"), "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
     )
@@ -112,8 +110,8 @@ def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
 
 
 def test_a_command_is_found_and_its_card_opens(qtbot: QtBot, view: ChatView) -> None:
-    command = ShellCommand("for i in 1 2; do echo tick $i; done > out.txt")
-    call = ToolRow(row_key("c"), "run_command", command.text, "ok", "tack 1", lines=1, command=command)
+    arguments = {"command": "for i in 1 2; do echo tick $i; done > out.txt"}
+    call = tool_row("c", "run_command", state="ok", text="tack 1", arguments=arguments)
     view.chat_viewport.model.reset([*questions_and_answers(3), call])
     assert _find(qtbot, view, "tick") == (1, 1)
     assert view.chat_viewport.item_cache.is_open(call.key, "card")
@@ -124,8 +122,7 @@ def test_what_only_the_bar_of_a_card_says_is_found_there(qtbot: QtBot, view: Cha
     """The card stays closed, and so does one whose bar cuts it."""
     target = "src/" + "folder/" * 40 + "needle.py"
     calls = [
-        ToolRow(row_key(f"r{n}"), "read_file", path, "ok", "text", lines=1)
-        for n, path in enumerate(("src/Needle.py", target))
+        tool_row(f"r{n}", "read_file", path, "ok", "text") for n, path in enumerate(("src/Needle.py", target))
     ]
     view.chat_viewport.model.reset([*questions_and_answers(3), *calls])
     for row, start in ((6, 4), (7, len(target) - len("needle.py"))):
@@ -142,11 +139,8 @@ def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
     qtbot: QtBot, view: ChatView
 ) -> None:
     """All but the card of the current hit, where the user reads."""
-    calls = [
-        ToolRow(row_key(f"c{n}"), "delegate", "Count errors", "ok", "31", lines=1, subagent_session="s")
-        for n in range(3)
-    ]
-    waiting = ToolRow(row_key("w"), "delegate", "Count errors", "running")
+    calls = [tool_row(f"c{n}", "delegate", "Count errors", "ok", "31", subagent="s") for n in range(3)]
+    waiting = tool_row("w", "delegate", "Count errors", "running")
     view.chat_viewport.model.reset([*questions_and_answers(3), *calls, waiting])
     view.chat_viewport.item_cache.toggle(calls[0].key, "card")
     for _ in calls:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from helix_desktop.ui.chat.items.assistant_message import HEADER_HEIGHT
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import row_key, tool_row
 
 
 def test_jumps_go_from_message_to_message_of_the_user_and_to_the_end(view: ChatView) -> None:
@@ -51,7 +51,7 @@ def test_an_answer_names_its_model_where_that_changed(view: ChatView) -> None:
 
 def test_an_answer_that_begins_with_a_call_has_its_name_above_it(view: ChatView) -> None:
     name = AssistantRow(row_key("a"), "", model="Model")
-    call = ToolRow(row_key("t"), "read_file", "a.py", "ok")
+    call = tool_row("t", "read_file", "a.py", "ok")
     words = AssistantRow(row_key("b"), "Words.", model="Model")
     view.chat_viewport.model.reset([UserRow(row_key("u"), "Do it."), name, call, words])
     headers = [view.chat_viewport.item(index).context.shows_header for index in (1, 3)]

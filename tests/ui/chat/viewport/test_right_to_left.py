@@ -12,17 +12,15 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_layout import inline_code_rects
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.window.chat_geometry import hit_area_point, row_key, row_widget, text_point
+from tests.support.window.chat_geometry import hit_area_point, row_key, row_widget, text_point, tool_row
 from tests.support.window.painted_text import dark_columns, painted
 
 _FROM_LEFT, _FROM_RIGHT = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
-CARD = ToolRow(
-    row_key("t"), "run_command", "pytest -q", "ok", "head line", "", 1, 9, 2_400, digest="9f" * 32
-)  # fmt: skip
+CARD = tool_row("t", "run_command", "pytest -q", "ok", "head line", tokens=2_400, digest="9f" * 32)
 ANSWER = AssistantRow(row_key("a"), "Run this:\n\n```py\nvalue = 1\n```\n\nאחר כך רצים")
 NOTICE = NoticeRow(row_key("n"), "error", "The provider refused.", "The key has expired.", "אפשר לבחור מפתח")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.item import RowItem
@@ -15,7 +16,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 _NOTE = "Shown as plain text, because it could not be laid out."
 ROWS: tuple[Row, ...] = (
     UserRow(RowKey(1), "A question"),
-    ToolRow(RowKey(2, "c1"), "read_file", "notes.txt", "ok"),
+    ToolRow(RowKey(2, "c1"), ToolCall("c1", "read_file", '{"path": "notes.txt"}'), "ok"),
     AssistantRow(RowKey(3), "An *answer*", model="m"),
 )
 

@@ -22,15 +22,15 @@ from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
     NoticeRow,
-    ToolRow,
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, ShowInTimeline, Undo
 from helix_desktop.ui.rows.row_widget import RowWidget
+from tests.support.file_changes.cases import numbered_lines
 from tests.support.intents import performed, take_intents
-from tests.support.window.chat_geometry import approval_row, questions_and_answers, row_key
+from tests.support.window.chat_geometry import approval_row, questions_and_answers, row_key, tool_row
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_widget as _widget
 from tests.support.window.chat_geometry import text_point as _text_point
@@ -215,13 +215,11 @@ def test_documents_contain_no_image_and_no_foreign_link(view: ChatView) -> None:
 
 
 def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView) -> None:
-    row = ToolRow(
-        row_key("t"), "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached"
-    )
+    row = tool_row("t", "bash", "ls", "ok", numbered_lines(900), digest=DIGEST, badge="cached")
     view.chat_viewport.model.reset([row])
     _click(qtbot, view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
-    assert words[-2:] == ["head line", "tail line"]
+    assert [part.split("\n")[-1] for part in words[-2:]] == ["line 14", "line 900"]
     with performed(view) as blocker:
         _click(qtbot, view, "t", "cache:open")
     assert blocker == [OpenCacheEntry(DIGEST)]
@@ -422,7 +420,7 @@ def test_a_theme_switch_while_code_waits_for_its_colors(
 
 
 def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([ToolRow(row_key("t"), "bash", "ls", "ok", "x")])
+    view.chat_viewport.model.reset([tool_row("t", "bash", "ls", "ok", "x")])
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert _widget(view, "t").has_keyboard()
@@ -443,8 +441,8 @@ def test_rows_are_added_changed_and_removed(view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([])
     model.append(UserRow(row_key("u"), "hi"))
-    model.append(ToolRow(row_key("t"), "bash", "ls", "running"))
-    model.replace(row_key("t"), ToolRow(row_key("t"), "bash", "ls", "ok", "out"))
+    model.append(tool_row("t", "bash", "ls", "running"))
+    model.replace(row_key("t"), tool_row("t", "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
     model.remove(row_key("t"))
     assert set(view.chat_viewport.widget_pool.visible) == {row_key("u")}

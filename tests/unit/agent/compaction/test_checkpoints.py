@@ -373,7 +373,7 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
     with pytest.raises(CompactionRefused, match="A newer one replaced it"):
         await revisions.record(draft, changed)
     titles = handover_titles(rig.conversation.session.transcript.written_handovers, checkpoints(rig))
-    assert list(titles.values()) == ["Prepared handover 1", "Prepared handover 1, edited"]
+    assert list(titles.values()) == ["Prepared summary 1", "Prepared summary 1, edited"]
     await run_turns(rig, 4)
     assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
 

@@ -308,7 +308,7 @@ async def test_progress_is_reported() -> None:
         IntakeProgress("idle"),
     ]
     assert [update.text for update in moved] == [
-        "Choosing how to keep 3 large outputs…",
+        "Choosing a part of 3 large outputs…",
         "Extracting from 1 large output…",
         "",
     ]
@@ -336,7 +336,7 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert rig.forms == [("preview", "timeout")] * 3
     assert rig.tool_answers[0].intake_note == (
         "test/main didn't choose within 10 s. test/main isn't asked again until Helix restarts, "
-        "or you choose Try again in Settings → Model roles."
+        "or you choose Try again in Settings → Advanced."
     )
     question, *others = (spending_of(answer) for answer in rig.tool_answers)
     assert question.estimated

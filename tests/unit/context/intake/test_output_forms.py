@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.intake import descriptions
+from helix_desktop.context.intake.descriptions import is_source
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.context.intake.output_forms import (
     CHARS_PER_TOKEN,
@@ -59,6 +62,48 @@ def test_errors_and_exit_lines_are_kept(index: int, error_line: str) -> None:
     lines = [f"compiling module number {n}" for n in range(300)]
     lines.insert(index, error_line)
     assert error_line in preview_output("\n".join(lines), DIGEST, 300)
+
+
+DEFINED = ("def f{n}(a):", "class C{n}Error(Exception):", "    def m{n}(self):", "func (s *S) G{n}() error {")
+IN_BODIES = ("        raise ValueError('failed')", "    # ERROR: see `ProtocolError`", "    x = 1", "")
+
+
+@given(st.lists(st.sampled_from(DEFINED + IN_BODIES * 3), min_size=150, max_size=400), st.integers(60, 900))
+def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: int) -> None:
+    """Under its line number, the top level first; a line that only speaks of errors takes no room."""
+    lines = [f"class First{n}:" for n in "abc"]
+    lines += [shape.replace("{n}", str(n)) for n, shape in enumerate(shapes)]
+    text = "\n".join(lines)
+    assert is_source("read_file", text)
+    assert not is_source("run_command", text)
+    preview = preview_output(text, DIGEST, budget, is_source=True).splitlines()
+    gap = next((place for place, line in enumerate(preview) if line.endswith("; of them:]")), len(preview))
+    hidden = {n for n, shape in enumerate(lines, 1) if shape.lstrip().startswith(("def ", "class ", "func "))}
+    shown: list[int] = []
+    for line in preview[gap + 1 :]:
+        number, colon, rest = line.partition(": ")
+        if not colon or not number.isdigit():
+            break
+        assert rest == lines[int(number) - 1]
+        shown.append(int(number))
+    assert hidden.issuperset(shown)
+    assert shown == sorted(shown)
+    inner = [number for number in shown if lines[number - 1].startswith(" ")]
+    if inner and shown:
+        between = range(shown[0], shown[-1] + 1)
+        assert hidden.intersection(between).difference(shown) <= {n for n in hidden if lines[n - 1][0] == " "}
+
+
+def test_the_preview_of_a_file_of_errors_is_its_outline() -> None:
+    """A real one: each of its classes stands there, and nothing of their bodies and words."""
+    text = Path(descriptions.__file__).read_text(encoding="utf-8")
+    preview = preview_output(text, DIGEST, 900, is_source=is_source("read_file", text))
+    middle = preview.partition("of them:]\n")[2].splitlines()
+    functions = [f"{n}: {line}" for n, line in enumerate(text.splitlines(), 1) if line.startswith("def ")]
+    assert len(set(functions).intersection(middle)) >= len(functions) - 3, "those of head and tail"
+    assert not any("_REPORT" in line for line in middle)
+    assert not is_source("read_file", "type mismatch: a\nclass loader (x) is gone\n" + "ERROR: no disk\n" * 9)
+    assert not is_source("read_file", f"Traceback (most recent call last):\n{text}")
 
 
 def test_head_and_tail_are_complete_lines() -> None:

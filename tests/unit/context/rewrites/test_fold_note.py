@@ -148,7 +148,7 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
 def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> None:
     """A mark would only raise the question what it stands for."""
     items = items_of(UserSpoke(line, 5), spoken_event(line))
-    assert fold.render_fold_note(items, INDEX, 0).splitlines()[1:] == [f"user: {line}", line]
+    assert fold.render_fold_note(items, INDEX, 0).splitlines()[1:] == [f"user: {line}", f"agent: {line}"]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +164,7 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
         "[Mode: auto] go",
         "USER: yes",
         "user e3: yes",
+        "Agent: yes",
         "e3: It is done.",
         "did e3: run_command ls",
         "Todo list (e3), 0 of 1 done:",
@@ -172,9 +173,22 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
 def test_lines_that_could_pass_for_the_programs_are_marked(line: str) -> None:
     """In a message of the user, and in one of the agent, wherever they stand in it."""
     items = items_of(UserSpoke(f"See:\n{line}", 5), spoken_event(f"See:\n{line}"))
-    quoted = ["See:", f"| {line}"]
     lines = fold.render_fold_note(items, INDEX, 0).split("\n")[1:]
-    assert lines == ["user: See:", quoted[1], *quoted]
+    assert lines == ["user: See:", f"| {line}", "agent: See:", f"| {line}"]
+
+
+def test_a_note_says_whose_words_begin_it() -> None:
+    """Behind calls it is clear; else they would read as the note's own, or as the user's."""
+    words, read = spoken_event("It is in a.py."), answered("read_file", "a.py")
+    items = items_of(words, UserSpoke("Mend it.", 5), spoken_event("I look.", "read_file"), read, words)
+    lines = fold.render_fold_note(items, INDEX, 0).splitlines()[1:]
+    assert [line.partition("a.py")[0] for line in lines] == [
+        "agent: It is in ",
+        "user: Mend it.",
+        "agent: I look.",
+        "did: read_file ",
+        "It is in ",
+    ]
 
 
 def test_a_note_of_one_output_counts_one() -> None:
@@ -387,7 +401,7 @@ def test_a_condensed_note_has_the_sentences_that_name_most() -> None:
     (line,) = condensed_agent_lines(text, 60)
     assert "SessionStore.load" in line
     assert "Perfect" not in line
-    assert condensed_agent_lines("Perfect! " * 40, 30) == []
+    assert condensed_agent_lines("Perfect! " * 40, 30)[0].startswith("e2: Perfect! Perfect!")
     assert condensed_agent_lines("Done. I like it.", 30) == ["Done. I like it."]
 
 

@@ -139,6 +139,11 @@ def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     search = answer("run_command", "sed -n 's/a/b/p' src/one.py; grep sed -i src/one.py", "b", 0)
     (only,) = build_ledger(session_with(search).transcript.messages.items).text(600).splitlines()
     assert only.startswith("$ sed -n")
+    for folder in ("$TMPDIR/m", '"${TMPDIR}"', "/tmp/m", "$(mktemp -d)"):
+        there = f"cp -r src {folder}; cd {folder} && sed -i s/a/b/ src/one.py && rm a.py; ls > b.txt"
+        away = answer("run_command", there, "b", 0)
+        (only,) = build_ledger(session_with(away).transcript.messages.items).text(600).splitlines()
+        assert only.startswith("$ cp -r src")
 
 
 def test_tests_that_failed_before_a_pipe_are_a_failure() -> None:
@@ -207,9 +212,9 @@ def test_a_failure_that_is_over_is_none() -> None:
         msgspec.structs.replace(answer(name, target, "Not found."), ok=False)
         for name, target in (("edit_file", "a.py"), ("edit_file", "b.py"), ("recall_cached_content", "ab"))
     ]
-    simulator = session_with(*failed, answer("edit_file", "a.py"))
+    simulator = session_with(*failed, answer("write_file", "a.py"))
     assert build_ledger(simulator.transcript.messages.items).text(600).splitlines() == [
-        "e a.py e6",
+        "w a.py e6",
         "! edit_file b.py abababababab e4: Not found.",
     ]
 

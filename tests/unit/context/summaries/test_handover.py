@@ -280,6 +280,20 @@ def test_what_the_running_turn_found_stays_until_its_conclusion() -> None:
     assert not any("12 functions" in text for text in details())
 
 
+def test_an_extract_has_each_of_many_numbered_findings() -> None:
+    """Of a review three sentences were kept, however many it had; there is a bound still."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Review it.")
+    findings = [f"{n}. `read_{n}` in part_{n}.py drops its last line, as {'x' * 60}." for n in range(1, 41)]
+    simulator.step("I read all of it.\n\n## Bugs\n" + "\n".join(findings[:9]), 0)
+    sections = extractive_handover(simulator.transcript.messages.items, None)
+    text = "\n".join(bullet.text for section in sections for bullet in section.bullets)
+    assert all(f"`read_{n}`" in text for n in range(1, 10))
+    simulator.step("\n".join(findings), 0)
+    sections = extractive_handover(simulator.transcript.messages.items, None)
+    assert all(len(section.bullets) <= 12 for section in sections)
+
+
 def test_what_a_model_wrote_outlasts_what_calls_did() -> None:
     """Only a list of commands was left after a handover without a model."""
     written = tuple(Bullet(f"Rule {number} of the parser is strict.", (1,)) for number in range(8))
@@ -350,6 +364,55 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
         f"The importer drops the last row of `orders.csv`.{before}",
         f"Measure `load_table` again{before}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("issue", "said", "is_open"),
+    [
+        ("Finding 1, the worst: headers by `reason`, `_writers.py:58`", "Finding 1 is fixed.", False),
+        ("Finding 1: headers by `reason`", "Fixed finding 12. Finding 1 is not fixed yet.", True),
+        ("Finding 2: `len(data)`", "Finding 1 is fixed. The others, none of them fixed, are 2 and 3.", True),
+        ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py: `test_load` passes now.", False),
+        ("`test_load` fails with KeyError in io/test_a.py", "io/test_a.py is fixed.", True),
+        ("The docs of `load_table` are thin", "`load_table` is fixed.", True),
+    ],
+)
+def test_an_issue_is_none_once_the_agent_says_that_it_is_fixed(issue: str, said: str, is_open: bool) -> None:
+    """By its number, or by all names of a failure; what is said before the handover settles nothing."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Go on.")
+    simulator.step(said, 0)
+    section = Section("Current Issues", (Bullet(issue, (1,)),))
+    previous = HandoverMade(
+        upto=1, kept=0, sections=(section,), ledger="", index="", index_entries=0, messages=1, tokens=1,
+        before=1, after=1, trigger=HandoverTrigger.MANUAL, model="m",
+    )  # fmt: skip
+    for upto, stays in ((1, is_open), (simulator.transcript.last_seq, True)):
+        former = msgspec.structs.replace(previous, upto=upto)
+        sections = extractive_handover(simulator.transcript.messages.items, former)
+        assert any(bullet.text.startswith(issue) for each in sections for bullet in each.bullets) == stays
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed", "is_open"),
+    [
+        ("pytest tests/test_io.py", "pytest -q tests", False),
+        ("python3 -m pytest -x tests/test_io.py::test_load 2>&1 | tail -5", "python3 -m pytest", False),
+        ("pytest tests", "pytest tests/test_io.py", True),
+        ("pytest tests", "pytest tests -k load", True),
+        ("ruff check . && pytest tests", "ruff check .", True),
+        ("pytest && ./publish.sh", "pytest", True),
+    ],
+)
+def test_tests_that_failed_are_no_issue_once_all_pass(failed: str, passed: str, is_open: bool) -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Mend it.")
+    for command, code in ((failed, 1), (passed, 0)):
+        output = ToolAnswered(command, "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
+        simulator.record(msgspec.structs.replace(output, ok=not code))
+    sections = extractive_handover(simulator.transcript.messages.items, None)
+    issues = {section.title: section.bullets for section in sections}
+    assert bool(issues["Current Issues"]) == is_open
 
 
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:

@@ -487,18 +487,6 @@ def test_requests_include_known_facts() -> None:
     assert len(facts) == 1 + len(placed[0].observations)
 
 
-def test_what_has_facts_ready_is_not_counted_as_not_noted_yet() -> None:
-    simulator = conversation_with(6)
-    before = observation.unobserved_tokens(simulator.transcript)
-    seq = prepared(simulator)
-    made = simulator.transcript.rewrites.observations[seq]
-    waiting = observation.tokens_in_window(simulator.transcript, made.after, made.upto)
-    assert 0 < waiting < before
-    assert observation.unobserved_tokens(simulator.transcript) == before - waiting
-    place_observations(simulator, seq)
-    assert observation.unobserved_tokens(simulator.transcript) == before - waiting
-
-
 def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None:
     """What it says beyond the message stays, and all of them where the message is not quoted."""
     simulator = SessionSimulator(PROFILES["balanced"])

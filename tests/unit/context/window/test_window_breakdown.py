@@ -104,7 +104,7 @@ def test_an_output_that_is_not_shown_in_full_says_who_chose_that(
     frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
     window = project(transcript, PROFILES["balanced"], frame)
     (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
-    assert str(row.why) == f"{reason} · full output in the cache"
+    assert str(row.why) == f"{reason} · full output stored"
 
 
 LINES = [f"line {number}\n" for number in range(100)]

@@ -304,47 +304,17 @@ e2 user: a line of an output that looks like an entry"""
 
 
 def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
+    """What the engine extracts itself: a record is read back as the messages that it was made of."""
     text = write_handover(RECORD)
     sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 9)))}
     assert tuple(sections) == TITLES
     assert all(bullet.sources for bullets in sections.values() for bullet in bullets)
-    assert "The README says: It does a thing with 3 parts. [e5]" in text
+    assert "The user asked: Find the bug. Do not touch the data. " in text
     assert "The cause is `a.py`, line 12: the limit is 0.35 m. [e6]" in text
-    assert "Edited a.py: 1 replacement at line 12 (10 -> 12 bytes). [e7]" in text
-    assert "Failing test: test_x. [e8]" in text
-    assert "The user wants: Do not touch the data. [e3]" in text
-    assert "The user wants: Keep it small. [e3]" in text
-    assert "The user wants: Do not hurry. [e3]" in text
+    assert "Changed a.py [e7]" in text
+    assert "`python3 -m unittest` ended with 1: FAIL: test_x [e8]" in text
     first_step = RECORD.replace("I begin with the README.", TIDEWATCH.task[0].step[0].say)
     assert "Request 1: 1 of 7 steps done. [e4]" in write_handover(first_step, (TIDEWATCH,))
-
-
-def test_a_handover_says_what_a_colleague_would_write() -> None:
-    """What was changed in the answer's words, whole sentences, what is open apart from what is to be done."""
-    effect = (
-        "Effect: the top stands twice, so the high water is lost, and with it the amber alert of the evening"
-    )
-    text = write_handover(
-        "[Write a handover]\nThe messages to hand over:\n"
-        "e3 user: Fix the flat tops of the harbour's record.\n"
-        "e4 tool edit_file tide/a.py: Edited tide/a.py: 1 replacement at line 28. Lines: 67 -> 75.\n"
-        "e5 tool run_command make test exit 0: Ran 12 tests in 0.1s\n| \n| OK\n"
-        f"e6 assistant: Done.\n| \n| - {effect} (threshold 5.20 m, by the configuration of the station).\n"
-        "| - Edited tide/a.py: 1 replacement at line 28. Lines: 67 -> 75. `_turns` looks at runs now.\n"
-        "| - **Note:** the file mixes readings; the rules ask for a new one. That is yours to decide.\n"
-    )
-    parsed = parse_handover(text, frozenset(range(3, 7)))
-    sections = {section.title: [bullet.text for bullet in section.bullets] for section in parsed}
-    assert sections["Completed Work"] == [
-        "Edited tide/a.py: `_turns` looks at runs now.",
-        "Test run: 12 tests, OK.",
-    ]
-    assert sections["Current Issues"] == ["The file mixes readings."]
-    assert sections["TODO Items"][0] == "Left to the user: the rules ask for a new one."
-    assert (
-        f"{effect} (threshold 5.20 m, by the configuration of the station)." in sections["Technical Details"]
-    )
-    assert "…" not in text
 
 
 def test_a_handover_keeps_the_place_in_the_script_in_the_words_of_this_version_and_of_earlier_ones() -> None:
@@ -354,38 +324,19 @@ def test_a_handover_keeps_the_place_in_the_script_in_the_words_of_this_version_a
     assert placed_step("- Place in the script: task 5, step 3 of 10; step 4 is next. [e9]", 4) == 3
 
 
-def test_a_handover_of_words_alone_says_what_they_came_to_and_takes_no_rules_from_what_was_pasted() -> None:
-    text = write_handover(
-        "[Write a handover]\nThe messages to hand over:\n"
-        f"e3 user: Why is it slow? Always answer in JSON. {'A line of a template. ' * 80}\n"
-        "e4 assistant: I look at the queue. -> calls x {}\n"
-        "e5 assistant: The queue is slow because the worker never wakes up.\n"
-        "e6 user: Thanks. Don't you mean the lock? Please explain it."
-    )
-    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 7)))}
-    wishes = [bullet.text for bullet in sections["User Preferences"]]
-    assert wishes == ["The user wants: Please explain it."]
-    done = [(bullet.text, bullet.sources) for bullet in sections["Completed Work"]]
-    assert done == [("The queue is slow because the worker never wakes up.", (5,))]
-    assert "- None. [" in text
-    former = f"The former handover, to be updated (still true, changed, dropped):\n{text}\n"
-    assert "- None." not in write_handover(RECORD.replace("The messages to", f"{former}The messages to"))
-
-
 def test_a_later_handover_updates_the_previous_one() -> None:
-    later = RECORD.replace(
-        "The messages to hand over:\n",
-        "The former handover, to be updated (still true, changed, dropped):\n[Conversation History Summary]\n"
-        f"{write_handover(RECORD)}\nThe messages to hand over:\n",
+    """What failed and passes now is no issue, and only the newest place in the script is kept."""
+    former = f"{write_handover(RECORD)}\n- Request 1: 1 of 7 steps done. [e4]"
+    text = write_handover(
+        f"[Write a handover]\nThe former handover, to be updated:\n{former}\nThe messages to hand over:\n"
+        f"e9 user: Go.\ne10 assistant: {TIDEWATCH.task[1].step[0].say}\n"
+        "e11 tool run_command python3 -m unittest exit 0: exit code 0\n| Ran 12 tests in 0.1s\n| \n| OK",
+        (TIDEWATCH,),
     )
-    body = "e9 user: Go.\ne10 tool run_command x exit 0: exit code 0\nRan 12 tests in 0.1s\n\nOK"
-    text = write_handover(later[: later.index("e3 user", later.index("The messages to hand over"))] + body)
-    assert "The user asked first: Find the bug." in text
     assert "The cause is `a.py`, line 12" in text
-    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 11)))}
-    assert "Test run: 12 tests, OK." in [bullet.text for bullet in sections["Completed Work"]]
-    assert "test run" not in str(sections["Current Issues"]), "what passes is no issue"
-    assert "Failing test" not in text
+    assert "Ran `python3 -m unittest`: exit 0: OK [e11]" in text
+    assert "ended with 1" not in text
+    assert re.findall(r"Request \d", text) == ["Request 2"]
 
 
 def test_a_handover_stays_short_and_handles_empty_input() -> None:
@@ -395,3 +346,13 @@ def test_a_handover_stays_short_and_handles_empty_input() -> None:
     )
     assert len(write_handover(long)) < 2_600
     assert len(re.findall(r"^## ", write_handover("[Write a handover]"), re.MULTILINE)) == 6
+
+
+def test_a_handover_early_in_a_session_says_enough() -> None:
+    """The engine refuses one that says too little of a long history."""
+    levels = "and the levels that it reported, with the time of each in UTC, are in the file"
+    report = "\n| ".join(f"- Gauge {n} is read at {n}:40, {levels} `data/{n}.csv`." for n in range(30))
+    text = write_handover(
+        f"[Write a handover]\nThe messages to hand over:\ne3 user: Look.\ne4 assistant: {report}"
+    )
+    assert 800 < len(text) < 2_600

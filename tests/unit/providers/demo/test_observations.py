@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import msgspec
@@ -55,44 +54,29 @@ def reflected(*facts: Observation) -> str:
 
 def test_important_facts_are_noted_in_order() -> None:
     """Request, cause, change and failure, each with its entry and its priority."""
-    lines = write_observations(RECORD).splitlines()
-    assert lines == sorted(lines, key=lambda line: int(re.findall(r"\[e(\d+)", line)[0]))
-    text = "\n".join(lines)
-    assert "- (1) The user asked first: Find the bug. Do not touch the data. [e3]" in text
-    assert "- (1) The user wants: Do not touch the data. [e3]" in text
-    assert "- (3) The cause is an offset of 12 bytes in `src/a.py`. [e6]" in text
-    assert "- (2) Edited src/a.py: 1 place [e7]" in text
-    assert "- (2) Failing test: test_offset. [e8]" in text
-    assert "-> calls" not in text
-    assert "let me" not in text, "what only announces the next step is no fact"
+    assert write_observations(RECORD).splitlines() == [
+        "- (1) The user asked: Find the bug. Do not touch the data. [e3]",
+        "- (1) Find the bug. Do not touch the data. [e3]",
+        "- (2) The cause is an offset of 12 bytes in `src/a.py`. [e6]",
+        "- (3) Changed src/a.py [e7]",
+        "- (2) `make test` ended with 1: FAIL: test_offset (tests.A) [e8]",
+    ]
 
 
 def test_known_facts_are_not_repeated() -> None:
-    """The facts before the record are left out."""
-    known_facts = (
-        "Known already:\nobserved (1) 2026-01-01: The user wants: Do not touch the data. [e3]\nThe messages"
-    )
-    again = write_observations(RECORD.replace("The messages", known_facts, 1))
-    assert "Do not touch the data. [e3]" in again  # in the first request, which is another fact
-    assert "The user wants" not in again
+    known = "Known already:\nknown 1: observed (3) 2026-01-01: Changed src/a.py [e7]\nThe messages"
+    assert "Changed src/a.py" not in write_observations(RECORD.replace("The messages", known, 1))
 
 
-def test_a_reflection_drops_superseded_facts() -> None:
-    """The newest edit of a file and test run, each fact once, at most half of it."""
+def test_a_reflection_has_each_fact_once_and_at_most_half_of_them() -> None:
+    fact = "The cause is an offset of 12 bytes."
     remaining = reflected(
-        Observation(1, 1, "The user asked first: Find the bug", (3,)),
-        Observation(2, 2, "Edited src/a.py: 1 place", (7,)),
-        Observation(3, 2, "Test run: 9 tests, FAILED.", (8,)),
-        Observation(4, 2, "Edited src/a.py: 2 places", (17,)),
-        Observation(5, 2, "Test run: 11 tests, OK.", (18,)),
-        Observation(6, 3, "It is a remark of no weight at all that goes on for a while.", (19,)),
-        Observation(7, 3, "It is a remark of no weight at all that goes on for a while.", (21,)),
+        Observation(1, 1, "The user asked: Find the bug", (3,)),
+        Observation(2, 2, fact, (6,)),
+        Observation(3, 3, "It is a remark of no weight at all that goes on for a while.", (19,)),
+        Observation(4, 2, fact, (21,)),
     )
-    assert remaining.splitlines() == [
-        "- (1) The user asked first: Find the bug [e3]",
-        "- (2) Edited src/a.py: 2 places [e17]",
-        "- (2) Test run: 11 tests, OK. [e18]",
-    ]
+    assert remaining.splitlines() == ["- (1) The user asked: Find the bug [e3]", f"- (2) {fact} [e6, e21]"]
 
 
 @given(histories(), st.integers(800, 4_000))
@@ -119,8 +103,8 @@ def test_the_demo_s_output_can_be_parsed(simulator: SessionSimulator, max_chars:
 def test_a_handover_of_observations_keeps_their_facts() -> None:
     """Each under its section, with its own entries."""
     facts = (
-        Observation(1, 1, "The user asked first: Find the bug", (3,)),
-        Observation(2, 2, "Edited src/a.py: 2 places", (17,)),
+        Observation(1, 1, "The user asked: Find the bug", (3,)),
+        Observation(2, 2, "Changed src/a.py", (17,)),
         Observation(3, 3, "The cause is an offset of 12 bytes.", (6, 9)),
     )
     record = "\n".join(
@@ -128,22 +112,19 @@ def test_a_handover_of_observations_keeps_their_facts() -> None:
     )
     text = write_handover(f"[Write a handover]\nThe messages to hand over:\n{record}\ne20 user: And now?")
     sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(99)))}
-    assert [bullet.text for bullet in sections["Project Background"]][:1] == [
-        "The user asked first: Find the bug"
-    ]
+    assert [bullet.text for bullet in sections["Project Background"]] == ["The user asked: Find the bug"]
     assert sections["Completed Work"][0].sources == (17,)
     assert sections["Technical Details"][0].sources == (6, 9)
     assert "And now?" in sections["TODO Items"][0].text
 
 
-def test_when_parts_are_merged_the_later_one_wins() -> None:
-    """A later part's text about the same file, and its open points, are kept."""
-    first = "## Completed Work\n- Edited src/a.py: 1 place [e7]\n## TODO Items\n- Find it. [e3]"
-    second = "## Completed Work\n- Edited src/a.py: 2 places [e17]\n## TODO Items\n- Ship it. [e20]"
+def test_when_parts_are_merged_what_is_open_is_as_the_later_one_says() -> None:
+    first = "## Completed Work\n- Changed src/a.py [e7]\n## TODO Items\n- Find it. [e3]"
+    second = "## Completed Work\n- Changed src/b.py [e17]\n## TODO Items\n- Ship it. [e20]"
     brief = handover_task("Write.", (), None, "")
     text = write_handover(full_request(merge_task(brief, [first, second])).messages[1].text)
-    assert "2 places [e17]" in text
-    assert "1 place" not in text
+    assert "Changed src/a.py [e7]" in text
+    assert "Changed src/b.py [e17]" in text
     assert "- Ship it. [e20]" in text
     assert "Find it" not in text
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from helix_desktop.context.policy import FIELDS as POLICY_FIELDS
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried, UserSpoke
@@ -19,6 +20,7 @@ from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
     FormChosen,
+    HandoverTrigger,
     Pinned,
     SweepMade,
     Undone,
@@ -364,6 +366,21 @@ def test_a_field_of_the_policy_that_first_pictures_forget_is_named() -> None:
         replay.approximate(policy)
     read = set[str]().union(*(policy.read for policy in policies))
     assert read == {*ContextPolicy.__struct_fields__} - NOT_IN_FIRST_PICTURES
+
+
+@pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])
+def test_a_first_picture_compacts_as_the_engine_does_by_each_trigger(kind: HandoverTrigger) -> None:
+    """Each at its lowest: a trigger that first pictures forget compacts nothing in them."""
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
+    replay.add(live_session(7, 40).log)
+    late = msgspec.structs.replace(POLICIES["handovers"], handover_at=0.95)
+    lowest = POLICY_FIELDS[kind.policy_field].minimum or 1
+    policy = msgspec.structs.replace(late, **{kind.policy_field: lowest})
+    for result in (replay.run, replay.approximate):
+        handovers = [
+            sum(it.kind == "handover-made" for it in result(each).rewrites) for each in (late, policy)
+        ]
+        assert handovers[0] < handovers[1], result
 
 
 def test_a_first_picture_keeps_the_outputs_of_a_tool_that_is_never_cached() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from msgspec.structs import replace
+from texts.build import product_files
+from texts.extract import extract
 
 import helix_desktop
 from helix_desktop.context.policy import PROFILES
@@ -33,7 +36,7 @@ from helix_desktop.ui.cache.rows import (
     tool_name,
 )
 from helix_desktop.ui.cache.source import WorkspaceCacheSource, content_states
-from helix_desktop.words.rewrite_explanations import STATE_WORDS
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support.agent_rig import AgentRig
 from tests.support.galleries.panes_samples import cache_row
@@ -44,7 +47,12 @@ from tests.support.session_simulator import SessionSimulator
 
 @pytest.mark.parametrize(
     ("maker", "name"),
-    [("fold", "Note"), ("handover", "Handover"), ("observations", "Facts"), ("other", "other")],
+    [
+        ("fold", "Summary without a model"),
+        ("handover", "Handover summary"),
+        ("observations", "Summary by a model"),
+        ("other", "other"),
+    ],
 )
 def test_an_index_is_named_after_what_replaced_its_messages(maker: str, name: str) -> None:
     """In the words of the timeline; a tool of the same name keeps its own."""
@@ -57,13 +65,6 @@ def test_an_index_is_named_after_what_replaced_its_messages(maker: str, name: st
 def test_states_have_five_names_and_a_meaning_each() -> None:
     """The panel, the chat and the cache say the same of a message; a filter has each name once."""
     assert set(STATE_WORDS) == {*get_args(MessageState), "in_part"}
-    assert {words.label for words in STATE_WORDS.values()} == {
-        "In context",
-        "In part",
-        "Cached",
-        "Compacted",
-        "Left out",
-    }
     for name, states in SAME_STATES.items():
         assert {STATE_LABELS[state] for state in states if state != "in_part"} == {STATE_LABELS[name]}
     assert {state for states in SAME_STATES.values() for state in states} == set(STATE_TIPS)
@@ -77,7 +78,26 @@ def test_the_word_for_a_state_stands_in_one_file() -> None:
         for path in package.rglob("*.py")
         if any(word in path.read_text("utf-8") for word in words)
     }
-    assert files == {"words/rewrite_explanations.py"}
+    assert files == {"words/message_states.py"}
+
+
+_STEMS = {
+    "In context": r"in (?:the )?context",
+    "In part": "in part|preview|extract",
+    "Cached": "[Cc]ach",
+    "Compacted": "[Cc]ompact",
+    "Left out": "[Ll](?:ef|eave)",
+}
+"""How sentences say what became of a message, by the label of its state."""
+
+
+def test_sentences_say_of_a_state_what_its_label_says() -> None:
+    """Where a label is another word, what is to be worded anew is what the sentences with the old one say."""
+    labels = {str(words.label) for words in STATE_WORDS.values()}
+    sentences = [entry.source for entry in extract(product_files(Path(helix_desktop.__file__).parents[1]))[0]]
+    saying = {label: [it for it in sentences if re.search(stem, it)] for label, stem in _STEMS.items()}
+    assert labels == _STEMS.keys(), {label: saying[label] for label in _STEMS.keys() - labels}
+    assert all(saying.values())
 
 
 @pytest.mark.parametrize(

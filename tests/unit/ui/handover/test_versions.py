@@ -8,7 +8,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.handover.versions import context_text
 
 FULL = "The context is 14 % full."
-NEXT = "At 85 % at the latest, facts or a handover like this replace older messages."
+NEXT = "At 85 %, a summary like this replaces older messages."
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import FIELDS, ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.words.rewrite_reasons import compaction_text, gauge_compaction_text, preview_trigger_text
+from helix_desktop.words.rewrite_reasons import (
+    compaction_text,
+    gauge_compaction_text,
+    limit_text,
+    preview_trigger_text,
+    trigger_text,
+)
 
 _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 
@@ -19,7 +25,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Older messages are compacted at {at}: 0 left. Earlier when that saves tokens.",
+            "Older messages are compacted at {at}: 0 left. Before that, outputs are cached and messages "
+            "compacted when it saves tokens.",
         ),
         (CompactionOutlook("due"), "Older messages are compacted at {at}: due now."),
         (
@@ -50,18 +57,15 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
 def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
     """Never that a compaction is due which the engine would not make."""
     assert compaction_text(outlook, _GAUGE, ContextPolicy(handover_at=0.53)) == text.format(at="53 %")
-    here = "85 %, here 53 % to leave room for the answer"
-    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at=here)
-
-
-WORDS = {HandoverTrigger.THRESHOLD: ("compaction in ≈ 5k", "above 53 %", "At 53 % at", "Above 53 %,")}
-"""What the gauge and the preview say of each trigger of the policy, far from it and beyond it."""
+    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at="53 %")
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])
-def test_each_trigger_of_the_policy_has_words_before_it_is_due(kind: HandoverTrigger) -> None:
-    assert kind in WORDS, f"words/rewrite_reasons.py says nothing of {kind} before it is due"
-    far, beyond = CompactionTrigger(kind, 5_000, 0.53), CompactionTrigger(kind, -1, 0.53)
-    texts = [gauge_compaction_text(trigger, True, False) for trigger in (far, beyond)]
-    texts += [preview_trigger_text(trigger, True) for trigger in (far, beyond)]
-    assert all(map(str.startswith, texts, WORDS[kind])), texts
+def test_a_trigger_of_the_policy_is_said_in_the_unit_of_its_field(kind: HandoverTrigger) -> None:
+    assert FIELDS[kind.policy_field].label, "and the page of Settings shows the field"
+    limit = limit_text(kind, 0.53)
+    far, beyond = CompactionTrigger(kind, 5, 0.53), CompactionTrigger(kind, -1, 0.53)
+    assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5")
+    assert limit in gauge_compaction_text(beyond, True, False)
+    assert all(limit in preview_trigger_text(trigger, True) for trigger in (far, beyond))
+    assert limit in trigger_text(kind, 0.53)

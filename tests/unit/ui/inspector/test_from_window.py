@@ -37,6 +37,7 @@ from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
 from helix_desktop.ui.inspector.request_text import request_sections, request_text
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, fold_card_text
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
@@ -181,7 +182,7 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
         card = next(row for row in rows if isinstance(row, ToolRow) and row.answer_seq == output.seq)
         assert card.tokens == tokens
         said = next(row for row in rows if isinstance(row, UserRow) and row.attachments)
-        assert said.attachments[0].facts.endswith("2k tokens")
+        assert attachment_facts(said.attachments[0].attachment).endswith("2k tokens")
         cards = build_cards(simulator.log, simulator.transcript)
         texts = [
             found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"
@@ -199,7 +200,8 @@ def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
     simulator.answer_call(0, "text")
     simulator.step("Now.", 1)
     window = project(simulator.transcript, simulator.policy, simulator.frame)
-    rows = window_rows(break_down_window(window, simulator.transcript, simulator.frame))
+    items = break_down_window(window, simulator.transcript, simulator.frame)
+    rows = window_rows(items)
     assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Calls write_file"]
 
 

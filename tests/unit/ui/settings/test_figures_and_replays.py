@@ -43,7 +43,9 @@ def test_a_difference_of_tokens_is_in_tokens_and_percent() -> None:
 
 def test_what_a_field_does_is_said_in_tokens_and_points() -> None:
     effect = FieldEffect("protect_steps", -2_000.0, -0.031, 0)
-    assert field_effect_text(effect) == "This session: saves 2k billed, coverage \N{MINUS SIGN}3 points"
+    assert (
+        field_effect_text(effect) == "This session: saves 2k billed, still in context \N{MINUS SIGN}3 points"
+    )
 
 
 NAMES = {"plain": "Plain", "off": "Off"}

@@ -43,8 +43,12 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.actions import RowKey
+from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import (
+    HEAD_LINES,
+    MIN_HIDDEN_LINES,
+    TAIL_LINES,
     AssistantRow,
     ChatModel,
     DividerRow,
@@ -54,7 +58,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
     needs_original,
 )
-from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, MIN_HIDDEN_LINES, TAIL_LINES
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.timeline.card_data import (
     FoldCard,
@@ -69,6 +72,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.numbers import format_tokens
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
@@ -177,7 +181,7 @@ def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulato
                 {call.id: call.arguments for call in render_message(entry, transcript).calls} if entry else {}
             )
             assert row.arguments_cached == (call.id in sent and sent[call.id] != call.arguments)
-            marked_calls += bool(row.arguments)
+            marked_calls += bool(row.argument_digests)
     answers = [recorded.event for recorded in simulator.log if isinstance(recorded.event, AssistantSpoke)]
     assert marked_calls == sum(len(answer.short) for answer in answers)
 
@@ -252,7 +256,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     saved = sum(output.tokens - output.marker_tokens for output in outputs)
     simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
     swept = simulator.gauge().used
-    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · you asked"
+    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · older outputs cached · by you"
     assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
     between = simulator.gauge().used - swept
@@ -267,7 +271,8 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         else recorded
         for recorded in simulator.log
     ]
-    words = f"Context: {format_tokens(before + between)} → {format_tokens(after)} · you asked"
+    sizes = f"{format_tokens(before + between)} → {format_tokens(after)}"
+    words = f"Context: {sizes} · older messages compacted · by you"
     assert _context_lines(simulator) == [words]
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -276,7 +281,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     freed = simulator.transcript.window.entry_tokens(message) - FRAMING_TOKENS
     simulator.record(Excluded((message.seq,), "", 0, "", freed))
     now = format_tokens(simulator.gauge().used)
-    words_of_now = f"Context: {format_tokens(before)} → {now} · you left something out"
+    words_of_now = f"Context: {format_tokens(before)} → {now} · something left out · by you"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
 
 
@@ -303,7 +308,8 @@ def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true
     simulator.record(Redone(swept.seq))
     before = simulator.gauge().used
     simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
-    words = f"Context: {format_tokens(before)} → {format_tokens(simulator.gauge().used)} · you asked"
+    sizes = f"{format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
+    words = f"Context: {sizes} · older outputs cached · by you"
     assert _context_lines(simulator)[-1] == words
 
 
@@ -352,7 +358,7 @@ def test_the_user_s_choice_is_shown_on_the_card() -> None:
     choose_form(simulator, seq, "compact", "the gist")
     cards = {row.answer_seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow)}
     card = cards[seq]
-    assert (card.form, card.head, card.instructions, card.chosen_by) == (
+    assert (card.form, card.shown.text, card.shown.asked, card.chosen_by) == (
         "compact",
         "the gist",
         "names only",
@@ -365,7 +371,7 @@ def test_the_user_s_choice_is_shown_on_the_card() -> None:
         row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow) and row.answer_seq == seq
     )
     assert back.form == "full"
-    assert back.lines > 100
+    assert back.shown_lines.lines > 100
 
 
 def test_what_went_along_has_the_tokens_of_its_chip() -> None:
@@ -377,7 +383,7 @@ def test_what_went_along_has_the_tokens_of_its_chip() -> None:
     log = [RecordedEvent(1, 0, UserSpoke("Look.", 2, (*attached, preview)))]
     _, (row,) = rows_from_log(log)
     assert isinstance(row, UserRow)
-    assert [note.facts for note in row.attachments] == [
+    assert [attachment_facts(note.attachment) for note in row.attachments] == [
         "90 lines · 1k tokens",
         "preview, 500 of 4k tokens",
     ]
@@ -399,7 +405,7 @@ def test_the_time_that_a_slow_model_had_is_on_the_card() -> None:
         for recorded in simulator.log
     ]
     card = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow) and row.answer_seq == seq)
-    assert card.form_note == "Too late. This model answers slowly: it had 24 s to choose."
+    assert "Too late. This model answers slowly: it had 24 s to choose." in form_choice_text(card)
 
 
 def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
@@ -412,10 +418,12 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
         row = [shown_row for shown_row in rows_from_log(simulator.log)[1] if isinstance(shown_row, ToolRow)][
             -1
         ]
-        shown_lines = [*row.head.splitlines(), *row.tail.splitlines()]
-        assert row.lines == count
+        shown_lines = [*row.shown_lines.head.splitlines(), *row.shown_lines.tail.splitlines()]
+        assert row.shown_lines.lines == count
         assert len(shown_lines) == (count if count <= most else HEAD_LINES + TAIL_LINES)
-        assert bool(row.tail) == (count > most), "buttons stand before the last lines only if some are hidden"
+        assert bool(row.shown_lines.tail) == (count > most), (
+            "buttons stand before the last lines only if some are hidden"
+        )
         assert len(set(shown_lines)) == len(shown_lines)
         assert not count or shown_lines[-1] == f"line {count - 1}"
 
@@ -461,7 +469,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
         card for card in reversed(cards) if isinstance(card, HandoverCard) and not card.is_checkpoint
     ]
     titles = [card_title(card) for card in handovers]
-    assert titles == [f"Handover {number}" for number in range(1, len(titles) + 1)]
+    assert titles == [f"Handover summary {number}" for number in range(1, len(titles) + 1)]
 
 
 def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
@@ -34,7 +35,7 @@ from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import OpenChanges, RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_texts import subagent_figures, text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     AssistantRow,
@@ -42,7 +43,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     ExcerptContent,
     NoticeRow,
     Row,
-    SubagentStatus,
     ToolRow,
     TurnFooterRow,
     UserRow,
@@ -55,7 +55,7 @@ from helix_desktop.words.action_labels import action_label, supported_remedies
 from tests.support.call_log import CallLog
 from tests.support.histories import SessionSimulator
 from tests.support.image_bytes import minimal_png, png
-from tests.support.window.chat_geometry import action_names
+from tests.support.window.chat_geometry import action_names, tool_row
 
 
 def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() -> None:
@@ -124,7 +124,12 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
     assert [row.kind for row in dividers] == ["changes", "changes", "revert", "redo"]
 
 
-STATUS = SubagentStatus("waiting", steps=3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)
+STATUS = SubagentProgress("child", "waiting", 0, 0, 3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)
+
+
+def _figures(progress: SubagentProgress, room: int = 99) -> str:
+    row = tool_row("t", "delegate", progress=progress)
+    return subagent_figures(row, 66_000, lambda words: len(words) <= room)
 
 
 @pytest.mark.parametrize(
@@ -138,17 +143,17 @@ STATUS = SubagentStatus("waiting", steps=3, spent_tokens=21_000, cost=0.0031, st
     ],
 )
 def test_figures_that_have_no_room_are_left_out_whole(room: int, line: str) -> None:
-    assert STATUS.summary(66_000, lambda words: len(words) <= room) == line
+    assert _figures(STATUS, room) == line
 
 
 def test_figures_by_our_own_count_say_so() -> None:
     """As in the line of the session."""
-    status = replace(STATUS, is_estimated=True)
-    assert status.summary(66_000) == "3 model calls · ≈ 21k tokens used · ≈ $0.0031 · 1:05"
+    estimated = replace(STATUS, estimated=True)
+    assert _figures(estimated) == "3 model calls · ≈ 21k tokens used · ≈ $0.0031 · 1:05"
 
 
 def test_a_subagent_that_has_not_begun_has_no_figures() -> None:
-    assert SubagentStatus("queued").summary(0) == ""
+    assert _figures(SubagentProgress("child", "queued", 0, 0, 0)) == ""
 
 
 def cut_off(ending: str, partial: str = "I was saying") -> SessionSimulator:

@@ -11,10 +11,10 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import DENIED
-from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import figures_text
-from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from tests.support.window.chat_geometry import tool_row, with_answer
 
 
 def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None:
@@ -35,8 +35,8 @@ def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None
     _, rows = rows_from_log(log)
     recall, command, broken = (row for row in rows if isinstance(row, ToolRow))
     assert recall.target == "log.txt · lines 3-4"
-    assert command.command == ShellCommand("make", "src", network=True)
-    assert broken.command is None
+    assert (command.command, command.values["folder"]) == ("make", "src")
+    assert not broken.command
 
 
 def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
@@ -61,14 +61,14 @@ def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
     ],
 )
 def test_a_denied_call_says_by_what_it_was_denied(text: str, why: str) -> None:
-    assert figures_text(ToolRow(RowKey(2, "c"), "x", state="denied", head=text, lines=1)) == why
+    assert figures_text(tool_row("c", "x", state="denied", text=text, outcome="denied", tokens=0)) == why
 
 
 def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> None:
-    row = ToolRow(RowKey(2, "c"), "x", state="failed", head="There is no tool 'x'. The tools are: y", lines=1)
-    assert figures_text(row) == "There is no tool 'x'"
-    assert figures_text(replace(row, exit_code=2)) == "1 line · exit code 2"
-    assert figures_text(replace(row, state="ok", exit_code=0)) == "1 line"
+    row = tool_row("c", "x", state="failed", text="There is no tool 'x'. The tools are: y")
+    assert figures_text(row).startswith("There is no tool 'x' · ")
+    assert figures_text(with_answer(row, exit_code=2)).startswith("1 line · 0 ms · exit code 2 · ")
+    assert figures_text(replace(row, state="ok")).startswith("1 line · 0 ms · ")
 
 
 def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> None:
@@ -84,15 +84,15 @@ def test_a_call_that_brought_nothing_before_it_was_broken_off_has_no_lines() -> 
 
 
 def test_a_preview_that_left_the_context_was_sent_earlier() -> None:
-    row = ToolRow(RowKey(2, "c"), "run_command", state="ok", form="preview", tokens=500, badge="in_window")
+    row = tool_row("c", "run_command", text="", form="preview", tokens=500, badge="in_window")
     assert figures_text(row).endswith("500 tokens in context")
     assert figures_text(replace(row, badge="cached")).endswith("500 tokens while in context")
 
 
 def test_a_call_that_a_crash_broke_off_ran_at_least_as_long_as_its_output_says() -> None:
     """Its time is that of the newest output that was saved."""
-    row = ToolRow(RowKey(2, "c"), "run_command", state="interrupted", duration_ms=1_200, answer_seq=3)
-    assert figures_text(row) == "at least 1.2 s"
+    row = tool_row("c", "run_command", "make", "interrupted", "1", outcome="interrupted", duration_ms=1_200)
+    assert figures_text(row).startswith("at least 1.2 s · ")
 
 
 _MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
@@ -135,10 +135,10 @@ def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: 
     assert figures_text(row).partition(" · ")[0] == (words or "4 tokens")
 
 
-@pytest.mark.parametrize(("duration_ms", "expected_ms"), [(0, None), (14_000, 14_000)])
-def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(
-    duration_ms: int, expected_ms: int | None
-) -> None:
+@pytest.mark.parametrize(
+    ("duration_ms", "words"), [(0, "1 line · 5 tokens"), (14_000, "1 line · 14 s · 5 tokens")]
+)
+def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(duration_ms: int, words: str) -> None:
     call = ToolCall("c", "run_command", '{"command": "make"}')
     answer = ToolAnswered("c", "run_command", "1", "", 1, 1, 1, duration_ms=duration_ms, outcome="stopped")
     log = [
@@ -148,4 +148,4 @@ def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(
     ]
     _, rows = rows_from_log(log)
     (row,) = (row for row in rows if isinstance(row, ToolRow))
-    assert row.duration_ms == expected_ms
+    assert figures_text(row) == words

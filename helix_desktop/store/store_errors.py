@@ -25,7 +25,7 @@ from helix_desktop.domain.translatable_text import (
     system_reason,
     verbatim,
 )
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+from helix_desktop.store.kinds import MAX_CONTENT_BYTES
 
 text = TextContext("Store")
 

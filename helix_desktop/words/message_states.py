@@ -12,6 +12,7 @@ tr = Translator("Context")
 text = TextContext("Context")
 
 _IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
+CHANGED_SINCE = text("Changed since")
 
 
 class StateWords(NamedTuple):
@@ -38,22 +39,22 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     ),
     "folded": StateWords(
         _COMPACTED,
-        text("Replaced by a note, written without a model. The agent can recall it."),
+        text("Replaced by a summary, made without a model. The agent can recall it."),
         _UNDO,
     ),
     "observed": StateWords(
         _COMPACTED,
-        text("Replaced by facts that a model wrote down. The agent can recall it."),
+        text("Replaced by a summary that a model wrote. The agent can recall it."),
         _UNDO,
     ),
     "handed_over": StateWords(
         _COMPACTED,
-        text("Replaced by a handover. The agent can recall it."),
+        text("Replaced by a handover summary. The agent can recall it."),
         _UNDO,
     ),
     "left_out": StateWords(
         _COMPACTED,
-        text("Replaced by a short note, because the context was full. The agent can recall it."),
+        text("Replaced by a short summary, because the context was full. The agent can recall it."),
         _UNDO,
     ),
     "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
@@ -62,16 +63,16 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
 
 
 def explain_observations() -> str:
-    return tr("Facts that a model wrote down about older messages. They replace these once compacted.")
+    return tr("A summary of older messages by a model. It replaces them once they are compacted.")
 
 
 def explain_merged_observations() -> str:
-    return tr("Earlier facts in fewer words, without outdated ones.")
+    return tr("Earlier summaries in fewer words, without what is outdated.")
 
 
 def explain_checkpoint() -> str:
     return tr(
-        "A handover written ahead of time, while the context stays as it is. The next compaction begins "
+        "A handover summary written ahead of time; the context stays as it is. The next compaction begins "
         "with the newest one."
     )
 
@@ -84,10 +85,5 @@ def explain_hold() -> str:
     return tr("Paused: the context stays as it is while it fits, until you resume compaction.")
 
 
-def changed_since(seq: int) -> str:
-    """Say in two words, and with the event, that the file of a content has changed."""
-    return tr("Changed since (e{event})", event=str(seq))
-
-
-def explain_changed(seq: int) -> str:
-    return tr("Changed since (e{event}): this is the file as it was then.", event=str(seq))
+def explain_changed() -> str:
+    return tr("Changed since: this is the file as it was then.")

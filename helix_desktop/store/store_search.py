@@ -13,7 +13,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from heapq import nlargest, nsmallest
-from operator import itemgetter
 
 import msgspec
 
@@ -43,7 +42,7 @@ from helix_desktop.domain.store import (
     tiebreak,
 )
 from helix_desktop.domain.text_search import find_matches, parse_query, spelled_words
-from helix_desktop.store.core import keys
+from helix_desktop.store import kinds
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])
 _NUMBER_COLUMNS = ("used", "size", "stored", "tokens", "recalls", "references")
@@ -83,20 +82,20 @@ def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryF
 
 def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
     if sort.column == "created":
-        return keys.time_index(entry.created, entry.digest).hex()
+        return kinds.time_index_key(entry.created, entry.digest).hex()
     position = (sort.column, sort.descending, sort_position(entry, sort.column))
     return msgspec.msgpack.encode(position).hex()
 
 
-def page_from_unordered(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
-    candidates = (
-        (sort_position(entry, entry_query.sort.column), entry)
-        for entry in entries
-        if entry_query.includes(entry)
+def page_of(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
+    """Return the page of a listing from all entries, in any order."""
+    column, select = entry_query.sort.column, nlargest if entry_query.sort.descending else nsmallest
+    found = select(
+        entry_query.limit + 1,
+        filter(entry_query.includes, entries),
+        key=lambda entry: sort_position(entry, column),
     )
-    select = nlargest if entry_query.sort.descending else nsmallest
-    entries_in_order = [entry for _, entry in select(entry_query.limit + 1, candidates, key=itemgetter(0))]
-    return page_from_ordered(entry_query, entries_in_order)
+    return page_from_ordered(entry_query, found)
 
 
 def page_from_ordered(entry_query: EntryQuery, entries: list[CacheEntry]) -> EntryPage:
@@ -113,9 +112,9 @@ def _decode_cursor(cursor: str, sort: EntrySort) -> Position:
     except ValueError as error:
         raise ValueError("not a cursor of this store") from error
     if sort.column == "created":
-        if not keys.TIME_INDEX[0] <= raw < keys.TIME_INDEX[1] or len(raw) != keys.TIME_INDEX_BYTES:
+        if not kinds.TIME_INDEX[0] <= raw < kinds.TIME_INDEX[1] or len(raw) != kinds.TIME_INDEX_BYTES:
             raise ValueError("the cursor belongs to another list")
-        return keys.created_ms_in(raw), tiebreak(keys.digest_in(raw))
+        return kinds.created_ms_in(raw), tiebreak(kinds.digest_in(raw))
     try:
         column, descending, position = _CURSOR_DECODER.decode(raw)
     except msgspec.DecodeError as error:

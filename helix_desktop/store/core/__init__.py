@@ -1,1 +1,0 @@
-"""What all of the store builds on: keys, row encoding, write batches, commits."""
