@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from weakref import WeakSet
 
 import msgspec
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -34,7 +36,6 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
 from helix_desktop.ui.window.controlled_window import ControlledWindow
-from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
@@ -43,9 +44,12 @@ from helix_desktop.workspaces.saved_rules import SavedRules
 
 text = TextContext("Demo")
 
-SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
-ATTEMPTS = 40  # to see what is waited for
+_TIMEOUT_S = 15.0  # for what the window is about to show
+_POLL_S = 0.03
+_SETTLE_S = 0.5  # at most: a turn that asks and a dialog that waits never end by themselves
+_SOON_MS = 350  # in which what was changed is highlighted, counted or filtered
+_SLICE_MS = 60  # of the timers that go on until their work is done; those of clocks and spinners are longer
 
 
 class PictureOptions(NamedTuple):
@@ -62,6 +66,7 @@ class ScreenshotWriter:
     def __init__(self, window_context: WindowContext, folder: Path, options: PictureOptions) -> None:
         self._window_context, self.folder, self.options = window_context, folder, options
         self.saved: list[Path] = []
+        self._lasting: WeakSet[asyncio.Task[object]] = WeakSet()
         window_context.window.setUpdatesEnabled(False)
 
     async def capture(
@@ -75,7 +80,7 @@ class ScreenshotWriter:
             if appearance.mode != mode:
                 appearance.set_mode(mode)
             self._paint(widget)
-            await asyncio.sleep(SETTLE_S)
+            await self.settle()
             path = self.folder / f"{name}-{mode}.png"
             if not self._paint(widget).save(str(path)):
                 path.unlink(missing_ok=True)  # a picture that was cut off
@@ -85,14 +90,21 @@ class ScreenshotWriter:
                 )
             self.saved.append(path)
 
+    async def settle(self) -> None:
+        """Wait for what is drawn a moment later: highlighted code, table pages, coalesced numbers."""
+        for _ in range(round(_SETTLE_S / _POLL_S)):
+            await asyncio.sleep(_POLL_S)
+            if not (asyncio.all_tasks() - {*self._lasting, asyncio.current_task()} or _is_timer_due()):
+                break
+        self._lasting = WeakSet(asyncio.all_tasks())
+
     async def wait_until(self, is_true: Callable[[], bool]) -> None:
         """Wait as `wait_until` does, for what the window asks for when it is painted: rows of the cache."""
-
-        def is_painted() -> bool:
+        for _ in range(round(_TIMEOUT_S / _SETTLE_S)):
             self._paint()
-            return is_true()
-
-        await wait_until(is_painted)
+            if is_true():
+                return
+            await self.settle()
 
     def _paint(self, widget: QWidget | None = None) -> QPixmap:
         window = self._window_context.window
@@ -103,12 +115,21 @@ class ScreenshotWriter:
             window.setUpdatesEnabled(False)
 
 
-async def wait_until(is_true: Callable[[], bool]) -> None:
+async def wait_until(is_true: Callable[[], bool], timeout_s: float = _TIMEOUT_S) -> None:
     """Wait until `is_true` returns True, but not for ever: a picture of less is better than none."""
-    for _ in range(ATTEMPTS):
+    for _ in range(round(timeout_s / _POLL_S)):
         if is_true():
             return
-        await asyncio.sleep(SETTLE_S)
+        await asyncio.sleep(_POLL_S)
+
+
+def _is_timer_due() -> bool:
+    timers = [timer for window in QApplication.topLevelWidgets() for timer in window.findChildren(QTimer)]
+    return any(
+        timer.remainingTime() <= _SOON_MS if timer.isSingleShot() else timer.interval() <= _SLICE_MS
+        for timer in timers
+        if timer.isActive()
+    )
 
 
 def is_page_read(controllers: ControlledWindow, page: str) -> bool:
@@ -131,10 +152,10 @@ def _are_rows_read(cache: CacheBrowser) -> bool:
     return model.rowCount() > 0 and all(map(model.is_loaded, rows))
 
 
-async def show_timeline(window: MainWindow, controllers: ControlledWindow) -> None:
+async def show_timeline(controllers: ControlledWindow, screenshots: ScreenshotWriter) -> None:
     """Show the timeline, and wait until it has read what happened last."""
-    window.show_page("timeline")
-    await asyncio.sleep(SETTLE_S)
+    controllers.window.show_page("timeline")
+    await screenshots.settle()
     await wait_until(lambda: is_page_read(controllers, "timeline"))
 
 
@@ -322,7 +343,6 @@ RewriteKind: TypeAlias = Literal["handover", "sweep", "fold"]
 Moment: TypeAlias = Literal["start", "no-session", "first-pages", "checked"]
 
 _TURN_TIMEOUT_S = 120
-_POLL_S = 0.03
 
 
 class DemoTour:
@@ -423,7 +443,7 @@ class DemoTour:
         self._window_context.window.perform(Undo((seq,)))
         undone = await self._changed(conversation, before)
         if name == "handover":
-            await show_timeline(self._window_context.window, self._controllers)
+            await show_timeline(self._controllers, self._screenshots)
             await self._screenshots.capture("timeline-undone", ("dark",))
         self._window_context.window.perform(Redo((seq,)))
         redone = await self._changed(conversation, undone)
@@ -500,7 +520,7 @@ class DemoTour:
             lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
         )
         await self._screenshots.capture("cache")
-        await show_timeline(window, self._controllers)
+        await show_timeline(self._controllers, self._screenshots)
         await self._screenshots.capture("timeline")
         cards = {
             "timeline-checkpoint": transcript.checkpoints,

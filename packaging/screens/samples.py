@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -13,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.demo.tour import SETTLE_S, ScreenshotWriter, is_page_read, show_timeline, wait_until
+from helix_desktop.demo.tour import ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.ui.inspector.inspector_data import RowAction, WindowRow
 from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
@@ -29,11 +28,11 @@ from helix_desktop.ui.kit.intents import (
     UndoLast,
 )
 from helix_desktop.ui.window.controlled_window import ControlledWindow
+from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
-from screens.states import opened_dialog
+from screens.states import REPLAY_TIMEOUT_S, opened_dialog
 
 _PAST_SHARE = 0.6  # of the steps: behind the checkpoint, before the handover
-_REPLAY_CHECKS = 200  # until a replay counts as not to be had
 _WORD = "import"  # that stands in it
 _TALK = """{"role": "user", "content": "Rename the table orders. Keep db/old.sql."}
 {"role": "assistant", "content": "Done: 412 checks passed."}
@@ -54,7 +53,7 @@ class SampleScreens:
     async def capture_all(self) -> None:
         """Capture them all. Raises HelixError if the window does not respond."""
         await self._controllers.workspace_controller.open_sample()
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
         for page in ("chat", "timeline", "cache", "changes"):
             self._window.show_page(page)
             await self._screenshots.wait_until(partial(is_page_read, self._controllers, page))
@@ -88,7 +87,7 @@ class SampleScreens:
         past.leave()
         self._window.show_page("chat")
         await wait_until(lambda: not self._views.inspector.requests.is_read_only)
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
 
     async def _capture_rows(self) -> None:
         """Capture a row with its buttons and menu, the questions before it changes, and the excluded row."""
@@ -99,7 +98,7 @@ class SampleScreens:
             return
         row: WindowRow = place.data(Qt.ItemDataRole.UserRole)
         self._window.activateWindow()
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
         requests.setFocus()
         requests.setCurrentIndex(place)
         await self._screenshots.capture("inspector-row")
@@ -113,7 +112,7 @@ class SampleScreens:
         for action in ("cache", "exclude"):
             await self._ask_about(action, row)
         await self._conversation.window.exclude(row.seq, row.part)
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
         await self._screenshots.capture("inspector-excluded")
         self._window.perform(UndoLast())
 
@@ -153,7 +152,7 @@ class SampleScreens:
             await prepare()
         await self._screenshots.capture(name, widget=dialog)
         dialog.reject()
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
 
     async def _capture_switcher(self) -> None:
         """Capture Ctrl+K with every group, and without a match."""
@@ -161,7 +160,7 @@ class SampleScreens:
         for name, words in (("all", "tide"), ("nothing", "zebra")):
             switcher.open()
             switcher.search.setText(words)
-            await asyncio.sleep(SETTLE_S)
+            await self._screenshots.settle()
             await self._screenshots.capture(f"switcher-{name}")
             switcher.hide()
 
@@ -187,10 +186,7 @@ class SampleScreens:
         """Capture what survives, with a kind of facts opened."""
         self._window.show_page("survives")
         report = self._views.survives.get().report
-        for _ in range(_REPLAY_CHECKS):
-            if report.isVisible():
-                break
-            await asyncio.sleep(SETTLE_S)
+        await wait_until(report.isVisible, REPLAY_TIMEOUT_S)
         await self._screenshots.capture("survives")
         report.facts.expandToDepth(0)
         await self._screenshots.capture("survives-facts")
@@ -225,9 +221,11 @@ class SampleScreens:
         """Capture what is said after the newest handover is undone."""
         self._window.show_page("chat")
         self._window.perform(UndoLast())
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
         await self._screenshots.capture("undone-chat")
-        await show_timeline(self._window, self._controllers)
+        await show_timeline(self._controllers, self._screenshots)
         await self._screenshots.capture("undone-timeline")
         self._window.perform(RedoLast())
+        await self._screenshots.settle()
+        self._window.notices.end(CONTEXT_CHANGE)
         self._window.show_page("chat")

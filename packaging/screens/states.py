@@ -12,19 +12,13 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.app.window_context import WindowContext
-from helix_desktop.demo.tour import (
-    ATTEMPTS,
-    SETTLE_S,
-    ScreenshotWriter,
-    is_page_read,
-    show_timeline,
-    wait_until,
-)
+from helix_desktop.demo.tour import ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 
+REPLAY_TIMEOUT_S = 60.0  # until a replay counts as not to be had
 _KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
 _REFUSAL_HEAD = (
     b"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n"
@@ -57,9 +51,11 @@ class StateScreens:
         async with _refusing_server() as url:
             for field in editor.findChildren(QLineEdit, "base_url"):
                 field.setText(url)
+                field.textEdited.emit(url)
+                field.editingFinished.emit()
             for button in editor.footer.findChildren(QPushButton, "test_provider"):
                 button.click()
-            await asyncio.sleep(SETTLE_S)
+            await self._screenshots.settle()  # until the test begins
             await wait_until(lambda: not editor.is_testing)
         await self._screenshots.capture("wrong-api-key")
         self._window.leave_settings()
@@ -113,15 +109,15 @@ class StateScreens:
         await settings.show("policy")
         page = settings.view.policy
         page.slider.profile_selected.emit("lean")
-        await wait_until(lambda: not page.replay_card.is_busy)
+        await wait_until(lambda: not page.replay_card.is_busy, REPLAY_TIMEOUT_S)
         page.apply_bar.session.click()
         await wait_until(page.apply_bar.use_workspace.isVisible)
-        await asyncio.sleep(SETTLE_S)  # until the replay begins
-        await wait_until(lambda: not page.replay_card.is_busy)
+        await self._screenshots.settle()  # until the replay begins
+        await wait_until(lambda: not page.replay_card.is_busy, REPLAY_TIMEOUT_S)
         await self._screenshots.capture("settings-own-policy")
         self._window.leave_settings()
         await self._screenshots.capture("own-policy")
-        await show_timeline(self._window, self._controllers)
+        await show_timeline(self._controllers, self._screenshots)
         await self._screenshots.capture("own-policy-timeline")
         page.apply_bar.use_workspace.click()
         self._window.show_page("chat")
@@ -136,12 +132,14 @@ class StateScreens:
 
 async def opened_dialog(window: QWidget, name: str) -> QDialog:
     """Return the dialog that has just opened over a window. Raises HelixError if none does."""
-    for _ in range(ATTEMPTS):
-        for dialog in window.findChildren(QDialog):
-            if dialog.isVisible():
-                return dialog
-        await asyncio.sleep(SETTLE_S)
-    raise HelixError(verbatim(f"The dialog of {name} didn't open."))
+    await wait_until(lambda: bool(_dialogs(window)))
+    if not _dialogs(window):
+        raise HelixError(verbatim(f"The dialog of {name} didn't open."))
+    return _dialogs(window)[0]
+
+
+def _dialogs(window: QWidget) -> list[QDialog]:
+    return [dialog for dialog in window.findChildren(QDialog) if dialog.isVisible()]
 
 
 def _open_menu(widget: QWidget) -> None:

@@ -16,7 +16,7 @@ from typing import get_args
 
 from helix_desktop.app.qt_language import load_language
 from helix_desktop.demo.run_demo import run_tour
-from helix_desktop.demo.tour import SETTLE_S, DemoTour, Moment, PictureOptions, is_page_read, wait_until
+from helix_desktop.demo.tour import DemoTour, Moment, PictureOptions, is_page_read, wait_until
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.exit_codes import USAGE
@@ -29,10 +29,9 @@ from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import use_language
 from screens import pixels
 from screens.samples import SampleScreens
-from screens.states import StateScreens, opened_dialog
+from screens.states import REPLAY_TIMEOUT_S, StateScreens, opened_dialog
 
 _MODES: dict[str, tuple[ThemeMode, ...]] = {"light": ("light",), "dark": ("dark",), "both": ("dark", "light")}
-_REPLAY_CHECKS = 100  # until a replay counts as not to be had
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = get_args(SettingsPage)
 _NARROW, _LARGE = (720, 640), (1920, 1200)
 
@@ -145,10 +144,8 @@ class ScreenTour(DemoTour):
         """Put another profile on the policy page, and wait for the session's replay under it."""
         page = self._controllers.settings.view.policy
         page.slider.profile_selected.emit("lean")
-        for _ in range(_REPLAY_CHECKS):
-            await asyncio.sleep(SETTLE_S)
-            if not page.replay_card.is_busy:
-                return
+        await self._screenshots.settle()  # until the replay begins
+        await wait_until(lambda: not page.replay_card.is_busy, REPLAY_TIMEOUT_S)
 
     async def _capture_dialogs(self) -> None:
         """Capture the palette, and every dialog that a command opens without changing anything."""
@@ -159,7 +156,7 @@ class ScreenTour(DemoTour):
         if window.help_windows.command_palette is not None:
             window.help_windows.command_palette.hide()
         commands.show_request.trigger()
-        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.settle()
         await self._screenshots.capture("request")
         self._controllers.window.pages.inspector.go_back()
         for action in (
