@@ -373,12 +373,12 @@ def unloaded_fast_model(settings: Settings, catalog: ModelCatalog) -> tuple[str,
     """Return the main model of a server on this computer, and the label of one to load beside it as fast one.
 
     The label is the smallest by its name, empty if no other model is named by its size. None where the fast
-    role is not open, or the server is none of this computer.
+    role is not open, or the server is none of this computer or has no other model.
     """
     if not settings.model or not is_open(settings, "fast"):
         return None
     provider, main = settings.find_model(settings.model, catalog)
-    if not catalog.is_on_this_computer(provider.base_url):
+    if not catalog.is_on_this_computer(provider.base_url) or len(provider.models) <= 1:
         return None
     sizes = {entry.name: float(found[1]) for entry in provider.models if (found := _SIZE.search(entry.name))}
     own_size = sizes.pop(main.name, None)

@@ -67,7 +67,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "pinned": text("Pinned"),
     "user": text("You"),
     "assistant": text("Agent"),
-    "arguments": text("Agent, cached in part"),
+    "arguments": text("Agent, arguments cached"),
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
 }

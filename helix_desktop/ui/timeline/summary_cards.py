@@ -408,8 +408,8 @@ def fold_box(card: FoldCard, look: CardLook) -> Box:
         line = headline(glyph, title, card.is_undone, end)
 
     def note() -> list[Box]:
-        span = Pill(f"e{card.event.after + 1}–e{card.event.upto}", is_code=True)
-        covers = chip("covers", ShowEvent(card.event.after + 1), span, tr("Show first step in chat"))
+        place = Pill(tr("Show in chat"))
+        covers = chip("covers", ShowEvent(card.event.after + 1), place, tr("Show first step in chat"))
         pills = [covers, *index_chips(card.event.index, card.event.index_entries)]
         words = long_words(card.event.text, "note", look, "text", 12, is_code=True)
         return [Column([Flow(pills), code_frame(words)], 6)]

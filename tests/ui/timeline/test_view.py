@@ -312,7 +312,7 @@ def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) 
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)
-    assert {"List of 31 outputs", "e12–e148"} <= {*pills(pane, 497)}
+    assert {"List of 31 outputs", "Show in chat"} <= {*pills(pane, 497)}
     for name, intent in (
         ("index", OpenCacheEntry(fold_card(497).event.index)),
         ("covers", ShowEvent(12)),

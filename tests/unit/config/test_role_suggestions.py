@@ -137,6 +137,7 @@ LOCAL = "http://127.0.0.1:11434/v1"
         (("main", "tiny-1b-instruct"), LOCAL, ("main", "box/tiny-1b-instruct")),
         (("qwen3:4b", "qwen3:14b"), LOCAL, ("qwen3:4b", "")),
         (("main", "other"), LOCAL, ("main", "")),
+        (("main",), LOCAL, None),
         (("qwen3:14b", "qwen3:1.7b"), "https://box.example/v1", None),
     ],
 )
@@ -148,5 +149,5 @@ def test_a_fast_model_is_suggested_for_a_server_on_this_computer(
     settings = Settings(providers=(box,), model=f"box/{models[0]}")
     assert unloaded_fast_model(settings, CATALOG) == suggested
     assert unloaded_fast_model(with_user_role(settings, "fast", ""), CATALOG) is None
-    assert unloaded_fast_model(with_user_role(settings, "fast", f"box/{models[1]}"), CATALOG) is None
+    assert unloaded_fast_model(with_user_role(settings, "fast", f"box/{models[-1]}"), CATALOG) is None
     assert unloaded_fast_model(Settings(), CATALOG) is None

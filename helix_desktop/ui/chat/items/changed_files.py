@@ -261,5 +261,8 @@ class ChangedFiles:
         if changes.files > 1 or not figures:
             words = changed_lines_text(0, 0, changes.binary, changes.files) if changes.files == 1 else ""
             path = changes.first_path.rpartition("/")[2] if self._is_of_command else ""  # perhaps a folder
-            figures.insert(0, (words or changed_files_text(changes.files, path), "muted"))
+            files = changed_files_text(changes.files, path)
+            if self._is_of_command:
+                files = tr("changed {files}", files=files)
+            figures.insert(0, (words or files, "muted"))
         return figures
