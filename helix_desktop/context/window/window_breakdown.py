@@ -24,7 +24,7 @@ from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.choices import SentEffort
-from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.digest import RECALL_TOOL, digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
@@ -463,7 +463,7 @@ def _output_item(
         return WindowItem(item.seq, "output", name, tokens, "cached", why)
     if item.seq in transcript.rewrites.pinned:
         return WindowItem(item.seq, "pinned", name, tokens, "pinned", text("Pinned by you"))
-    if output.recalled:
+    if output.recalled or output.name == RECALL_TOOL:  # the latter of earlier messages, too
         return WindowItem(item.seq, "recalled", name, tokens, "recalled", text("Requested by the agent"))
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     form = chosen_form.form if chosen_form else output.form

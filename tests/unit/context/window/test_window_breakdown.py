@@ -40,18 +40,23 @@ def test_a_message_is_named_by_its_beginning_as_plain_text(text: str, name: str)
     assert str(row.name) == name
 
 
-def test_an_output_is_named_by_its_tool_and_target() -> None:
-    call = ToolCall("c", "read_file", '{"path": "notes.md"}')
+@pytest.mark.parametrize(
+    ("tool", "target", "kind"),
+    [("read_file", "notes.md", "output"), ("recall_cached_content", "e4-e9, 'parse'", "recalled")],
+)
+def test_an_output_is_named_by_its_tool_and_target(tool: str, target: str, kind: str) -> None:
+    """What a recall brings of earlier messages, which are no content, is recalled too."""
+    call = ToolCall("c", tool, '{"path": "notes.md"}')
     events: list[Event] = [
         UserSpoke("Read it.", 9),
         AssistantSpoke("", "box/small", 9, (call,)),
-        ToolAnswered("c", "read_file", "words", "d" * 64, 5, 1, 1, target="notes.md"),
+        ToolAnswered("c", tool, "words", "d" * 64, 5, 1, 1, target=target),
     ]
     transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
     frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
     window = project(transcript, PROFILES["balanced"], frame)
-    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
-    assert str(row.name) == "read_file notes.md"
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == kind)
+    assert str(row.name) == f"{tool} {target}"
 
 
 def test_a_row_knows_the_question_of_its_turn_that_is_compacted() -> None:
