@@ -103,7 +103,6 @@ def inspector_state(
         cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
-        is_on_hold=policy.enabled and transcript.on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
 

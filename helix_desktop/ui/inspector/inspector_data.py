@@ -306,7 +306,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     compaction_text: str = ""
     own_count: str = ""
     is_managed: bool = True
-    is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None
     cost_text: str = ""
