@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.inspector.request_text import message_body
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
+from helix_desktop.words.gauge_source import own_count_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
@@ -91,13 +91,8 @@ def inspector_state(
     rows = window_rows(items, round(fresh / gauge.ratio))
     own_policy = transcript.session_policy
     return InspectorState(
-        used=gauge.used,
-        window=gauge.window,
-        is_estimated=not gauge.is_reported,
-        source=gauge_source_text(gauge),
-        threshold=gauge.trigger.share,
+        gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
-        reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
@@ -218,8 +213,8 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     return message_body(window.request.messages[opening + place])
 
 
-def with_request_cost(state: InspectorState, gauge: UsageGauge, cost: RequestCost) -> InspectorState:
-    text = _managed_cost_text(cost, gauge) if state.is_managed else _request_cost_text(cost)
+def with_request_cost(state: InspectorState, cost: RequestCost) -> InspectorState:
+    text = _managed_cost_text(cost, state.gauge) if state.is_managed else _request_cost_text(cost)
     return replace(state, cost_text=text)
 
 
