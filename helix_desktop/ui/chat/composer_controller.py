@@ -147,25 +147,18 @@ class ComposerController(QObject):
         self._session.commands.set_met(WAITING_APPROVAL, has_approval)
 
     async def _show(self) -> None:
-        """Put the draft of the session on screen into the composer; the former one's is kept.
-
-        From the first moment on, what is typed belongs to the new one.
-        """
-        conversation = self._session.find_conversation()
-        switch = self.drafts.begin_switch()
-        self.show_availability()
-        self.attachments.refresh()
-        if conversation is not switch.conversation:
-            self._mentioned = ()
-        self.switched.emit()
-        await self.drafts.leave(switch)
-        if conversation is None or not self._session.shows(conversation):
-            return
-        self.show_availability()
         try:
-            await self.drafts.show(self._session.workspace, conversation, switch.load)
+            await self.drafts.switch(self._on_cleared)
         except StoreError as error:
             self._session.actions.show_error(error)
+        self.show_availability()
+
+    def _on_cleared(self, is_other: bool) -> None:
+        self.show_availability()
+        self.attachments.refresh()
+        if is_other:
+            self._mentioned = ()
+        self.switched.emit()
 
     def show_availability(self) -> None:
         session = self._session

@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.inspector_data import (
 from helix_desktop.ui.inspector.request_text import message_body
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.gauge_source import gauge_source_text, own_count_text
+from helix_desktop.words.gauge_source import own_count_text
 from helix_desktop.words.numbers import (
     format_token_count,
     format_tokens,
@@ -91,19 +91,13 @@ def inspector_state(
     rows = window_rows(items, round(fresh / gauge.ratio))
     own_policy = transcript.session_policy
     return InspectorState(
-        used=gauge.used,
-        window=gauge.window,
-        is_estimated=not gauge.is_reported,
-        source=gauge_source_text(gauge),
-        threshold=gauge.handover_share,
+        gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
-        reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
-        is_on_hold=policy.enabled and transcript.on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
 
@@ -219,8 +213,8 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     return message_body(window.request.messages[opening + place])
 
 
-def with_request_cost(state: InspectorState, gauge: UsageGauge, cost: RequestCost) -> InspectorState:
-    text = _managed_cost_text(cost, gauge) if state.is_managed else _request_cost_text(cost)
+def with_request_cost(state: InspectorState, cost: RequestCost) -> InspectorState:
+    text = _managed_cost_text(cost, state.gauge) if state.is_managed else _request_cost_text(cost)
     return replace(state, cost_text=text)
 
 

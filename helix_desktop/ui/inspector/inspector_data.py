@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import MessageState, WindowItemKind, WindowItemState
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
@@ -283,7 +284,7 @@ class RequestTexts(msgspec.Struct, frozen=True):
 
 
 class InspectorState(msgspec.Struct, frozen=True):
-    """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
+    """The next request in numbers and in order; tokens everywhere.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
     `own_count` says what the rows add up to where the total is another, `cost_text` what the request
@@ -293,19 +294,13 @@ class InspectorState(msgspec.Struct, frozen=True):
     not as it was.
     """
 
-    used: int
-    window: int
-    is_estimated: bool
-    source: str  # who counted, as text
-    threshold: float
-    reserve: int
+    gauge: UsageGauge
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     cache: CacheStats = CacheStats()
     compaction_text: str = ""
     own_count: str = ""
     is_managed: bool = True
-    is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None
     cost_text: str = ""

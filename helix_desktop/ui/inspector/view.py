@@ -53,6 +53,7 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.window_commands import ContextCommands
+from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import (
     format_size,
@@ -209,7 +210,7 @@ class Breakdown(QWidget):
         )
 
     def show_state(self, state: InspectorState) -> None:
-        self.source.setText(state.source)
+        self.source.setText(gauge_source_text(state.gauge))
         show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
@@ -335,7 +336,7 @@ class Inspector(Themed, QWidget):
         if state is not None and state == self._state:
             return
         self._state = state
-        if state is None or (not state.rows and not state.used):
+        if state is None or (not state.rows and not state.gauge.used):
             self._stack.setCurrentWidget(self.empty)
             return
         if self._stack.currentWidget() in (self.empty, self._unknown):
@@ -477,11 +478,12 @@ class Inspector(Themed, QWidget):
         return pane(column(title, self.requests, gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
-        about = "≈ " if state.is_estimated else ""
-        self.used.set_text(about + format_tokens(state.used))
-        self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
-        threshold = state.threshold if state.is_managed else 0.0
-        self.bar.show_window(state.segments, state.used, state.window, threshold)
+        gauge = state.gauge
+        about = "" if gauge.is_reported else "≈ "
+        self.used.set_text(about + format_tokens(gauge.used))
+        self._window_text.set_text(tr("of {size} tokens", size=format_tokens(gauge.window)))
+        threshold = gauge.handover_share if state.is_managed else 0.0
+        self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
         self.until.setText(state.compaction_text)
 
     def _scroll_to_current(self, current: QModelIndex) -> None:

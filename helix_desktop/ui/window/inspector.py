@@ -293,7 +293,7 @@ class InspectorPresenter(WindowPart):
             transcript.cache_lifetime_s,
             conversation.window.frame.info.demo,
         )
-        state = with_request_cost(state, gauge, cost)
+        state = with_request_cost(state, cost)
         self._inspector.set_state(replace(state, provider_cache=cache))
 
     @handles(ShowRowText)

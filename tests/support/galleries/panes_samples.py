@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import FallbackRate
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.recorded_event import Event
@@ -514,10 +515,10 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("reserve", "Reserved for output", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
-    source = "Estimated from the provider's last report" if is_estimated else "By the provider's count"
+    gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     cache = CacheStats(312, 2_202_009, 31, 43_800)
     return InspectorState(
-        used, 24_000, is_estimated, source, 0.85, 2_000, parts, window_rows(count), cache,
+        gauge, parts, window_rows(count), cache,
         "Older messages are compacted at 85 %: 5.8k left. "
         "Before that, outputs are cached and messages compacted when it saves tokens.",
         "The rows are 11.7k by Helix's count; the total is the provider's.",

@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
@@ -202,7 +203,8 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     parts = tuple(segment for segment in state.segments if segment.kind not in ("output", "free"))
     used = sum(part.tokens for part in parts if part.kind != "reserve")
     assert pane.bar.window_edge_px() == pane.bar.width()
-    over = replace(state, used=used, window=used // 2, segments=parts)
+    gauge = UsageGauge(used, used // 2, 0, round(used / 2 * 0.85), is_reported=True)
+    over = replace(state, gauge=gauge, segments=parts)
     pane.set_state(over)
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
@@ -220,9 +222,9 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     parts = tuple(segment for segment in state.segments if segment.kind not in ("reserve", "free"))
     counted = sum(part.tokens for part in parts)
     used = counted * 3 // 4
-    pane.set_state(replace(state, used=used, segments=parts))
+    pane.set_state(replace(state, gauge=replace(state.gauge, used=used), segments=parts))
     right = max(right for _, _, right in pane.bar._spans())
-    assert right == pytest.approx(pane.bar.width() * used / state.window, abs=1)
+    assert right == pytest.approx(pane.bar.width() * used / state.gauge.window, abs=1)
     outputs = next(part.tokens for part in parts if part.kind == "output")
     assert pane.breakdown._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
 

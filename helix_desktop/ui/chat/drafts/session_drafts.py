@@ -195,19 +195,6 @@ class SharedDrafts:
         return next((drafts for drafts in self.window_drafts if drafts.shows(session_id)), None)
 
 
-class DraftSwitch(msgspec.Struct, frozen=True):
-    """The change to another draft: what was on screen before, and the `load` that shows the other one.
-
-    `was_loaded`: the stored draft was on screen, and `text` takes its place.
-    """
-
-    workspace: OpenWorkspace | None
-    conversation: Conversation | None
-    text: str
-    was_loaded: bool
-    load: object
-
-
 class SessionDrafts(QObject):
     """Keeps the draft of each session. Drafts survive switching, closing and crashes.
 
@@ -234,26 +221,23 @@ class SessionDrafts(QObject):
         widget.text_paused.connect(self.save_later)
         self.attachments.edited.connect(lambda: self.save_later(widget.draft()))
 
-    def begin_switch(self) -> DraftSwitch:
-        """Clear the composer for the session on screen: from now on, what is typed belongs to it."""
-        self._load = object()
-        switch = DraftSwitch(
-            self._workspace,
-            self._conversation,
-            self._widget.draft(),
-            self._without_draft is None,
-            self._load,
-        )
-        self._workspace = self._session.workspace if self._session.has_workspace else None
-        self._conversation = self._without_draft = self._session.find_conversation()
-        self._widget.set_text("")
-        return switch
+    async def switch(self, on_cleared: Callable[[bool], None]) -> None:
+        """Clear the composer for the session on screen, store the draft of the former one, show its own.
 
-    async def leave(self, switch: DraftSwitch) -> None:
-        """Store the draft of the conversation that was on screen, or keep it where that fails."""
-        workspace, conversation = switch.workspace, switch.conversation
-        if workspace is not None and conversation is not None and (switch.text or switch.was_loaded):
-            await self.put_away(workspace, conversation, switch.text, switch.was_loaded)
+        From the first moment on, what is typed belongs to the new one; `on_cleared` says whether it is
+        another one. A draft that can't be stored is kept. Raises StoreError if the other can't be read.
+        """
+        workspace, former = self._workspace, self._conversation
+        text, was_loaded = self._widget.draft(), self._without_draft is None
+        self._load = load = object()
+        self._workspace = self._session.workspace if self._session.has_workspace else None
+        self._conversation = self._without_draft = conversation = self._session.find_conversation()
+        self._widget.set_text("")
+        on_cleared(conversation is not former)
+        if workspace is not None and former is not None and (text or was_loaded):
+            await self.put_away(workspace, former, text, was_loaded)
+        if conversation is not None and self._session.shows(conversation):
+            await self.show(self._session.workspace, conversation, load)
 
     async def show(self, workspace: OpenWorkspace, conversation: Conversation, load: object) -> None:
         """Show the stored draft in front of what was typed meanwhile.

@@ -39,6 +39,7 @@ from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualAction
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
+from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
@@ -56,7 +57,7 @@ def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
     state = inspector_state(rows, now, simulator.transcript, simulator.policy, _TOTALS, NO_COMPACTION)
     assert [row.tokens for row in state.rows] == [item.tokens for item in rows]
     assert sum(row.tokens for row in state.rows) == window.estimate
-    assert state.used == now.used
+    assert state.gauge.used == now.used
     assert bool(state.own_count) == (abs(now.used - window.estimate) > 0.05 * now.used)
     sizes = {segment.kind: segment.tokens for segment in state.segments}
     assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == window.estimate
@@ -174,7 +175,7 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     for ratio in (0.7, 1.3, 1.3, 0.9, 2.0):
         simulator.step("On.", 1, usage_ratio=ratio)
         state = _state(simulator)
-        totals.add(state.used)
+        totals.add(state.gauge.used)
         inspected = {row.seq: row.tokens for row in state.rows}
         assert inspected[output.seq] == tokens
         assert inspected[message.seq] == simulator.transcript.window.entry_tokens(message)
@@ -236,13 +237,13 @@ def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> Ins
 
 def test_the_provider_is_named_once_at_the_total() -> None:
     simulator = build_history(1)
-    assert (_state(simulator).source, _state(simulator).own_count) == ("Estimated", "")
+    assert (gauge_source_text(_state(simulator).gauge), _state(simulator).own_count) == ("Estimated", "")
     simulator.step("On.", 0, usage_ratio=0.7)
     state, window = _state(simulator), simulator.window()
-    assert state.source == "By the provider's count"
+    assert gauge_source_text(state.gauge) == "By the provider's count"
     counted = format_tokens(window.estimate)
     assert state.own_count == f"The rows are {counted} by Helix's count; the total is the provider's."
-    assert state.used < window.estimate
+    assert state.gauge.used < window.estimate
     assert not [row for row in state.rows if "rovider" in row.name + row.why]
 
 
