@@ -126,7 +126,7 @@ def _view_figures() -> list[tuple[str, float, str]]:
     view.set_side_by_side(False)
     steps: list[Callable[[], object]] = [
         lambda: view.show_diff(many, "code.py", can_revert_hunks=True),
-        lambda: view.go_to_change(1),
+        lambda: view.text.go_to_change(1),
         lambda: view.resize(1_290, 900),
         view.text.apply_theme,
     ]

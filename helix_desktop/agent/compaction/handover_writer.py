@@ -23,6 +23,7 @@ from helix_desktop.context.summaries.handover import (
     HandoverPart,
     agent_texts,
     available_cuts,
+    citable_seqs,
     covered_counts,
     covered_messages,
     handover_parts,
@@ -538,7 +539,7 @@ class HandoverWriter:
         if text is None or text.strip() == draft.text.strip():
             return draft.event
         covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
-        sections = from_markdown(text, frozenset(item.seq for item in covered))
+        sections = from_markdown(text, citable_seqs(self._session.transcript, covered))
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await checked_handover(self._session, edited, await asyncio.to_thread(covered_facts, covered))
 

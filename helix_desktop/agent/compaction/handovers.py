@@ -22,7 +22,12 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
 from helix_desktop.agent.session import EventRecorded, RequestChanged, Session
 from helix_desktop.context.rewrites import planner
-from helix_desktop.context.summaries.handover import CutPoint, covered_messages, newest_checkpoint
+from helix_desktop.context.summaries.handover import (
+    CutPoint,
+    citable_seqs,
+    covered_messages,
+    newest_checkpoint,
+)
 from helix_desktop.context.summaries.handover_revision import original_of, revised_handover, to_markdown
 from helix_desktop.context.summaries.summary_coverage import covered_facts
 from helix_desktop.context.window.usage_gauge import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
@@ -60,7 +65,7 @@ class HandoverRevisions:
         handover = handovers[seq]
         covered = covered_messages(transcript, handover.upto, handover.kept)
         facts = await asyncio.to_thread(covered_facts, covered)
-        valid_seqs = frozenset(item.seq for item in covered)
+        valid_seqs = citable_seqs(transcript, covered)
         return RevisionDraft(seq, handover, handovers[original_of(handovers, seq)], valid_seqs, facts)
 
     async def check(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:

@@ -640,6 +640,12 @@ def covered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[L
     return [item for item in items if item.seq != kept_seq]
 
 
+def citable_seqs(transcript: Transcript, covered: Sequence[LogItem]) -> frozenset[int]:
+    """Return what an edited sentence may cite: messages that are covered, and requests that are not, too."""
+    requests = transcript.window.without_excluded(transcript.messages.user_items)
+    return frozenset(item.seq for item in (*covered, *requests))
+
+
 def covered_counts(transcript: Transcript, upto: int, kept_seq: int) -> MessageCounts:
     """Return how many messages and tool calls such a handover covers, the numbers on its card."""
     counts = transcript.messages.counts(upto=upto)

@@ -169,7 +169,7 @@ class ChangeDetail(Themed, QWidget):
         place = (row.key, row.contents, can_revert_hunks(row), is_redoable(row))
         marks = hunk_marks(row, states) if can_revert_hunks(row) else ()
         if place == self._diff_place and self.diff.diff == diff:
-            self.diff.show_marks(marks)  # it stays where it was scrolled to
+            self.diff.text.show_marks(marks)  # it stays where it was scrolled to
         else:
             self.diff.show_diff(
                 diff, row.path, marks, can_revert_hunks=can_revert_hunks(row), is_redo=is_redoable(row)
@@ -187,7 +187,7 @@ class ChangeDetail(Themed, QWidget):
             return False
         text = self.diff.text
         previous = text.current_row
-        self.diff.go_to_change(by)
+        text.go_to_change(by)
         return (text.current_row - previous) * by > 0
 
     def focus_body(self) -> None:

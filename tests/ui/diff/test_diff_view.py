@@ -72,7 +72,7 @@ def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(view: D
     QTest.keyClick(view.text, Qt.Key.Key_F7)
     row = view.text.current_row
     before = view.text.viewport().grab().toImage()
-    view.show_marks((HunkMark("Reverted", is_over=True), HunkMark("Changed since, in conflict")))
+    view.text.show_marks((HunkMark("Reverted", is_over=True), HunkMark("Changed since, in conflict")))
     assert heads() == ["Redo", "Revert"]
     assert view.text.current_row == row
     assert view.text.viewport().grab().toImage() != before
@@ -81,7 +81,7 @@ def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(view: D
     ]
     assert "Line 20 · Reverted" in words
     assert "Removed line 50 · Changed since, in conflict" in words
-    view.show_marks(())
+    view.text.show_marks(())
     assert heads() == ["Revert", "Revert"]
 
 
@@ -209,9 +209,9 @@ def test_what_differs_in_a_long_line_is_in_sight(view: DiffView) -> None:
     view.set_side_by_side(True)
     view.resize(800, 420)
     assert is_in_sight(len(start))
-    view.go_to_change(1)
+    view.text.go_to_change(1)
     assert bar.value() == 0, "its first word differs"
-    view.go_to_change(-1)
+    view.text.go_to_change(-1)
     assert is_in_sight(len(start))
     bar.setValue(7)
     view.resize(900, 420)

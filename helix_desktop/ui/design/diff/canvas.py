@@ -509,7 +509,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self._widths: list[list[tuple[int, DiffLine]]] = []  # columns of the lines of each hunk
         self._side_by_side = self._can_revert = False
         self._selection = DiffSelection("both", (0, 0), (0, 0))
-        self._current = 0  # the row that the keyboard is on
+        self.current_row = 0  # that the keyboard is on
         self._matches: dict[int, list[Match]] = {}
         self._match: Match | None = None
         self.syntax = SyntaxRuns(self)
@@ -521,10 +521,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         FocusRing(self)  # the row of the keyboard may be one that has no mark of its own
         self.apply_theme()
-
-    @property
-    def rows(self) -> DiffRows:
-        return self._rows
 
     def show_diff(
         self,
@@ -541,7 +537,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """
         self._diff, self._can_revert, self._heads.is_redo = diff or _EMPTY, can_revert, is_redo
         self._heads.marks = marks
-        self._opened, self._current = set(), 0
+        self._opened, self.current_row = set(), 0
         self._widths = _line_widths(self._diff)
         self._columns = max((width for widths in self._widths for width, _ in widths), default=0)
         self._matches, self._match = {}, None
@@ -564,9 +560,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def open_fold(self, hunk: int) -> None:
         """Show the unchanged lines before a hunk, or behind the last one; the keyboard goes to the first."""
-        fold = next(part for part in self._rows.row_ranges if (part.kind, part.hunk) == ("fold", hunk))
+        fold = next(part for part in self.rows.row_ranges if (part.kind, part.hunk) == ("fold", hunk))
         self._open(fold)
-        self._current = fold.first
+        self.current_row = fold.first
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _open(self, fold: RowRange) -> None:
@@ -601,10 +597,10 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Make the rows again: for another diff, layout or text size, or an opened fold."""
         diff = self._diff
         self._selection = DiffSelection("both", (0, 0), (0, 0))
-        self._rows = DiffRows(
+        self.rows = DiffRows(
             diff, side_by_side=self._side_by_side, has_heads=self._can_revert, opened=self._opened
         )
-        self._current = max(0, min(self._current, len(self._rows) - 1))
+        self.current_row = max(0, min(self.current_row, len(self.rows) - 1))
         self._break_lines()
         self._heads.clear()
         self._update_bars()
@@ -619,7 +615,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             columns=columns,
             row_height=self._painter.line_height,
         )
-        self._places = RowPlaces(self._rows, self._heights, self._count_lines)
+        self._places = RowPlaces(self.rows, self._heights, self._count_lines)
 
     def _count_lines(self, row_range: RowRange) -> Sequence[int]:
         """Return into how many lines each row breaks; empty if none of them does."""
@@ -637,7 +633,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """Return after how many columns lines break; 0: all fit, or one is too long to be read as a whole."""
         pane = self._panes()[0]
         columns = max(_LEAST_COLUMNS, int((pane.right - pane.text) / self._painter.advance) - 1)
-        is_readable = self._columns <= _LONGEST_BROKEN and len(self._rows) <= _MEASURED_LINES
+        is_readable = self._columns <= _LONGEST_BROKEN and len(self.rows) <= _MEASURED_LINES
         return columns if columns < self._columns and is_readable else 0
 
     def _panes(self) -> list[Pane]:
@@ -679,14 +675,14 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _line_at_top(self) -> int:
         """Return the number of the first line in sight, among all lines."""
-        if not len(self._rows):
+        if not len(self.rows):
             return 0
-        row_range, at = self._rows.locate(self._places.row_at(self.verticalScrollBar().value()))
+        row_range, at = self.rows.locate(self._places.row_at(self.verticalScrollBar().value()))
         return row_range.first_line + at
 
     def _top_of_line(self, line: int) -> int:
         """Return where a line begins, by its number among all lines; of a folded one the fold."""
-        return self._places.top_of(self._rows.index_of_line(line)) if len(self._rows) else 0
+        return self._places.top_of(self.rows.index_of_line(line)) if len(self.rows) else 0
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
@@ -730,7 +726,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
             marks = self._marks(2 * number + (row.is_changed and line is row.right), selected)
             layout = self._layout_of(line)
             self._painter.paint_line(painter, pane, *place, line, layout, scroll, marks, numbers)
-        if index == self._current and self.hasFocus():
+        if index == self.current_row and self.hasFocus():
             self._painter.paint_current(painter, *place)
 
     def _marks(self, place: int, selected: tuple[int, int] | None) -> LineMarks:

@@ -79,11 +79,7 @@ class DiffText(DiffCanvas):
 
     @property
     def selected_text(self) -> str:
-        return self._selection.text(self._rows)
-
-    @property
-    def current_row(self) -> int:
-        return self._current
+        return self._selection.text(self.rows)
 
     def show_diff(
         self,
@@ -116,7 +112,7 @@ class DiffText(DiffCanvas):
 
     def point_of(self, row: int, column: int) -> QPoint:
         """Return where a character of a row is in the viewport: the middle of its left edge."""
-        line = self._rows.row(row)
+        line = self.rows.row(row)
         pane, line_at = self._panes()[-1], line.line if line is not None else None
         at, x = self._layout_of(line_at).place_of(column) if line_at is not None else (0, 0.0)
         top = self._places.top_of(row) - self.verticalScrollBar().value() + at * self._heights.lines
@@ -125,18 +121,18 @@ class DiffText(DiffCanvas):
 
     def go_to_change(self, step: int) -> None:
         """Go to the next change (1) or the previous one (-1); round the ends."""
-        starts = self._rows.change_starts
+        starts, row = self.rows.change_starts, self.current_row
         if not starts:
             return
         if step > 0:
-            self.go_to_row(next((start for start in starts if start > self._current), starts[0]))
+            self.go_to_row(next((start for start in starts if start > row), starts[0]))
         else:
-            self.go_to_row(next((start for start in reversed(starts) if start < self._current), starts[-1]))
-        self._show_words_at(self._current)
+            self.go_to_row(next((start for start in reversed(starts) if start < row), starts[-1]))
+        self._show_words_at(self.current_row)
 
     def _show_first_change(self) -> None:
         """Scroll down to the first change where it is below what is in sight, as in a low pane."""
-        start, bar, top = next(iter(self._rows.change_starts), None), self.verticalScrollBar(), 0
+        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
         if start is not None:
             bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
             if bottom > self.viewport().height():
@@ -148,9 +144,9 @@ class DiffText(DiffCanvas):
         """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
         pane, bar = self._panes()[0], self.horizontalScrollBar()
         wide, x = int(pane.right - pane.text), 0
-        starts = self._rows.change_starts if bar.maximum() else ()
+        starts = self.rows.change_starts if bar.maximum() else ()
         start = next((start for start in starts if start >= row), None)
-        line = self._rows.line_with_words(start) if start is not None else None
+        line = self.rows.line_with_words(start) if start is not None else None
         if line is not None:
             x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
         bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
@@ -158,20 +154,20 @@ class DiffText(DiffCanvas):
 
     def go_to_row(self, index: int) -> None:
         """Put the keyboard on a row, bring it into sight, and let a screen reader read it."""
-        if not len(self._rows):
+        if not len(self.rows):
             return
-        self._current = max(0, min(index, len(self._rows) - 1))
-        top, bar, height = self._places.top_of(self._current), self.verticalScrollBar(), self._heights.lines
-        bottom = top + self._places.height_of(self._current) + height
+        row = self.current_row = max(0, min(index, len(self.rows) - 1))
+        top, bar, height = self._places.top_of(row), self.verticalScrollBar(), self._heights.lines
+        bottom = top + self._places.height_of(row) + height
         if top < bar.value() or bottom > bar.value() + self.viewport().height():
             bar.setValue(top - _ROWS_AROUND * height)
         if self.hasFocus():
-            announce(self, self.words_of_row(self._current))
+            announce(self, self.words_of_row(self.current_row))
         self.viewport().update()
 
     def words_of_row(self, index: int) -> str:
         """Return what a screen reader reads of a row."""
-        row_range, at = self._rows.locate(index)
+        row_range, at = self.rows.locate(index)
         if row_range.kind == "fold":
             return tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines")
         if row_range.kind == "head":
@@ -184,9 +180,9 @@ class DiffText(DiffCanvas):
     def copy(self) -> None:
         """Copy what is selected; without a selection the line that the keyboard is on."""
         text = self.selected_text
-        if self._selection.is_empty and len(self._rows):
-            whole_line = DiffSelection("both", (self._current, 0), (self._current, END))
-            text = whole_line.text(self._rows)
+        if self._selection.is_empty and len(self.rows):
+            whole_line = DiffSelection("both", (self.current_row, 0), (self.current_row, END))
+            text = whole_line.text(self.rows)
         if text:
             QGuiApplication.clipboard().setText(text)
 
@@ -195,14 +191,14 @@ class DiffText(DiffCanvas):
         side: Side = (
             "right" if self._side_by_side and self._selection.side == "both" else self._selection.side
         )
-        self._selection = DiffSelection(side, (0, 0), (len(self._rows), 0))
+        self._selection = DiffSelection(side, (0, 0), (len(self.rows), 0))
         self.viewport().update()
 
     # What the find bar asks for; its pages are lines.
 
     @property
     def content(self) -> DiffSearch:
-        return DiffSearch(self._rows)
+        return DiffSearch(self.rows)
 
     @property
     def page_index(self) -> int:
@@ -219,10 +215,10 @@ class DiffText(DiffCanvas):
         for other in others:
             self._matches.setdefault(other.row, []).append(other)
         line = match.row // 2
-        row_range, _ = self._rows.locate(self._rows.index_of_line(line))
+        row_range, _ = self.rows.locate(self.rows.index_of_line(line))
         if row_range.kind == "fold":
             self._open(row_range)
-        self.go_to_row(self._rows.index_of_line(line))
+        self.go_to_row(self.rows.index_of_line(line))
         pane, bar = self._panes()[0], self.horizontalScrollBar()
         x, wide = int(match.column * self._painter.advance), int(pane.right - pane.text)
         if not bar.value() <= x <= bar.value() + wide - wide // 5:
@@ -245,8 +241,8 @@ class DiffText(DiffCanvas):
             self.go_to_change(-1 if back else 1)
         elif event.key() in _CHANGE_STEPS and not event.modifiers():
             self.go_to_change(_CHANGE_STEPS[Qt.Key(event.key())])
-        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and len(self._rows):
-            row_range, _ = self._rows.locate(self._current)
+        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and len(self.rows):
+            row_range, _ = self.rows.locate(self.current_row)
             if row_range.kind == "fold":
                 self.open_fold(row_range.hunk)
         elif (target := self._row_by_key(Qt.Key(event.key()))) is not None:
@@ -259,23 +255,23 @@ class DiffText(DiffCanvas):
     def _row_by_key(self, key: Qt.Key) -> int | None:
         page = max(1, self.viewport().height() // self._heights.lines - 1)
         return {
-            Qt.Key.Key_Down: self._current + 1,
-            Qt.Key.Key_Up: self._current - 1,
-            Qt.Key.Key_PageDown: self._current + page,
-            Qt.Key.Key_PageUp: self._current - page,
+            Qt.Key.Key_Down: self.current_row + 1,
+            Qt.Key.Key_Up: self.current_row - 1,
+            Qt.Key.Key_PageDown: self.current_row + page,
+            Qt.Key.Key_PageUp: self.current_row - page,
             Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(self._rows) - 1,
+            Qt.Key.Key_End: len(self.rows) - 1,
         }.get(key)
 
     def _select_rows_to(self, target: int) -> None:
         selection = self._selection
         if selection.is_empty:
             side: Side = "right" if self._side_by_side else "both"
-            selection = DiffSelection(side, (self._current, 0), (self._current, 0))
-        self._selection = selection.moved_to(max(0, min(target, len(self._rows))), 0)
+            selection = DiffSelection(side, (self.current_row, 0), (self.current_row, 0))
+        self._selection = selection.moved_to(max(0, min(target, len(self.rows))), 0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
+        if event.button() != Qt.MouseButton.LeftButton or not len(self.rows):
             super().mousePressEvent(event)
             return
         row, side, column = self._place_at(event.position())
@@ -283,11 +279,11 @@ class DiffText(DiffCanvas):
             self._selection = self._selection.moved_to(row, column)
         else:
             self._selection = DiffSelection(side, (row, column), (row, column))
-        self._current = row
+        self.current_row = row
         self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if not event.buttons() & Qt.MouseButton.LeftButton or not len(self._rows):
+        if not event.buttons() & Qt.MouseButton.LeftButton or not len(self.rows):
             super().mouseMoveEvent(event)
             return
         self._drag_point = event.position()
@@ -311,25 +307,25 @@ class DiffText(DiffCanvas):
             self._drag_timer.stop()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
+        if event.button() != Qt.MouseButton.LeftButton or not len(self.rows):
             return
         row, side, column = self._place_at(event.position())
-        line = line_on_side(self._rows.row(row), side)
+        line = line_on_side(self.rows.row(row), side)
         if line is not None:
             start, end = _word_around(line.text, column)
             self._selection = DiffSelection(side, (row, start), (row, end))
             self.viewport().update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        if not len(self._rows):
+        if not len(self.rows):
             return
         menu = QMenu(self)
         copy = menu.addAction(tr("Copy"), self.copy)
         copy.setShortcut(QKeySequence.StandardKey.Copy)
         menu.addAction(tr("Select all"), self.select_all).setShortcut(QKeySequence.StandardKey.SelectAll)
         if event.reason() == QContextMenuEvent.Reason.Mouse:
-            self._current = self._places.row_at(self.verticalScrollBar().value() + event.pos().y())
-        row_range, _ = self._rows.locate(self._current)
+            self.current_row = self._places.row_at(self.verticalScrollBar().value() + event.pos().y())
+        row_range, _ = self.rows.locate(self.current_row)
         if self._can_revert and (row_range.is_hunk or row_range.kind == "head"):
             hunk = row_range.hunk
             menu.addSeparator()
@@ -353,7 +349,7 @@ class DiffText(DiffCanvas):
             side = "both" if len(panes) == 1 else "left" if point.x() < panes[1].left else "right"
         y = self.verticalScrollBar().value() + int(point.y())
         row = self._places.row_at(y)
-        line = line_on_side(self._rows.row(row), side)
+        line = line_on_side(self.rows.row(row), side)
         if line is None:
             return row, side, 0
         pane = panes[1 if side == "right" else 0]

@@ -116,7 +116,7 @@ class DiffView(QWidget):
     def __init__(self, start: StartCoroutine | None = None) -> None:
         """`start` owns the coroutine that decodes images in a thread; without it that is done at once."""
         super().__init__()
-        self._diff: FileDiff | None = None
+        self.diff: FileDiff | None = None
         self._wants_side_by_side = False
         self.text = DiffText()
         self.text.hunk_revert_requested.connect(self.hunk_revert_requested)
@@ -138,8 +138,8 @@ class DiffView(QWidget):
         previous = IconButton("chevron-up", tr("Previous change (Shift+F7)"), px=15, edge=28)
         following = IconButton("chevron-down", tr("Next change (F7)"), px=15, edge=28)
         find = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28, on_click=self.open_find)
-        previous.clicked.connect(lambda: self.go_to_change(-1))
-        following.clicked.connect(lambda: self.go_to_change(1))
+        previous.clicked.connect(lambda: self.text.go_to_change(-1))
+        following.clicked.connect(lambda: self.text.go_to_change(1))
         parts = (self._counts, 8, self._mode, previous, following, find, self._layouts)
         self._bar_row = row(*parts, margins=(12, 4, 8, 4), gap=4, stretch=2)
         self._bar = pane(self._bar_row)
@@ -149,10 +149,6 @@ class DiffView(QWidget):
         self._line = line()
         self.setLayout(column(self._bar, self._line, self.find_bar, self._pages, gap=0, stretch=3))
         self.show_diff(None)
-
-    @property
-    def diff(self) -> FileDiff | None:
-        return self._diff
 
     def show_diff(
         self,
@@ -168,7 +164,7 @@ class DiffView(QWidget):
         `can_revert_hunks` gives each hunk a head with a Revert button, which is called Redo if `is_redo`; it
         is the other way around for one whose mark says that it is over.
         """
-        self._diff = diff
+        self.diff = diff
         if self.find_bar.isVisibleTo(self):
             self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
@@ -190,10 +186,6 @@ class DiffView(QWidget):
         else:
             self.show_text("\n".join(describe_without_lines(diff)))
 
-    def show_marks(self, marks: Sequence[HunkMark]) -> None:
-        """Show what became of the hunks meanwhile; the diff stays where it is."""
-        self.text.show_marks(marks)
-
     def show_text(self, text: str) -> None:
         """Show a text instead: why there is no diff, or that it is being made."""
         self.words.setText(text)
@@ -203,10 +195,6 @@ class DiffView(QWidget):
         self._wants_side_by_side = on
         self._choose_layout()
 
-    def go_to_change(self, step: int) -> None:
-        """Go to the next change (1) or the previous one (-1)."""
-        self.text.go_to_change(step)
-
     def open_find(self) -> None:
         """Open find, if there is text to find in."""
         if self._pages.currentWidget() is self.text:
@@ -214,7 +202,7 @@ class DiffView(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_F7:
-            self.go_to_change(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+            self.text.go_to_change(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
             super().keyPressEvent(event)
 
@@ -229,7 +217,7 @@ class DiffView(QWidget):
             self.side_by_side_changed.emit(on)
 
     def _choose_layout(self) -> None:
-        diff = self._diff
+        diff = self.diff
         obstacle = ""
         if diff is None or diff.before is None or diff.after is None:
             obstacle = tr("There is only one side.")

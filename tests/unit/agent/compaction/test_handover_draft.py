@@ -380,6 +380,21 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     await rig.assert_consistent()
 
 
+async def test_a_sentence_keeps_the_request_that_it_cites_when_others_are_edited() -> None:
+    """Also one that is not covered, as the newest: a writer may cite it, too."""
+    rig = await ready_conversation()
+    conversation = rig.conversation
+    draft = await conversation.handovers.writer.draft()
+    request = conversation.session.transcript.messages.user_items[-1].seq
+    assert request > draft.event.upto
+    await conversation.handovers.writer.commit(draft, f"{draft.text}- The user wants to go on [e{request}]\n")
+    ((seq, handover),) = conversation.session.transcript.rewrites.handovers.items()
+    sections = editable_sections(handover)
+    assert any(bullet.sources == (request,) for section in sections for bullet in section.bullets)
+    revision = await conversation.handovers.revisions.draft(seq)
+    assert from_fields(to_fields(sections), revision.valid_seqs) == sections
+
+
 async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
     """Nor does it quote what that one stood for; once it is included again, both come back."""
     steps = [tool_call_reply(("say", {}), text=f"word{at} " * 600, id_prefix=f"t{at}-") for at in range(13)]
