@@ -98,7 +98,7 @@ def gist_sections(sections: Sequence[Section]) -> list[Section]:
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     if handover.origin:
-        return _continued_text(handover.origin_title)
+        return tr("Continues “{title}”", title=session_title(handover.origin_title))
     if handover.revises:
         return f"{tr('Handover edited by you')} · {revision_size_text(handover.before, handover.after)}"
     if handover.replaces:
@@ -122,10 +122,6 @@ def revision_size_text(before: int, after: int) -> str:
     if before == after:
         return tr("same size")
     return tr("{difference} tokens", difference=format_token_difference(after - before))
-
-
-def _continued_text(title: str) -> str:
-    return tr("Continues “{title}”", title=session_title(title))
 
 
 def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
