@@ -458,7 +458,10 @@ class FormPrompt:
         offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
         text = form_question(
             self._session.prompts["intake"],
-            [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)],
+            [
+                LargeOutput(held.received.event, count_lines(held.received.text), is_offered)
+                for held, is_offered in zip(batch, offers_full, strict=True)
+            ],
         )
         if model is not self._session.roles.main:
             return await self._short_fork(model, window.request, text, offers_full)
@@ -496,13 +499,6 @@ def not_asked_again(model: str) -> TranslatableText:
     return _text(
         "{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Advanced.",
         model=model,
-    )
-
-
-def _describe_output(held_output: HeldOutput, offers_full: bool) -> LargeOutput:
-    output, lines = held_output.received.event, count_lines(held_output.received.text)
-    return LargeOutput(
-        output.name, output.target, output.digest, output.tokens, lines, offers_full, output.exit_code
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Literal
@@ -12,7 +11,6 @@ import msgspec
 
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import ContextWindowExceeded
-from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
@@ -42,6 +40,7 @@ from helix_desktop.providers.json_wire import (
     as_integer,
     encode_json,
     get_object,
+    image_parts,
     is_json_object,
     join_text_parts,
     named_calls,
@@ -204,7 +203,7 @@ class _MessageEncoder:
 
     def _content_blocks(self, message: Message) -> list[Block]:
         text = [_text_block(message.text)] if message.text.strip() else []
-        return [*text, *(_image_block(image, self._image_data) for image in message.images)]
+        return [*text, *image_parts(message.images, self._image_data, _text_block, _image_block)]
 
     def _result(self, message: Message) -> Block:
         content: str | list[Block] = self._content_blocks(message) if message.images else message.text
@@ -266,13 +265,8 @@ def _tool(tool: ToolSpec) -> Block:
     return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
-def _image_block(image: Image, image_data: Mapping[str, bytes]) -> Block:
-    """Encode an image, or its marker if its bytes could not be read."""
-    data = image_data.get(image.digest)
-    if data is None:
-        return _text_block(image.marker)
-    source = {"type": "base64", "media_type": image.media, "data": b64encode(data).decode()}
-    return {"type": "image", "source": source}
+def _image_block(media: str, data: str) -> Block:
+    return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
 
 
 def _usual_places(messages: list[dict[str, Any]]) -> list[_Place]:

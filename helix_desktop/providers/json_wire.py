@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -72,8 +72,19 @@ def arguments_object(text: str) -> dict[str, Any]:
     return args
 
 
-def data_url(image: Image, data: bytes) -> str:
-    return f"data:{image.media};base64,{b64encode(data).decode()}"
+def image_parts(
+    images: Iterable[Image],
+    image_data: Mapping[str, bytes],
+    text_part: Callable[[str], dict[str, Any]],
+    image_part: Callable[[str, str], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Yield images by their media types and bytes in Base64, or their markers if no bytes could be read."""
+    for image in images:
+        data = image_data.get(image.digest)
+        if data is None:
+            yield text_part(image.marker)
+        else:
+            yield image_part(image.media, b64encode(data).decode())
 
 
 def join_text_parts(texts: Sequence[str]) -> str:

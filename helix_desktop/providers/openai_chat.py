@@ -11,7 +11,6 @@ import msgspec
 
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import UNNAMED_CALL
-from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
@@ -42,9 +41,9 @@ from helix_desktop.providers.json_wire import (
     ToolCallIds,
     arguments_text,
     as_integer,
-    data_url,
     encode_json,
     get_object,
+    image_parts,
     is_json_object,
     reported_usage,
     unwrapped_arguments,
@@ -204,7 +203,7 @@ class _MessageEncoder:
             return self._assistant(message)
         if not message.images:
             return {"role": message.role, "content": message.text}
-        parts = [_text(message.text), *(_image_part(image, self._image_data) for image in message.images)]
+        parts = [_text(message.text), *image_parts(message.images, self._image_data, _text, _image)]
         return {"role": message.role, "content": parts}
 
     def _assistant(self, message: Message) -> dict[str, Any]:
@@ -247,19 +246,15 @@ def _tool_image_parts(message: Message, image_data: Mapping[str, bytes]) -> list
     if not message.images:
         return []
     head = _text(f"[Image in the answer to call {message.call_id}, {message.name}]")
-    return [head, *(_image_part(image, image_data) for image in message.images)]
+    return [head, *image_parts(message.images, image_data, _text, _image)]
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _image_part(image: Image, image_data: Mapping[str, bytes]) -> dict[str, Any]:
-    """Encode an image, or its marker if its bytes could not be read."""
-    data = image_data.get(image.digest)
-    if data is None:
-        return _text(image.marker)
-    return {"type": "image_url", "image_url": {"url": data_url(image, data)}}
+def _image(media: str, data: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{media};base64,{data}"}}
 
 
 _FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.choices import SentEffort
-from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
@@ -44,9 +43,9 @@ from helix_desktop.providers.json_wire import (
     ToolCallIds,
     arguments_text,
     as_integer,
-    data_url,
     encode_json,
     get_object,
+    image_parts,
     join_text_parts,
     named_calls,
     reported_usage,
@@ -150,7 +149,7 @@ class _MessageEncoder:
 
     def _content_parts(self, message: Message) -> list[Item]:
         text = [_text(message.text)] if message.text.strip() else []
-        return [*text, *(_image_part(image, self._image_data) for image in message.images)]
+        return [*text, *image_parts(message.images, self._image_data, _text, _image)]
 
     def _assistant(self, message: Message) -> list[Item]:
         """Encode the original items; replace text and arguments that the window changed since."""
@@ -239,12 +238,8 @@ def _text(text: str) -> Item:
     return {"type": "input_text", "text": text}
 
 
-def _image_part(image: Image, image_data: Mapping[str, bytes]) -> Item:
-    """Encode an image, or its marker if its bytes could not be read."""
-    data = image_data.get(image.digest)
-    if data is None:
-        return _text(image.marker)
-    return {"type": "input_image", "image_url": data_url(image, data), "detail": "auto"}
+def _image(media: str, data: str) -> Item:
+    return {"type": "input_image", "image_url": f"data:{media};base64,{data}", "detail": "auto"}
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

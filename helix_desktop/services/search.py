@@ -21,7 +21,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.passages import PASSAGE_KINDS, PassageHit, PassageKind, PassageQuery
+from helix_desktop.domain.passages import PASSAGE_KINDS, PassageKind, PassageQuery
 from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary
 from helix_desktop.domain.text_search import ExcerptSize, parse_query
 from helix_desktop.services.closed_workspaces import ClosedSessions
@@ -272,7 +272,7 @@ async def _find_in(workspace_id: str, store: Store, request: SearchRequest) -> A
         is_over = not cursor or found >= request.limit or time.monotonic() > deadline
         yield SearchPart(
             workspace_id,
-            tuple(map(_of_passage, page.hits)),
+            tuple(SearchHit(it.kind, it.session, it.at, it.excerpt, it.seq, it.speaker) for it in page.hits),
             page.more,
             summaries,
             page.unindexed,
@@ -321,10 +321,6 @@ async def _index(store: Store, on_progress: OnProgress) -> int:
         if not page.unindexed or time.monotonic() > deadline:
             return page.unindexed
         await asyncio.sleep(_SAMPLE_S)
-
-
-def _of_passage(hit: PassageHit) -> SearchHit:
-    return SearchHit(hit.kind, hit.session, hit.at, hit.excerpt, hit.seq, hit.speaker)
 
 
 def _of_output(hit: ContentHit) -> SearchHit:

@@ -99,7 +99,7 @@ def gist_sections(sections: Sequence[Section]) -> list[Section]:
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     if handover.origin:
-        return _continued_text(handover.origin_title)
+        return tr("Continues “{title}”", title=session_title(handover.origin_title))
     if handover.revises:
         size = revision_size_text(handover.before, handover.after)
         return dotted((tr("Handover summary edited by you"), size))
@@ -124,10 +124,6 @@ def revision_size_text(before: int, after: int) -> str:
     if before == after:
         return tr("same size")
     return tr("{difference} tokens", difference=format_token_difference(after - before))
-
-
-def _continued_text(title: str) -> str:
-    return tr("Continues “{title}”", title=session_title(title))
 
 
 def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:

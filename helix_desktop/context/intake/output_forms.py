@@ -457,15 +457,11 @@ _FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
 
 
 class LargeOutput(msgspec.Struct, frozen=True):
-    """A large output as the question names it; sizes in tokens."""
+    """A large output that the question is about, with the lines of its whole text."""
 
-    tool: str
-    target: str
-    digest: str
-    tokens: int
+    answer: ToolAnswered
     lines: int
     is_full_offered: bool
-    exit_code: int | None = None
 
     @property
     def options(self) -> tuple[Form, ...]:
@@ -511,10 +507,11 @@ def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
 
 
 def _output_line(number: int, output: LargeOutput) -> str:
-    code = "" if output.exit_code is None else f", exit code {output.exit_code}"
-    about = " ".join(part for part in (_quoted(output.tool), _quoted(output.target)) if part)
-    size = f"about {output.tokens:,} tokens, {pluralize(output.lines, 'line')}{code}"
-    return f"{number}. {about} ({output.digest[:8]}): {size}. Options: {', '.join(output.options)}"
+    answer = output.answer
+    code = "" if answer.exit_code is None else f", exit code {answer.exit_code}"
+    about = " ".join(part for part in (_quoted(answer.name), _quoted(answer.target)) if part)
+    size = f"about {answer.tokens:,} tokens, {pluralize(output.lines, 'line')}{code}"
+    return f"{number}. {about} ({answer.digest[:8]}): {size}. Options: {', '.join(output.options)}"
 
 
 def _quoted(text: str) -> str:

@@ -322,7 +322,9 @@ class NamedIn:
         self._numbers = {plain_number(number) for number in NUMBER.findall(text)}
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [*map(_read_line, lines)]
-        self._todo_lines = [*map(_read_line, takewhile(_is_no_heading, _behind_todo_heading(lines)))]
+        self._todo_lines = [
+            *map(_read_line, takewhile(lambda line: not line.startswith("## "), _behind_todo_heading(lines)))
+        ]
         self._names_by_line = [_names_and_figures(line) for line in lines]
         self._by_source: dict[str, list[int]] = {}  # the lines that cite an entry, by their places
         for place, line in enumerate(lines):
@@ -438,10 +440,6 @@ def _behind_todo_heading(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines behind the heading of what is left to do: a word of a task stands elsewhere, too."""
     behind = dropwhile(lambda line: line.strip() != _TODO_HEADING, lines)
     return islice(behind, 1, None)
-
-
-def _is_no_heading(line: str) -> bool:
-    return not line.startswith("## ")
 
 
 def _names_and_figures(text: str) -> frozenset[str]:

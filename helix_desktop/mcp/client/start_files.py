@@ -275,7 +275,7 @@ class _Finder:
         self._add_links(links)
         inside = _inside(self._root, final)
         is_loaded = is_loaded or (inside is not None and os.access(final, os.X_OK))
-        if inside is not None and (is_loaded or not _is_database(final)):
+        if inside is not None and (is_loaded or read_start(final, len(_SQLITE)) != _SQLITE):
             digest = _file_digest(final)
             if digest:
                 self._files[inside] = digest
@@ -441,10 +441,6 @@ def _file_digest(path: str) -> str:
     except OSError:
         return ""
     return digest.hexdigest()
-
-
-def _is_database(path: str) -> bool:
-    return read_start(path, len(_SQLITE)) == _SQLITE
 
 
 def _text_of(path: Path | str) -> str:

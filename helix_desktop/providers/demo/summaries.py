@@ -76,7 +76,7 @@ def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
     done, issues = sections[COMPLETED.title], sections[ISSUES.title]
     runs = {bullet: run[1] for bullet in done if (run := _RUN.match(bullet.text))}
     done = [bullet for bullet in done if bullet not in runs]
-    sections[COMPLETED.title] = [*sorted(done, key=_is_other), *[*runs][-1:]]
+    sections[COMPLETED.title] = sorted([*[*runs][-1:], *done], key=_is_other)
     sections[ISSUES.title] = [
         it
         for it in issues

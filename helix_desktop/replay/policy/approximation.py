@@ -259,7 +259,9 @@ class _Approximation:
         if self._observed and self._window >= self._place_at:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
-        if self._gauge.is_due_at(self._window * self._facts.ratio) and self._is_handover_possible(at):
+        waited = at - self._handed_over_at
+        is_due = self._gauge.is_due_at(self._window * self._facts.ratio)
+        if is_due and waited >= policy.handover_cooldown_s * _MS:
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)
@@ -319,9 +321,6 @@ class _Approximation:
         self._observed, self._summary = 0, new_tokens
         if freed > 0:
             self._shrink(seq, at, ObservationsPlaced, freed)
-
-    def _is_handover_possible(self, at: int) -> bool:
-        return at - self._handed_over_at >= self._policy.handover_cooldown_s * _MS
 
     def _hand_over(self, seq: int, at: int) -> None:
         policy = self._policy

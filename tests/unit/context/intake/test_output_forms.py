@@ -37,6 +37,7 @@ from helix_desktop.context.intake.output_forms import (
     truncate_output,
 )
 from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.text_format import first_line, format_bytes
 
 LINES = st.lists(
@@ -555,9 +556,9 @@ def test_all_outputs_offered_in_full_fit_together(extras: list[int], budget: int
 
 def pending_output(target: str = "src/a.py", full: bool = True) -> LargeOutput:
     """Return a pending output of 5,000 tokens."""
-    return LargeOutput(
-        "read_file", target, digest_of(target.encode("utf-8", "surrogatepass")), 5_000, 320, full, 1
-    )
+    digest = digest_of(target.encode("utf-8", "surrogatepass"))
+    answer = ToolAnswered("c", "read_file", "", digest, 0, 5_000, 0, target, exit_code=1)
+    return LargeOutput(answer, 320, full)
 
 
 def test_the_question_names_each_output_and_its_offered_forms() -> None:

@@ -25,12 +25,16 @@ from helix_desktop.domain.text_format import FIRST_LINE_CAP, ellipsize
 from helix_desktop.ui.cache.entry_actions import table_line
 from helix_desktop.ui.cache.filter_bar import restored_options
 from helix_desktop.ui.cache.rows import (
+    COLUMN_BY_KEY,
+    COLUMNS,
     DIGEST_BYTES,
     SAME_STATES,
     STATE_LABELS,
     STATE_TIPS,
+    CacheColumn,
     CacheFilter,
     CacheRow,
+    CacheSort,
     CacheState,
     target_name,
     tool_name,
@@ -181,6 +185,29 @@ async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
             Commit(rig.conversation.session.id, (), [Content(old, data, "t", "", line, 1, kind)])
         )
         assert await first_line(rig, old) == expected
+
+
+_TEXTS = [column.key for column in COLUMNS if column.style in ("text", "path", "digest", "mono-muted")]
+
+
+@pytest.mark.parametrize("key", _TEXTS)
+async def test_a_column_of_texts_is_sorted_by_what_it_shows(key: CacheColumn) -> None:
+    """Not by what stands for it in the store, as an id does for a title."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), PROFILES["classic"])
+    await rig.begin()
+    sessions = sorted([(await rig.workspace.create_session()).session.id for _ in range(3)])
+    for session, name in zip(sessions, ("gamma", "Beta", "alpha"), strict=True):
+        await rig.workspace.rename(session, name)
+        data = session.encode()
+        content = Content(digest_of(data), data, f"{name.lower()}_tool", f"src/{name}.py", f"{name} line")
+        await rig.store.commit(Commit(session, (), [content]))
+    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
+    ids = await source.ids(CacheFilter(sort=CacheSort(key, is_descending=False)))
+    digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
+    rows = {row.digest: row for row in await source.rows(digests)}
+    shown = [COLUMN_BY_KEY[key].text(rows[digest], 0).casefold() for digest in digests]
+    assert shown == sorted(shown)
+    assert len(set(shown)) == 3
 
 
 def test_a_cut_line_respects_its_limit() -> None:
