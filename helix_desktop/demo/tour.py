@@ -100,9 +100,10 @@ class ScreenshotWriter:
 
     async def wait_until(self, is_true: Callable[[], bool]) -> None:
         """Wait as `wait_until` does, for what the window asks for when it is painted: rows of the cache."""
-        for _ in range(round(_TIMEOUT_S / _SETTLE_S)):
+        until = time.monotonic() + _TIMEOUT_S
+        while True:
             self._paint()
-            if is_true():
+            if is_true() or time.monotonic() > until:
                 return
             await self.settle()
 

@@ -1,29 +1,19 @@
-"""Pictures of the page of changes and its dialogs.
-
-Run it with `python -m tests.support.galleries.changes_gallery [OUT [NAME]]`.
-"""
+"""The page of changes and its dialogs in their states."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+from PySide6.QtWidgets import QWidget
 
-from PySide6.QtWidgets import QApplication, QWidget
-
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import merge
 from helix_desktop.ui.changes.change_groups import ChangesState, LineCounts
 from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.reverts.flow import PlanDialog, RewindDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.view import ChangesPage
-from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
 
@@ -115,24 +105,3 @@ SHOTS: dict[str, Shot] = {
         if name.startswith("changes, ") and name != "changes, many"
     },
 }
-
-
-def main() -> None:
-    """Save all pictures, or those whose name contains the second argument."""
-    out = Path(sys.argv[1] if len(sys.argv) > 1 else "build/changes")
-    part = sys.argv[2] if len(sys.argv) > 2 else ""
-    out.mkdir(parents=True, exist_ok=True)
-    app = QApplication([])
-    fonts.load(resources_dir() / "fonts")
-    for theme in (LIGHT, DARK):
-        stylesheet.apply(app, theme)
-        for name, shot in SHOTS.items():
-            if part in name:
-                widget = shot(theme)
-                app.processEvents()
-                widget.grab().save(str(out / f"{name.replace(' ', '-')}-{theme.name}.png"))
-                widget.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,21 +1,15 @@
-"""Pictures of every kind of row, light and dark, wide and narrow.
-
-Run it with `python tests/support/galleries/chat_gallery.py`.
-"""
+"""Every kind of row of the chat."""
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.agent.session import SubagentProgress
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
@@ -37,8 +31,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, Themed
+from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, ShowInTimeline, Undo
 from tests.support.window.chat_geometry import approval_row, attachment_note, row_key, tool_row
 
@@ -455,36 +448,3 @@ def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[Q
     model.reset(rows)
     window.show()
     return window, view
-
-
-def main() -> int:
-    """Write the pictures to build/."""
-    app = QApplication(sys.argv[:1])
-    app.setStyle("Fusion")
-    fonts.load(resources_dir() / "fonts")
-    app.setFont(fonts.base())
-    out = Path("build")
-    out.mkdir(exist_ok=True)
-    for theme in (LIGHT, DARK):
-        for name, rows, size in (
-            ("turn", turn_rows(), (776, 834)),
-            ("kinds", rows_of_all_kinds(), (1440, 5200)),
-            ("narrow", rows_of_all_kinds(), (620, 6000)),
-            ("subagents", rows_of_subagents(), (980, 1000)),
-            ("subagents-narrow", rows_of_subagents(), (560, 1100)),
-        ):
-            window, view = build_scene(rows, theme, size)
-            for key in map(row_key, ("t1", "t3", "b1", "s1", "s2", "e1")):
-                index = view.chat_viewport.model.index_of(key)
-                if index is not None:
-                    view.chat_viewport.item_cache.toggle(key, "thoughts" if key == row_key("b1") else "card")
-            view.highlighter.finish()
-            view.chat_viewport.refresh()
-            view.highlighter.finish()
-            window.grab().save(str(out / f"chat-{name}-{theme.name}.png"))
-            window.close()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

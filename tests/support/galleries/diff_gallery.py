@@ -1,20 +1,12 @@
-"""Pictures of diffs: as a view of their own and in the cards of the chat, light and dark, wide and narrow.
-
-Run it with `python -m tests.support.galleries.diff_gallery [OUT]`.
-"""
+"""Diffs, as a view of their own and in the cards of the chat."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, FileState
@@ -23,9 +15,7 @@ from helix_desktop.ui.chat.rows.changed_files import changed_files_content
 from helix_desktop.ui.chat.rows.row_types import Row
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.diff.view import DiffView
-from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from tests.support.galleries import chat_gallery
+from helix_desktop.ui.design.style.theme import Theme
 from tests.support.image_bytes import png
 from tests.support.window.chat_geometry import row_key, tool_row
 
@@ -183,24 +173,6 @@ def _state(data: bytes | None) -> FileState | None:
     return None if data is None else FileState(digest=digest_of(data), size=len(data), mode=0o644)
 
 
-def main() -> int:
-    """Write the pictures."""
-    app = QApplication(sys.argv[:1])
-    fonts.load(resources_dir() / "fonts")
-    out = Path(sys.argv[1] if len(sys.argv) > 1 else "build")
-    out.mkdir(exist_ok=True)
-    for theme in (LIGHT, DARK):
-        stylesheet.apply(app, theme)
-        for name, (make, sizes) in VIEWS.items():
-            for size in sizes:
-                _save(make(), theme, size, out / f"diff-{name.replace(' ', '-')}-{size[0]}-{theme.name}.png")
-        for size in ((820, 1_700), (480, 2_000)):
-            window, _ = chat_gallery.build_scene(card_rows(), theme, size)
-            open_cards(window)
-            _save(window, theme, size, out / f"diff-cards-{size[0]}-{theme.name}.png")
-    return 0
-
-
 def _save(widget: QWidget, theme: Theme, size: tuple[int, int], path: Path) -> None:
     widget.resize(*size)
     widget.show()
@@ -209,7 +181,3 @@ def _save(widget: QWidget, theme: Theme, size: tuple[int, int], path: Path) -> N
     QApplication.sendPostedEvents()  # widths of what was set before it was shown
     widget.grab().save(str(path))
     widget.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

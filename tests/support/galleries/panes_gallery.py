@@ -1,25 +1,14 @@
-"""Pictures of cache browser, timeline and inspector.
-
-Run it with `python -m tests.support.galleries.panes_gallery [OUT [NAME]]`.
-"""
+"""Cache browser, timeline and inspector in their states."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
+from PySide6.QtWidgets import QWidget
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
-from PySide6.QtWidgets import QApplication, QWidget
-
-from helix_desktop.app.qt_loop import QtLoop
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.translatable_text import verbatim
@@ -27,8 +16,7 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
-from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.inspector.inspector_data import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
@@ -342,32 +330,3 @@ SHOTS: tuple[Shot, ...] = (
     inspector_page,
     inspector_empty,
 )
-
-
-async def _save_all(out: Path, name_filter: str, app: QApplication) -> None:
-    for theme in (LIGHT, DARK):
-        stylesheet.apply(app, theme)
-        for shot in SHOTS:
-            if name_filter and name_filter not in shot.__name__:
-                continue
-            scope = TaskScope()
-            pane = await shot(scope, theme)
-            await settle()
-            pane.grab().save(str(out / f"{shot.__name__}-{theme.name}.png"))
-            pane.close()
-            pane.deleteLater()
-            await scope.close()
-
-
-def main() -> None:
-    """Save all pictures, or those whose name contains the second argument."""
-    out = Path(sys.argv[1] if len(sys.argv) > 1 else "build/panes")
-    out.mkdir(parents=True, exist_ok=True)
-    app = QApplication([])
-    fonts.load(resources_dir() / "fonts")
-    with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
-        runner.run(_save_all(out, sys.argv[2] if len(sys.argv) > 2 else "", app))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,10 @@
-"""Pictures of the provider page in its states, for eyes, in build/gallery-providers.
-
-Light and dark, wide and small. Run with QT_QPA_PLATFORM=offscreen. Arguments name the states to show.
-"""
+"""The page of providers in its states."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import msgspec
-from PySide6.QtWidgets import QApplication, QScrollArea
 
 from helix_desktop.config.build_info import Build
 from helix_desktop.config.model_catalog import ModelCatalog
@@ -19,17 +13,12 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
-from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.settings_controller import KeyboardPage
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
-from tests.support.window.bare_window import make_window
-
-OUT = Path("build/gallery-providers")
-SIZES = ((980, 760), (1280, 900), (620, 440))
 
 OLLAMA_MODELS = (
     ModelEntry(
@@ -180,47 +169,3 @@ SCENES: dict[str, Callable[[SettingsView], None]] = {
     "saved": _show_saved_notice,
     "new": lambda view: view.providers.add(),
 }
-
-
-def main() -> None:
-    """Save every state; one window for all, because each that is open is styled again with every theme."""
-    names = sys.argv[1:]
-    app = QApplication(sys.argv[:1])
-    OUT.mkdir(parents=True, exist_ok=True)
-    fonts.load(resources_dir() / "fonts")
-    appearance = stylesheet.Appearance(app, "light")
-    window = make_window({})
-    window.bind_appearance(appearance)
-    view = show_settings(window)
-    window.show()
-    for mode in ("light", "dark"):
-        appearance.set_mode(mode)
-        for name, show in SCENES.items():
-            if not names or name in names:
-                _save_scene(app, window, view, show, f"{name}-{mode}")
-    window.allow_close()
-
-
-def _save_scene(
-    app: QApplication,
-    window: MainWindow,
-    view: SettingsView,
-    show: Callable[[SettingsView], None],
-    name: str,
-) -> None:
-    for width, height in SIZES:
-        view.providers.found_servers.hide()
-        view.providers.list.setCurrentRow(0)
-        window.resize(width, height)
-        show(view)
-        for _ in range(3):  # wrapped labels settle after the first pass
-            app.processEvents()
-        window.grab().save(str(OUT / f"{name}-{width}.png"))
-    scroll = view.providers.findChildren(QScrollArea)[0]
-    window.resize(SIZES[0][0], 1_500)
-    app.processEvents()
-    scroll.grab().save(str(OUT / f"{name}-whole.png"))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,45 +1,32 @@
-"""Pictures of the window's frame in every state, for eyes, in build/gallery-shell.
-
-Run with QT_QPA_PLATFORM=offscreen, and QT_SCALE_FACTOR=2 for high density; arguments name the states to show.
-"""
+"""The window's frame in every state."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.ui.design.dialogs import DialogChoice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
-from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.permissions_page import RuleUsage
-from helix_desktop.ui.settings.view import SettingsPage, SettingsView
-from helix_desktop.ui.window.command_list import shortcuts
+from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
-from tests.support.galleries.handover_gallery import STAGES, handover_window
 from tests.support.galleries.policy_gallery import fill_policy
 
-WIDE_PX = 1440
-OUTPUT_DIR = Path("build/gallery-shell")
 NOW = datetime(2026, 11, 20, 15, 4)
 
 
@@ -199,46 +186,6 @@ def make_settings(window: MainWindow) -> SettingsView:
     return view
 
 
-def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
-    """Save the settings' pages, the guide and both questions."""
-    view = make_settings(window)
-    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.key_bindings))}
-    choices = (DialogChoice("cancel", "Cancel"), DialogChoice("remove", "Remove from list", "danger"))
-    dialogs["ask"] = QuestionDialog(
-        window,
-        "Remove Invoices from Helix?",
-        "Running tasks stop. Files, sessions and cache are kept.",
-        choices,
-    )
-    dialogs["text"] = TextInputDialog(window, "Rename workspace", "Invoices", "Rename")
-    for stage in STAGES:
-        dialogs[f"handover-{stage.replace(' ', '-')}"] = handover_window(window, stage)
-    dialogs["more"] = window.top_bar.more.menu()
-    dialogs["rail-menu"] = window.rail.menu_for("2")
-    pages: tuple[SettingsPage, ...] = (
-        "providers",
-        "appearance",
-        "keyboard",
-        "policy",
-        "permissions",
-        "about",
-    )
-    for page in pages:
-        view.show_page(page)
-        view.providers.list.setCurrentRow(2)
-        app.processEvents()
-        window.grab().save(str(output_dir / f"settings-{page}-{mode}.png"))
-        if page == "policy":
-            scroll_area = view.policy.findChildren(QScrollArea)[0]
-            scroll_area.takeWidget().grab().save(str(output_dir / f"settings-policy-whole-{mode}.png"))
-    window.leave_settings()
-    for name, widget in dialogs.items():
-        widget.show()
-        app.processEvents()
-        widget.grab().save(str(output_dir / f"dialog-{name}-{mode}.png"))
-        widget.close()
-
-
 def _show_found_servers(window: MainWindow) -> None:
     window.show_workspaces(())
     window.welcome.get().found_servers.show_servers(
@@ -287,33 +234,3 @@ DRAGS: dict[str, Callable[[MainWindow], None]] = {
     "wrong drop": _show_wrong_drop,
 }
 """What covers the window while something is dragged over it: for pictures only."""
-
-
-def main() -> None:
-    """Save every state, light and dark, wide and narrow."""
-    app = QApplication(sys.argv[:1])
-    out = OUTPUT_DIR / f"{app.devicePixelRatio():g}x"
-    out.mkdir(parents=True, exist_ok=True)
-    fonts.load(resources_dir() / "fonts")
-    names = sys.argv[1:]
-    for mode in ("light", "dark"):
-        appearance = stylesheet.Appearance(app, mode)
-        for name, show in STATES.items():
-            for width, height in ((1440, 900), (1024, 700), (640, 560)):
-                if names and name not in names:
-                    continue
-                window = make_window()
-                window.bind_appearance(appearance)
-                window.resize(width, height)
-                window.show()
-                show(window)
-                app.processEvents()
-                window.grab().save(str(out / f"{name}-{mode}-{width}.png"))
-                if name == "work" and width == WIDE_PX:
-                    save_dialog_images(app, window, mode, out)
-                window.allow_close()
-                window.deleteLater()
-
-
-if __name__ == "__main__":
-    main()

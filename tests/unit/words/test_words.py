@@ -226,10 +226,7 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
         ({"revises": 10, "before": 500, "after": 517}, "Handover summary edited by you · +17 tokens"),
         ({"revises": 10}, "Handover summary edited by you · same size"),
-        (
-            {"replaces": (10,), "before": 900, "after": 400},
-            "Handover summary written again · 900 → 400 tokens",
-        ),
+        ({"replaces": (10,), "before": 90, "after": 40}, "Handover summary written again · 90 → 40 tokens"),
         ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
     ],
 )

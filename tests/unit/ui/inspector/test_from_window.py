@@ -10,7 +10,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.deferred_tools import request_tools
@@ -79,9 +79,6 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
         seq for seq in simulator.transcript.window.masked & live
         if isinstance(simulator.transcript.messages.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
     }  # fmt: skip
-
-
-_ANSWER = AssistantSpoke("Well.", "m", 9)
 
 
 @given(histories_with_rewrites())
@@ -220,11 +217,6 @@ def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
     assert [(row.tokens, row.cachable) for row in rows] == [(item.tokens, item.cachable) for item in items]
     assert rows[0].resent == sum(row.tokens for row in rows[1:]) - 30
     assert not any(row.resent for row in window_rows(items, total))
-
-
-def _gauge(simulator: SessionSimulator) -> UsageGauge:
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    return measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
 
 
 def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> InspectorState:
