@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from operator import add
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -249,7 +248,12 @@ class StoreTotals(msgspec.Struct, frozen=True):
     sessions: int
 
     def __add__(self, change: StoreTotals) -> StoreTotals:
-        return StoreTotals(*map(add, astuple(self), astuple(change)))
+        return StoreTotals(
+            self.entries + change.entries,
+            self.size + change.size,
+            self.stored_size + change.stored_size,
+            self.sessions + change.sessions,
+        )
 
 
 NO_TOTALS = StoreTotals(0, 0, 0, 0)

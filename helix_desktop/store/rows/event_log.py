@@ -159,8 +159,6 @@ def check_commit(commit: Commit) -> None:
         raise ValueError(
             f"the summary is of session {commit.summary.id!r}, the commit of {commit.session_id!r}"
         )
-    for digest in (*(content.digest for content in commit.contents), *commit.recalls):
-        kinds.digest_bytes(digest)
     for content in commit.contents:
         if len(content.data) > MAX_CONTENT_BYTES:
             raise store_errors.content_too_large(content)
@@ -222,8 +220,8 @@ def stage_branch(batch: WriteBatch, session_id: str, point: BranchPoint) -> None
 
 
 def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
-    change = _listed(summary) - _listed(ROWS.summary.get(batch, summary.id))
-    batch.totals += StoreTotals(0, 0, 0, change)
+    if change := _listed(summary) - _listed(ROWS.summary.get(batch, summary.id)):
+        batch.totals += StoreTotals(0, 0, 0, change)
     ROWS.summary.put(batch, summary, summary.id)
 
 
