@@ -312,7 +312,7 @@ def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:
     state = CostState(Spending(8_820, estimated=True, unpriced=8_820, cached=5_000), Budget(6_000))
     line.show_cost(state)
     full_text, shown = line.text(), []
-    assert "147 % of budget (6k tokens) · Prompt cache" in full_text
+    assert "147 % of budget (6k tokens) · Provider's discount" in full_text
     metrics = QFontMetricsF(fonts.sized(line.font(), 12))
     for width in range(1_000, 240, -10):
         line.resize(width, line.height())
