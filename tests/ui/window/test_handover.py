@@ -359,8 +359,8 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     await until(lambda: any(map(ShareDialog.isVisible, rig.window.findChildren(ShareDialog))), "the dialog")
     (dialog,) = rig.window.findChildren(ShareDialog)
     assert dialog.windowTitle() == "Share “Handover summary 1”"
-    assert list(dialog.texts) == ["Handover-1.md", "Handover-1.html", "Handover-1.jsonl"]
-    assert "## Technical Details" in str(dialog.texts["Handover-1.md"])
+    assert list(dialog.texts) == ["Handover-summary-1.md", "Handover-summary-1.html", "Handover-summary-1.jsonl"]
+    assert "## Technical Details" in str(dialog.texts["Handover-summary-1.md"])
     dialog.reject()
     await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
 
@@ -527,7 +527,7 @@ async def test_older_messages_are_observed_on_request_and_a_refused_text_is_trie
         await rig.begin("project", FILES, server, **BY_HAND)
         rig.window.commands.observe_now.trigger()
         await until(
-            lambda: "Facts about all older messages are written already" in rig.banner_text(),
+            lambda: "All older messages are summarized already" in rig.banner_text(),
             "the reason",
         )
         for text in ("Read everything", "And now?", "And again?"):

@@ -81,7 +81,7 @@ async def test_only_one_observer_runs_at_a_time() -> None:
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
     rig.conversation.observations.start()
     await rig.wait_until(lambda: rig.model.observation_requests)
-    with pytest.raises(CompactionRefused, match="Facts are being written"):
+    with pytest.raises(CompactionRefused, match="A summary is being written"):
         rig.conversation.observations.start()
     await rig.conversation.run("Think.")
     await rig.conversation.run("Think.")

@@ -308,7 +308,7 @@ async def test_progress_is_reported() -> None:
         IntakeProgress("idle"),
     ]
     assert [update.text for update in moved] == [
-        "Choosing a part of 3 large outputs…",
+        "Choosing what to send of 3 large outputs…",
         "Extracting from 1 large output…",
         "",
     ]
