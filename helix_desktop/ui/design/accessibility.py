@@ -75,7 +75,7 @@ class DisclosureInterface(_ButtonInterface):
 
     def __init__(self, button: QAbstractButton) -> None:
         super().__init__(button, QAccessible.Role.Button)
-        button.toggled.connect(self._tell)
+        button.toggled.connect(self._announce_state)
 
     def state(self) -> QAccessible.State:
         state = super().state()
@@ -84,7 +84,7 @@ class DisclosureInterface(_ButtonInterface):
         state.collapsed = not state.expanded
         return state
 
-    def _tell(self) -> None:
+    def _announce_state(self) -> None:
         changed = QAccessible.State()
         changed.expanded = changed.collapsed = True
         QAccessible.updateAccessibility(QAccessibleStateChangeEvent(self._button, changed))

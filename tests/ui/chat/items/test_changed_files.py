@@ -73,7 +73,7 @@ def test_one_path_without_lines_is_named(view: ChatView) -> None:
     assert isinstance(tool, ToolCard)
     assert tool.bar._changes is not None
     words = [part.words for part in tool.bar._changes.content.parts() if isinstance(part, Text)]
-    assert words == [".benchmarks"]
+    assert words == ["changed .benchmarks"]
 
 
 def test_a_line_says_that_the_file_ends_without_a_newline(view: ChatView) -> None:
