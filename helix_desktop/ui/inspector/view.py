@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -220,9 +219,8 @@ class Breakdown(QWidget):
         self.provider_cache.show_state(state.provider_cache)
 
     def _show_legend(self, state: InspectorState) -> None:
-        """Show the sums of kinds that the list has several rows of, and what it doesn't have."""
-        rows_of = Counter[SegmentKind](row.kind for row in state.rows)
-        visible = [part for part in state.segments if part.tokens > 0 and rows_of[part.kind] != 1]
+        """Show the parts of the bar, which add up."""
+        visible = [part for part in state.segments if part.tokens > 0]
         if list(self._legend) != [segment.kind for segment in visible]:
             rows, self._legend = self._legend, {}
             for at, segment in enumerate(visible):
