@@ -273,7 +273,8 @@ class ProviderCacheState(msgspec.Struct, frozen=True):
 class RequestTexts(msgspec.Struct, frozen=True):
     """A whole request: `title` says which, `note` what of it differs from what is sent.
 
-    `curl` is empty if the model has no server. Made in a thread.
+    `curl` is empty if the model has no server, `made_of` is all that the texts of the next request depend on
+    (empty: of a past one, which stays). Made in a thread.
     """
 
     title: str
@@ -281,6 +282,7 @@ class RequestTexts(msgspec.Struct, frozen=True):
     messages: PagedContent
     json: PagedContent
     curl: str
+    made_of: tuple[object, ...] = ()
 
 
 class InspectorState(msgspec.Struct, frozen=True):

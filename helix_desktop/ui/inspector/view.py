@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -220,9 +219,8 @@ class Breakdown(QWidget):
         self.provider_cache.show_state(state.provider_cache)
 
     def _show_legend(self, state: InspectorState) -> None:
-        """Show the sums of kinds that the list has several rows of, and what it doesn't have."""
-        rows_of = Counter[SegmentKind](row.kind for row in state.rows)
-        visible = [part for part in state.segments if part.tokens > 0 and rows_of[part.kind] != 1]
+        """Show the parts of the bar, which add up."""
+        visible = [part for part in state.segments if part.tokens > 0]
         if list(self._legend) != [segment.kind for segment in visible]:
             rows, self._legend = self._legend, {}
             for at, segment in enumerate(visible):
@@ -265,14 +263,19 @@ class RequestReader(QWidget):
         self._title = TextLine("", 13, 600)
         self._note = label("", "note", wrap=True)
         self._note.setObjectName("request-note")
+        self.changed_button = PushButton(tr("Show it"), "link", name="show-changed")
+        self.changed_button.setAccessibleName(tr("Show the changed request"))
+        self.changed_button.clicked.connect(self._show_changed)
+        changed = TextLine(tr("The next request has changed."), 12)
+        self._changed = ResponsiveRow(changed, [self.changed_button])
         self.switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
         self.switch.view_selected.connect(self._show_view)
         self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
         self._curl_button.clicked.connect(self._copy_curl)
         self._request_head = ResponsiveRow(self.switch, [self._curl_button])
         head = row(back, self._title, gap=6, stretch=1)
-        parts = (head, self._note, self._request_head, self.page)
-        self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=3))
+        parts = (head, self._note, self._changed, self._request_head, self.page)
+        self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=4))
 
     def show_page(self, title: str, text: str) -> None:
         self._show_head(title, "", None)
@@ -287,7 +290,18 @@ class RequestReader(QWidget):
         self._title.set_text(title)
         show_text(self._note, note)
         self._request_head.setVisible(request is not None)
-        self._curl_button.setVisible(request is not None and bool(request.curl))
+        self.follow(request.made_of if request is not None else ())
+
+    def follow(self, made_of: tuple[object, ...]) -> None:
+        """Say whether the next request, of which these are the parts, is another than the one on screen."""
+        texts = self._texts
+        is_changed = texts is not None and bool(texts.made_of) and texts.made_of != made_of
+        self._changed.setVisible(is_changed)
+        self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
+
+    def _show_changed(self) -> None:
+        perform(self, LookAtStep(0))
+        perform(self, ShowRequest())
 
     def _show_view(self, view: str) -> None:
         self._view = view
@@ -356,6 +370,11 @@ class Inspector(Themed, QWidget):
         """Show a whole request over the overview, in the view that was chosen last."""
         self.reader.show_request(texts)
         self._open_reader()
+
+    def follow_request(self, made_of: tuple[object, ...]) -> None:
+        """Say above the text of the next request if that has changed since."""
+        if (reader := self._lazy_reader.find()) is not None:
+            reader.follow(made_of)
 
     @property
     def breakdown(self) -> Breakdown:

@@ -280,7 +280,10 @@ class InspectorPresenter(WindowPart):
             outlook = await conversation.window.read_outlook()
             if session.shows(conversation):
                 self._outlook, self._outlook_for = outlook, made_for
-        if not session.shows(conversation) or self._past.step is not None:
+        if not session.shows(conversation):
+            return
+        self._inspector.follow_request(_parts_of_next_request(conversation))
+        if self._past.step is not None:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy, outlook = conversation.window.policy, self._outlook
@@ -310,6 +313,7 @@ class InspectorPresenter(WindowPart):
     async def show_request(self) -> None:
         conversation, request = self._session.conversation, self._past.request_on_screen()
         past, step = self._past.window, self._past.step
+        made_of = () if past is not None else _parts_of_next_request(conversation)
         wire = await conversation.window.wire_request(past)
         title, notes = tr("Next request"), []
         if past is not None and step is not None:
@@ -325,7 +329,8 @@ class InspectorPresenter(WindowPart):
             return
         if not self._window.commands.toggle_inspector.isChecked():
             self._window.perform(ToggleContextPanel())
-        self._inspector.show_request(texts)
+        self._inspector.show_request(replace(texts, made_of=made_of))
+        self._inspector.follow_request(_parts_of_next_request(conversation))  # it may be another by now
 
     @handles(ActOnRow)
     def _act(self, action: RowAction, row: WindowRow) -> None:
@@ -447,6 +452,11 @@ def _rows(conversation: Conversation) -> list[WindowRow]:
     window = conversation.window
     fresh = round(window.cost().fresh / window.measure()[1].ratio)
     return [*reversed(window_rows(window.items(), fresh))]
+
+
+def _parts_of_next_request(conversation: Conversation) -> tuple[object, ...]:
+    window, session = conversation.window, conversation.session
+    return window.measure()[0].request, window.frame, session.effort
 
 
 def _texts(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -54,12 +53,13 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
-    """Segments of nothing have no row, nor have those that the list above shows as one."""
+    """All parts of the bar, which add up; segments of nothing have no row."""
     pane.details.click()
     state = inspector_state()
-    counts = Counter(str(row.kind) for row in state.rows)
-    assert {kind for kind in pane.breakdown._legend if counts[kind] == 1} == set()
-    assert {"output", "assistant", "free", "reserve"} <= pane.breakdown._legend.keys()
+    assert [*pane.breakdown._legend] == [segment.kind for segment in state.segments if segment.tokens]
+    for segment in state.segments:
+        name = f"{segment.label}: {format_tokens(segment.tokens, in_column=True)}"
+        assert pane.breakdown._legend[segment.kind].accessibleName() == name
     without = tuple(
         replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
     )

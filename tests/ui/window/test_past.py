@@ -109,8 +109,14 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         await _look_at(rig, _scrubber(rig).steps[0].seq)
         rig.window.show_page("chat")
         await until(lambda: len(rig.rows(UserRow)) == 1, "the chat of the first step")
+        rig.window.commands.show_request.trigger()
+        reader = rig.views.inspector.reader
+        await until(reader.page.text.isVisible, "the text of its request")
         go.set()
         await rig.wait_for_turn_end()
+        await rig.wiring.session.refresh()
+        assert not reader.changed_button.isVisible(), "a request of the past stays"
+        rig.views.inspector.go_back()
         assert len(rig.rows(UserRow)) == 1
         assert rig.wiring.past.step is not None
         rig.chat.past_strip.button.click()

@@ -315,11 +315,19 @@ async def _check_the_request(rig: WindowRig) -> None:
         inspector.reader.switch.view_selected.emit("json")
         inspector.reader.page.copy_content()
         copied = json.loads(QGuiApplication.clipboard().text())
+        reader, shown = inspector.reader, text.toPlainText()
+        curl = find_button(reader, "copy-curl")
+        assert not reader.changed_button.isVisible()
         await rig.run_turn("And now?")
         sent = server.bodies[-1]
         assert copied == sent | {"messages": sent["messages"][: len(copied["messages"])]}
-        rig.window.commands.show_request.trigger()
+        await until(reader.changed_button.isVisible, "the line that says so")
+        assert not curl.isVisible(), "it would be of the old one"
+        assert text.toPlainText() == shown, "nothing moves while it is read"
+        reader.changed_button.click()
         await until(lambda: "And now?" in text.toPlainText(), "the next request")
+        assert not reader.changed_button.isVisible()
+        assert curl.isVisible()
         await rig.open_folder("other")
         assert not text.isVisible()
 
