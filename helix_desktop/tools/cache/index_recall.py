@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -60,12 +61,18 @@ class RecallArguments(Arguments, frozen=True):
 
     @property
     def missed_pattern(self) -> str:
-        """Return the quoted pattern, with a word on its case if that may be why nothing matches."""
-        return self.quoted_pattern + ("" if is_any_case(self.pattern) else " (this case only)")
+        """Return the quoted pattern, with what may be why nothing matches: its case, a number before lines."""
+        hints = [] if is_any_case(self.pattern) else ["this case only"]
+        if _WITH_NUMBER.match(self.pattern):
+            hints.append("it is matched without the numbers before lines")
+        return self.quoted_pattern + (f" ({'; '.join(hints)})" if hints else "")
 
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
 _NOTHING = "nothing found"
+_WITH_NUMBER = re.compile(
+    r"\^?\s*(?:\\d|\[0-9\]|\d)[+*?\d]*:"
+)  # a pattern for lines as an answer prints them
 _FEW_LINES, _FEW_WEAK = 3, 12  # of a pattern in an index: then it may be meant for what lies elsewhere
 _MAX_SEQS = 6  # events that the description of an answer names
 

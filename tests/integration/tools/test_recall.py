@@ -157,6 +157,15 @@ async def test_upper_case_in_a_pattern_matches_itself_and_the_answer_says_so(
     assert "this case" not in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
 
 
+async def test_a_pattern_with_the_numbers_that_answers_print_is_explained(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    digest = cache.put(b"vchar = 1\n8:30 high tide\n")
+    text = (await recall(tmp_path, cache, digest, pattern=r"^\d+:(vchar|token)")).model_text
+    assert "(it is matched without the numbers before lines)" in text
+    assert "8:30" in (await recall(tmp_path, cache, digest, pattern=r"^\d+:30")).model_text
+
+
 async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(LOG)
     arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}

@@ -359,7 +359,11 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     await until(lambda: any(map(ShareDialog.isVisible, rig.window.findChildren(ShareDialog))), "the dialog")
     (dialog,) = rig.window.findChildren(ShareDialog)
     assert dialog.windowTitle() == "Share “Handover summary 1”"
-    assert list(dialog.texts) == ["Handover-summary-1.md", "Handover-summary-1.html", "Handover-summary-1.jsonl"]
+    assert list(dialog.texts) == [
+        "Handover-summary-1.md",
+        "Handover-summary-1.html",
+        "Handover-summary-1.jsonl",
+    ]
     assert "## Technical Details" in str(dialog.texts["Handover-summary-1.md"])
     dialog.reject()
     await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
