@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
@@ -20,7 +20,7 @@ from helix_desktop.context.window.provider_cache import (
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemState
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -71,7 +71,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
 }
-_FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp", "fields", "environment", "instructions"})
+_CACHED: frozenset[WindowItemState] = frozenset({"cached", "arguments_cached", "images_cached"})
 
 
 def inspector_state(
@@ -95,7 +95,7 @@ def inspector_state(
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals, _tokens_of_messages(items, transcript)),
+        cache=_cache(transcript, totals, items),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -147,23 +147,56 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
     return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
 
 
-def _tokens_of_messages(items: tuple[WindowItem, ...], transcript: Transcript) -> int:
-    """Return the tokens by our count of this session's messages, and of what stands in place of them.
-
-    The handover that the session starts with stands in place of another session's.
-    """
-    handover = transcript.window.handover
-    other = {*_FIXED, "handover"} if handover is not None and handover[1].origin else _FIXED
-    return sum(item.tokens for item in items if item.kind not in other)
-
-
-def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheStats:
+def _cache(transcript: Transcript, totals: StoreTotals, items: tuple[WindowItem, ...]) -> CacheStats:
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
         cached=_cached(transcript),
-        saved=max(0, transcript.messages.full_total_tokens - entries),
+        not_sent=_not_sent(transcript, items),
     )
+
+
+def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
+    """Return how many tokens of this session's contents the request holds nowhere, at least.
+
+    A content counts once, less all that is sent of it. A summary may quote as many words as it has itself.
+    """
+    rows = {item.seq: item for item in items if item.state != "excluded"}
+    sizes, sent, words = dict[str, int](), Counter[str](), 0
+    for message in transcript.messages.items:
+        event, row = message.event, rows.get(message.seq)
+        cached = {*_digests_of(event)} if row is not None and row.state in _CACHED else ()
+        for digest, tokens, full_tokens in _contents_of(event):
+            if digest:
+                sizes[digest] = max(full_tokens, sizes.get(digest, 0))
+                if row is not None and digest not in cached:
+                    sent[digest] += row.tokens if isinstance(event, ToolAnswered) else tokens
+            elif row is None:
+                words += tokens
+    handover = transcript.window.handover
+    # The handover that a session starts with stands in place of another session's messages.
+    is_of_other = handover is not None and bool(handover[1].origin)
+    summaries = ("fold", "observations") if is_of_other else ("fold", "observations", "handover")
+    words -= sum(item.tokens for item in items if item.kind in summaries)
+    return max(0, words) + sum(max(0, size - sent[digest]) for digest, size in sizes.items())
+
+
+def _contents_of(event: MessageEvent) -> Iterator[tuple[str, int, int]]:
+    """Yield the digest of each content of a message (empty: of words), its tokens as shown first, and all."""
+    match event:
+        case UserSpoke(tokens=tokens, attachments=attachments):
+            yield "", tokens, tokens
+            for attachment in attachments:
+                yield attachment.digest, attachment.tokens, max(attachment.tokens, attachment.full_tokens)
+        case AssistantSpoke(tokens=tokens, short=short):
+            arguments = tokens - event.short_tokens if short else 0
+            yield "", tokens - arguments, tokens - arguments
+            total = sum(size for call in short for size in call.sizes)
+            for call in short:
+                for digest, size in zip(call.digests, call.sizes, strict=True):
+                    yield digest, arguments * size // total, arguments * size // total
+        case ToolAnswered(digest=digest, tokens=tokens, full_tokens=full_tokens):
+            yield digest, tokens, max(tokens, full_tokens)
 
 
 def _cached(transcript: Transcript) -> int:

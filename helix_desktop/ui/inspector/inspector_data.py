@@ -237,13 +237,13 @@ def _explain_state(state: WindowItemState | None) -> str:
 class CacheStats(msgspec.Struct, frozen=True):
     """The cache in numbers; sizes in bytes.
 
-    `saved` are the tokens that the next request would hold without any rewrite, less those it holds.
+    `not_sent` are the tokens of the session's contents that the request holds nowhere, at least.
     """
 
     entries: int = 0
     size: int = 0
     cached: int = 0
-    saved: int = 0
+    not_sent: int = 0
 
 
 class ProviderCacheRow(msgspec.Struct, frozen=True):

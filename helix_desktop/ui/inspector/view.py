@@ -196,14 +196,14 @@ class Breakdown(QWidget):
         self._legend_box = column(gap=5)
         self._cached = Pill("", "ok")
         self._cached.setToolTip(translate(STATE_WORDS["cached"].tooltip))
-        self._saved, self._entries = KeyValue("", ""), KeyValue("", "")
+        self._not_sent, self._entries = KeyValue("", ""), KeyValue("", "")
         survives = PushButton(tr("What survives"), "link", name="show_survival")
         survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
                 *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
                 ResponsiveRow(TextLine(tr("Stored outputs"), 13, 600), [self._cached]),
-                *(self._saved, self._entries, self.provider_cache),
+                *(self._not_sent, self._entries, self.provider_cache),
                 row(survives, None),
             )
         )
@@ -242,8 +242,8 @@ class Breakdown(QWidget):
     def _show_cache(self, cache: CacheStats) -> None:
         self._cached.set_text(tr.plural(cache.cached, "%n cached", "%n cached"))
         self._cached.setVisible(cache.cached > 0)
-        saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
-        self._saved.set_value(tr("Not sent anymore"), saved)
+        not_sent = ("≈ " if cache.not_sent else "") + format_token_count(cache.not_sent)
+        self._not_sent.set_value(tr("Not sent anymore"), not_sent)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")
         self._entries.set_value(tr("In this workspace"), f"{entries} · {format_size(cache.size)}")
 

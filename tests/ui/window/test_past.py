@@ -98,7 +98,7 @@ async def _check_every_step(rig: WindowRig) -> None:
 async def _check_a_running_turn(rig: WindowRig) -> None:
     go = asyncio.Event()
     waiting = StreamedReply(Text("Second, "), Wait(go), Text("and done."))
-    async with ChatServer(replies_in_order(text_reply("First."), waiting)) as server:
+    async with ChatServer(replies_in_order(text_reply("First."), waiting, text_reply("Third."))) as server:
         await rig.open_folder("running")
         await rig.use_server(server)
         await rig.run_turn("One")
@@ -122,6 +122,14 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
         rig.chat.past_strip.button.click()
         await until(lambda: len(rig.rows(UserRow)) == 2, "the chat of now")
         assert [row.text for row in rig.rows(AssistantRow)] == ["First.", "Second, and done."]
+        rig.window.commands.show_request.trigger()
+        await until(lambda: "Second, and done." in reader.page.text.toPlainText(), "the next request")
+        await _look_at(rig, _scrubber(rig).steps[0].seq)
+        await rig.conversation.run("Three")
+        await until(reader.changed_button.isVisible, "the line that says it has changed")
+        reader.changed_button.click()
+        await until(lambda: "Third." in reader.page.text.toPlainText(), "the next request, not the past one")
+        assert rig.wiring.past.step is None
 
 
 async def _check_the_way_back(rig: WindowRig) -> None:

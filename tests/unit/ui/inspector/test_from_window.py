@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given, settings
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
-from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.message_log import FRAMING_TOKENS, tokens_of
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import NO_COMPACTION
@@ -14,12 +14,17 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.deferred_tools import request_tools
-from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    Attachment,
+    MessageEvent,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     HandoverTrigger,
-    SweepMade,
-    SweepReason,
 )
 from helix_desktop.domain.events.session import InstructionsAdded, SessionStarted, StandingText
 from helix_desktop.domain.events.summary import (
@@ -82,21 +87,46 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
 
 
 @given(histories_with_rewrites())
-def test_what_is_saved_matches_the_log(simulator: SessionSimulator) -> None:
-    transcript, state = simulator.transcript, _state(simulator)
-    fixed = ("system", "tools", "mcp", "environment", "instructions")
-    contents = break_down_window(simulator.window(), transcript, simulator.frame)
-    tokens = sum(item.tokens for item in contents if item.kind not in fixed)
-    shown_less = [
-        max(0, item.event.full_tokens - item.event.tokens)
-        for item in transcript.messages.items
-        if isinstance(item.event, ToolAnswered)
-    ]
-    total = sum(item.tokens for item in transcript.messages.items) + sum(shown_less)
-    assert state.cache.saved == max(0, total - tokens)
-    rewrites = transcript.rewrites
-    is_rewritten = any(map(rewrites.is_active, rewrites.by_seq)) or transcript.window.masked
-    assert state.cache.saved == 0 or is_rewritten or any(shown_less)
+def test_what_is_in_the_request_anywhere_is_not_counted_as_not_sent(simulator: SessionSimulator) -> None:
+    """Each output that is attached whole counts no more, and counts again once that message is left out."""
+    messages, rewrites = simulator.transcript.messages.items, simulator.transcript.rewrites
+    outputs = [item.event for item in messages if isinstance(item.event, ToolAnswered) and item.event.digest]
+    sizes = dict[str, int]()
+    for output in outputs:
+        sizes[output.digest] = max(output.tokens, output.full_tokens, sizes.get(output.digest, 0))
+    state = _state(simulator)
+    before = now = state.cache.not_sent
+    is_rewritten = any(map(rewrites.is_active, rewrites.by_seq)) or rewrites.masked
+    assert before == 0 or is_rewritten or any(output.full_tokens > output.tokens for output in outputs)
+    most_others = sum(_most_tokens(item.event) for item in messages) - sum(map(_most_tokens, outputs))
+    assert before <= most_others + sum(sizes.values())
+    sent = {row.digest for row in state.rows if row.state not in ("cached", "excluded")}
+    sent |= {digest for item in messages for digest in _digests_beside_outputs(item.event)}
+    added = []
+    for digest, size in sizes.items():
+        simulator.record(UserSpoke("", 0, (Attachment(digest, "a", "", size, size),)))
+        added.append(simulator.transcript.last_seq)
+        former, now = now, _state(simulator).cache.not_sent
+        assert former - size <= now <= former
+        assert digest in sent or former - now == size
+    assert now <= most_others
+    for seq in added:
+        simulator.record(Excluded((seq,), "Left out.", 5, "0" * 64))
+    assert _state(simulator).cache.not_sent == before
+
+
+def _most_tokens(event: MessageEvent) -> int:
+    attached = event.attachments if isinstance(event, UserSpoke) else ()
+    return tokens_of(event) + sum(part.full_tokens for part in attached)
+
+
+def _digests_beside_outputs(event: MessageEvent) -> list[str]:
+    match event:
+        case UserSpoke(attachments=attachments):
+            return [attachment.digest for attachment in attachments]
+        case AssistantSpoke(short=short):
+            return [digest for call in short for digest in call.digests]
+    return []
 
 
 def test_the_handover_that_a_session_starts_with_takes_nothing_from_what_is_kept_out() -> None:
@@ -107,22 +137,21 @@ def test_the_handover_that_a_session_starts_with_takes_nothing_from_what_is_kept
         simulator = SessionSimulator(PROFILES["plain"])
         for event in first:
             simulator.record(event)
-        simulator.send_message("Read it.")
+        simulator.send_message("Read it. " * 100)
         simulator.step("I read.", 1)
         simulator.answer_call(0, "A line of output.\n" * 400)
         (item,) = [it for it in simulator.transcript.messages.items if isinstance(it.event, ToolAnswered)]
-        masked = simulator.transcript.window.masking_savings(item)
-        simulator.record(SweepMade((item.seq,), masked, SweepReason.BATCH))
-        saved.append((_state(simulator).cache.saved, masked))
-    assert saved[0] == saved[1]
-    assert saved[0][0] > 0
+        first_seq = simulator.transcript.messages.items[0].seq
+        simulator.record(FoldMade(first_seq - 1, item.seq, "A note.", 3, "d" * 64, 1, steps=1, saved=5))
+        saved.append(_state(simulator).cache.not_sent)
+    assert saved[0] == saved[1] > 0
 
 
 def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
     simulator = build_history(1)
     preview = Attachment("0" * 64, "a.txt", "words of", 20, 64_000, form="preview", full_tokens=12_020)
     simulator.record(UserSpoke("Look.", 2, (preview,)))
-    assert _state(simulator).cache.saved == 12_000
+    assert _state(simulator).cache.not_sent == 12_000
 
 
 def check_as_many_are_cached_as_on_the_cache_page(simulator: SessionSimulator) -> None:
