@@ -61,7 +61,7 @@ class RecallArguments(Arguments, frozen=True):
 
     @property
     def missed_pattern(self) -> str:
-        """Return the quoted pattern, with what may be why nothing matches: its case, a number before lines."""
+        """Return the quoted pattern, with what may be why nothing matches: case, printed numbers."""
         hints = [] if is_any_case(self.pattern) else ["this case only"]
         if _WITH_NUMBER.match(self.pattern):
             hints.append("it is matched without the numbers before lines")

@@ -359,7 +359,8 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     await until(lambda: any(map(ShareDialog.isVisible, rig.window.findChildren(ShareDialog))), "the dialog")
     (dialog,) = rig.window.findChildren(ShareDialog)
     assert dialog.windowTitle() == "Share “Handover summary 1”"
-    assert list(dialog.texts) == [
+    names = [f"Handover-summary-1.{end}" for end in ("md", "html", "jsonl")]
+    assert list(dialog.texts) == names
         "Handover-summary-1.md",
         "Handover-summary-1.html",
         "Handover-summary-1.jsonl",
