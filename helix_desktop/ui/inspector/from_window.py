@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from msgspec.structs import replace
 
+from helix_desktop.context.log.message_log import contents_of
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
@@ -161,42 +162,24 @@ def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
 
     A content counts once, less all that is sent of it. A summary may quote as many words as it has itself.
     """
-    rows = {item.seq: item for item in items if item.state != "excluded"}
-    sizes, sent, words = dict[str, int](), Counter[str](), 0
-    for message in transcript.messages.items:
-        event, row = message.event, rows.get(message.seq)
-        cached = {*_digests_of(event)} if row is not None and row.state in _CACHED else ()
-        for digest, tokens, full_tokens in _contents_of(event):
-            if digest:
-                sizes[digest] = max(full_tokens, sizes.get(digest, 0))
-                if row is not None and digest not in cached:
-                    sent[digest] += row.tokens if isinstance(event, ToolAnswered) else tokens
-            elif row is None:
-                words += tokens
+    log = transcript.messages
+    sent, words = Counter[str](), log.word_total
+    for seq, row in {item.seq: item for item in items if item.state != "excluded"}.items():
+        if (message := log.item(seq)) is None:
+            continue
+        cached = {*_digests_of(message.event)} if row.state in _CACHED else ()
+        for digest, tokens, _ in contents_of(message.event):
+            if not digest:
+                words -= tokens
+            elif digest not in cached:
+                sent[digest] += row.tokens if isinstance(message.event, ToolAnswered) else tokens
     handover = transcript.window.handover
     # The handover that a session starts with stands in place of another session's messages.
     is_of_other = handover is not None and bool(handover[1].origin)
     summaries = ("fold", "observations") if is_of_other else ("fold", "observations", "handover")
     words -= sum(item.tokens for item in items if item.kind in summaries)
-    return max(0, words) + sum(max(0, size - sent[digest]) for digest, size in sizes.items())
-
-
-def _contents_of(event: MessageEvent) -> Iterator[tuple[str, int, int]]:
-    """Yield the digest of each content of a message (empty: of words), its tokens as shown first, and all."""
-    match event:
-        case UserSpoke(tokens=tokens, attachments=attachments):
-            yield "", tokens, tokens
-            for attachment in attachments:
-                yield attachment.digest, attachment.tokens, max(attachment.tokens, attachment.full_tokens)
-        case AssistantSpoke(tokens=tokens, short=short):
-            arguments = tokens - event.short_tokens if short else 0
-            yield "", tokens - arguments, tokens - arguments
-            total = sum(size for call in short for size in call.sizes)
-            for call in short:
-                for digest, size in zip(call.digests, call.sizes, strict=True):
-                    yield digest, arguments * size // total, arguments * size // total
-        case ToolAnswered(digest=digest, tokens=tokens, full_tokens=full_tokens):
-            yield digest, tokens, max(tokens, full_tokens)
+    unsent = log.content_total - sum(min(log.sizes[digest], tokens) for digest, tokens in sent.items())
+    return max(0, words) + unsent
 
 
 def _cached(transcript: Transcript) -> int:
