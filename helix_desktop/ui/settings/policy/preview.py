@@ -190,6 +190,7 @@ class PolicyPreview:
             other_models=any(answer.model != self._model for answer in answers),
             is_reported=any(answer.usage is not None for answer in answers),
             has_user_rewrites=any(is_user_rewrite(it.event) and it.seq not in replayed for it in log),
+            always=self._conversation.window.frame.fixed_tokens if self._conversation is not None else 0,
         )
         self._card.show_comparison(self._comparison)
 

@@ -97,3 +97,5 @@ def test_what_a_replay_leaves_out_and_who_counted_is_said() -> None:
         "Compactions and undos by you aren't replayed.",
     }
     assert set(replay_notes(by_helix)) - set(replay_notes(both)) == said
+    (note,) = set(replay_notes(replace(both, always=3 * POINTS[0].tokens))) - set(replay_notes(both))
+    assert note.startswith("The model reports fewer tokens than Helix counts for system prompt and tools")
