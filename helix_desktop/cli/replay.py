@@ -35,7 +35,7 @@ from helix_desktop.replay.measure import (
     measure_recording,
     totals_of,
 )
-from helix_desktop.replay.recording import messages_of_log
+from helix_desktop.replay.recording import messages_of_log, recording_facts
 from helix_desktop.services.foreign_import import read_session
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, current_language, translate
@@ -140,7 +140,7 @@ def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) ->
     name = str(found.source.path) + (f"#{found.id}" if found.source.session else "")
     answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
     model = next((answer.model for answer in reversed(answers) if answer.model), "")
-    return measure_messages(name, messages, policy, window, compactions), model
+    return measure_messages(name, messages, policy, recording_facts(window), compactions), model
 
 
 def _document(figures: RecordingFigures, model: str) -> dict[str, object]:

@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
@@ -18,9 +19,10 @@ from msgspec.structs import replace
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.summaries.summary_coverage import NamedIn, covered_facts
+from helix_desktop.context.window.usage_gauge import replayed_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import DigestUnknown, RequestInvalid, RequestTooLarge, ToolError
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.listeners import OnProgress, no_progress
@@ -34,13 +36,15 @@ from helix_desktop.replay.identifier_coverage import (
 )
 from helix_desktop.replay.recording import (
     RawMessage,
+    SessionFacts,
     as_message,
     parse_arguments,
     read_messages,
+    recording_facts,
     with_turn_ends,
 )
 from helix_desktop.replay.replayer import MechanismCounts, Replayer
-from helix_desktop.replay.token_counters import CACHED, FRESH, MessageTokenCounter, RequestTotals, SentTotals
+from helix_desktop.replay.token_counters import MessageTokenCounter, RequestTotals, SentTotals
 
 _HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
 """A digest, or as many of its first digits as a recall accepts; also any other number of so many digits."""
@@ -78,7 +82,7 @@ class OriginalOutputs:
         self._contents: set[bytes] = set()
 
     def add(self, message: Message) -> None:
-        if message.role == "tool":
+        if message.role == "tool" and message.name != RECALL_TOOL:  # else part of another one, or all of it
             self.outputs[message.call_id] = _bytes(message.text)
             self._contents.add(self.outputs[message.call_id])
         for call in message.calls:
@@ -298,28 +302,36 @@ class RecordingFigures(msgspec.Struct, frozen=True):
     at_end: tuple[ComparedFacts, ...] = ()
 
 
-def as_model_counts(figures: RecordingFigures, always: int, ratios: Sequence[float]) -> RecordingFigures:
-    """Return figures as the panel and the policy's replay count: each request with what is always sent.
+def as_model_counts(
+    figures: RecordingFigures, answers: Sequence[AssistantSpoke], ratio: float
+) -> RecordingFigures:
+    """Return figures as the panel and the policy's replay count, `ratio` tokens per token of ours.
 
-    That are `always` tokens by our count; of each request the model counted `ratios` times as many.
+    `answers` are those to the requests. An unmanaged request has what the one before had, so that it has as
+    many tokens at least.
     """
-    scales = [*ratios, *([ratios[-1]] * len(figures.managed_sizes))]
 
     def sizes(own: Sequence[int]) -> tuple[int, ...]:
-        return tuple(round((tokens + always) * scale) for tokens, scale in zip(own, scales, strict=False))
+        pairs = zip(own, answers, strict=True)
+        return tuple(replayed_tokens(tokens, answer, ratio) for tokens, answer in pairs)
 
-    def totals(of: SentTotals, own: Sequence[int]) -> SentTotals:
-        sent, prompts = sizes(own), always * (FRESH + CACHED * (len(own) - 1))
-        scale = sum(sent) / max(1, sum(own) + always * len(own))
-        billed = (of.billed + prompts) * scale
-        return replace(of, input_tokens=sum(sent), billed=billed, peak_window=max(sent, default=0))
+    def totals(of: SentTotals, own: Sequence[int], sent: Sequence[int]) -> SentTotals:
+        return replace(
+            of,
+            input_tokens=sum(sent),
+            billed=of.billed * sum(sent) / max(1, sum(own)),
+            mean_window=sum(sent) / max(1, len(sent)),
+            peak_window=max(sent, default=0),
+            over_window=sum(size > figures.window for size in sent),
+        )
 
+    managed, unmanaged = sizes(figures.managed_sizes), tuple(accumulate(sizes(figures.unmanaged_sizes), max))
     return replace(
         figures,
-        managed=totals(figures.managed, figures.managed_sizes),
-        unmanaged=totals(figures.unmanaged, figures.unmanaged_sizes),
-        managed_sizes=sizes(figures.managed_sizes),
-        unmanaged_sizes=sizes(figures.unmanaged_sizes),
+        managed=totals(figures.managed, figures.managed_sizes, managed),
+        unmanaged=totals(figures.unmanaged, figures.unmanaged_sizes, unmanaged),
+        managed_sizes=managed,
+        unmanaged_sizes=unmanaged,
     )
 
 
@@ -353,26 +365,26 @@ class Totals(msgspec.Struct, frozen=True):
 
 def measure_recording(path: Path, policy: ContextPolicy, window: int) -> RecordingFigures:
     """Replay one recording under a policy, with a window in tokens. Raises InvalidRecording."""
-    return measure_messages(str(path), list(read_messages(path)), policy, window)
+    return measure_messages(str(path), list(read_messages(path)), policy, recording_facts(window))
 
 
 def measure_messages(
     name: str,
     messages: Sequence[RawMessage],
     policy: ContextPolicy,
-    window: int,
+    facts: SessionFacts,
     compactions: Sequence[tuple[int, ForeignCompaction]] | None = None,
     on_progress: OnProgress = no_progress,
 ) -> RecordingFigures:
-    """Replay messages under a policy, with a window in tokens.
+    """Replay messages under a policy.
 
     `compactions` are those of another agent, each with the number of messages in front of it; with None no
     facts are compared, which would take as long as the replay.
     """
-    counter = MessageTokenCounter.bundled()
-    with closing(Replayer(policy, window)) as replayer:
+    counter, window = MessageTokenCounter.bundled(), facts.info.window
+    with closing(Replayer(policy, facts=facts)) as replayer:
         totals, originals, coverage = (
-            RequestTotals(counter, window),
+            RequestTotals(counter, window, facts.fixed_tokens),
             OriginalOutputs(),
             IdentifierCoverageCounter(),
         )
@@ -397,8 +409,8 @@ def measure_messages(
                 sizes.append(totals.sizes[-1] if totals.requests else 0)
                 while waiting and waiting[0][0] <= number:
                     event = waiting.popleft()[1]
-                    facts = _compared(replayer, request, event.summary) if event.summary.strip() else ()
-                    compared.append(ComparedCompaction(call, event.before, event.tokens, facts))
+                    kept = _compared(replayer, request, event.summary) if event.summary.strip() else ()
+                    compared.append(ComparedCompaction(call, event.before, event.tokens, kept))
                 if call == len(uses):
                     at_end = _compared(replayer, request, "") if compactions is not None else ()
                     reach = measure_reachability(call, request, originals, replayer.recall)
@@ -406,7 +418,7 @@ def measure_messages(
             originals.add(as_message(message))
             if turn_ends:
                 replayer.end_turn()
-        unmanaged = RequestTotals(counter, window)
+        unmanaged = RequestTotals(counter, window, facts.fixed_tokens)
         return RecordingFigures(
             file=name,
             window=window,

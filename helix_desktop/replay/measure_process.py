@@ -17,7 +17,7 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.replay.measure import RecordingFigures, measure_messages
 from helix_desktop.replay.policy.policy_replay import encode
-from helix_desktop.replay.recording import messages_of_log
+from helix_desktop.replay.recording import SessionFacts, messages_of_log
 from helix_desktop.system.worker_process import end_process, run_in_background, start_process
 
 _text = TextContext("Replay")
@@ -31,7 +31,7 @@ class _Session(msgspec.Struct, frozen=True):
 
     name: str
     policy: ContextPolicy
-    window: int
+    facts: SessionFacts
 
 
 class _Progress(msgspec.Struct, frozen=True, tag="progress"):
@@ -55,7 +55,7 @@ async def measure_session(
     log: Sequence[RecordedEvent],
     read: Callable[[str], Awaitable[bytes]],
     policy: ContextPolicy,
-    window: int,
+    facts: SessionFacts,
     on_progress: OnProgress = no_progress,
 ) -> RecordingFigures:
     """Return what `helix-desktop replay` says of a session; `read` returns an output by its digest.
@@ -77,7 +77,7 @@ async def measure_session(
             with suppress(StoreError):  # its shown form counts then
                 await in_thread(None, _send, connection, (digest, await read(digest)))
         await in_thread(None, _send, connection, ("", b""))
-        await in_thread(None, _send, connection, _Session(name, policy, window))
+        await in_thread(None, _send, connection, _Session(name, policy, facts))
         while True:
             receiving = in_thread(None, connection.recv_bytes)
             match _decode_reply(await asyncio.shield(receiving)):
@@ -132,7 +132,7 @@ def _measure(connection: Connection) -> RecordingFigures:
         session.name,
         messages,
         session.policy,
-        session.window,
+        session.facts,
         compactions,
         lambda done, total: _send(connection, _Progress(done, total)),
     )

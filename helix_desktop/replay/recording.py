@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.domain.messages import Message, ModelInfo, ToolCall
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 
 text = TextContext("Replay")
@@ -35,6 +35,23 @@ _GZIP = b"\x1f\x8b"
 _FIX = text(
     "Use one JSON message per line, as described by {command}.", command="helix-desktop replay --help"
 )
+
+
+class SessionFacts(msgspec.Struct, frozen=True):
+    """What a replay has to know besides the log: the model, and what stands in every request.
+
+    `fixed_tokens` are those of system prompt and tools, `ratio` the model's tokens per token of ours until
+    its first report.
+    """
+
+    info: ModelInfo
+    fixed_tokens: int = 0
+    ratio: float = 1.0
+
+
+def recording_facts(window: int) -> SessionFacts:
+    """Return the facts of a session of which only the messages are known, with a window in tokens."""
+    return SessionFacts(ModelInfo("replay", "recorded", window, reserve=0))
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="role"):
@@ -78,6 +95,8 @@ def messages_of_log(
 ) -> tuple[list[dict[str, Any]], list[tuple[int, ForeignCompaction]]]:
     """Return a session as the messages of a recording, outputs in full as far as `contents` has them.
 
+    A recall keeps what it brought back, which is mostly a part.
+
     Behind it come the compactions of the agent that the session was imported from, each with the number of
     messages in front of it. A call whose id occurred before gets another one.
     """
@@ -104,7 +123,8 @@ def messages_of_log(
                     ]
                 messages.append(answer)
             case ToolAnswered(call_id=call_id, name=name, digest=digest) as output if call_id in open_ids:
-                whole = contents[digest].decode("utf-8", "replace") if digest in contents else output.text
+                has_whole = digest in contents and not output.recalled
+                whole = contents[digest].decode("utf-8", "replace") if has_whole else output.text
                 tool = {"role": "tool", "content": whole, "tool_call_id": open_ids.pop(call_id), "name": name}
                 messages.append(tool)
             case ForeignCompaction() as compaction:

@@ -43,6 +43,7 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
+from helix_desktop.replay.recording import SessionFacts, recording_facts
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
@@ -103,18 +104,24 @@ class Replayer:
     `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s per model call, 60 s
     at the end of a turn; the provider's cache never goes cold; summaries are ready at the next call, a
     checkpoint that is begun between two results with the next of them. Use it from one thread that runs no
-    event loop. Raises InvalidInput for an unknown policy.
+    event loop. `facts` say what is known besides the messages. Raises InvalidInput for an unknown policy.
     """
 
-    def __init__(self, policy: str | ContextPolicy = "balanced", window: int = 128_000) -> None:
-        self._info = ModelInfo("replay", "recorded", window, reserve=0)
-        self._policy = _policy(policy).scaled(window)
+    def __init__(
+        self,
+        policy: str | ContextPolicy = "balanced",
+        window: int = 128_000,
+        facts: SessionFacts | None = None,
+    ) -> None:
+        facts = facts or recording_facts(window)
+        self._info = facts.info
+        self._policy = _policy(policy).scaled(facts.info.window)
         self._loop = asyncio.new_event_loop()
         self._clock = STARTED_AT_MS
         self._counter = MessageTokenCounter.bundled()
         self._writer = SummaryWriter(self._info, self._counter)
         self._store = MemoryStore(self._now)
-        self._frame = PromptFrame(self._info, "")
+        self._frame = PromptFrame(self._info, "", (), 0, facts.fixed_tokens, facts.ratio)
         self._calls: dict[str, ToolCall] = {}
         self._request: tuple[Message, ...] | None = None
         self._estimate = 0
@@ -167,7 +174,7 @@ class Replayer:
                         _text("A system message came late."), _text("It must be the first message.")
                     )
                 (tokens,) = await self._counter.count([text])
-                self._frame = PromptFrame(self._info, text, (), tokens, 0)
+                self._frame = msgspec.structs.replace(self._frame, system=text, system_tokens=tokens)
             case "user":
                 (tokens,) = await self._counter.count([text])
                 await self.session.record(UserSpoke(text, tokens))

@@ -186,8 +186,10 @@ class SharedTokens(NamedTuple):
 
 
 class RequestTotals:
-    def __init__(self, counter: MessageTokenCounter, window_size: int) -> None:
-        self._counter, self._window = counter, window_size
+    """Sums up requests; each has `always` tokens in front of its messages: system prompt and tools."""
+
+    def __init__(self, counter: MessageTokenCounter, window_size: int, always: int = 0) -> None:
+        self._counter, self._window, self._always = counter, window_size, always
         self._previous: tuple[Message, ...] = ()
         self._sizes: list[int] = []  # of each message of the previous request
         self._tool_sizes: list[int] = []
@@ -205,12 +207,12 @@ class RequestTotals:
         for message in request[same_count:]:
             self._sizes.append(self._counter.message_tokens(message))
             self._tool_sizes.append(self._counter.text_tokens(message.text) if message.role == "tool" else 0)
-        by_message = sum(self._sizes[:same_count])
+        by_message = sum(self._sizes[:same_count]) + (self._always if self._sums else 0)
         shared = by_message
         if same_count < min(len(self._previous), len(request)):
             shared += self._counter.shared_tokens(self._previous[same_count], request[same_count])
         self._shared += shared
-        self._sums.append(sum(self._sizes))
+        self._sums.append(self._always + sum(self._sizes))
         self._tool_sum += sum(self._tool_sizes)
         self._previous = tuple(request)
         return SharedTokens(by_message, shared)

@@ -34,7 +34,6 @@ _TOO_LARGE = text("context was full")
 _CACHE_COLD = text("idle, or another model")
 _MANUAL = text("by you")
 _TO_SAVE = text("to save tokens")
-ALMOST_FULL = text("context was almost full")
 _OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
@@ -64,7 +63,7 @@ def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
             return translate(_TOO_LARGE)
         case HandoverTrigger.CONTINUED:
             return tr("start of this session")
-    return _reached_text(limit_text(trigger, threshold)) if threshold else tr("automatic")
+    return _fill_text(limit_text(trigger, threshold)) if threshold else tr("automatic")
 
 
 def limit_text(trigger: HandoverTrigger, limit: float) -> str:
@@ -83,19 +82,18 @@ def _distance_text(trigger: CompactionTrigger) -> str:
 
 
 def placement_text(reason: PlacementReason, threshold: float, averted_handover_at: float = 0.0) -> str:
-    """Return why observations were put in place, or that the context is below a share again with them."""
+    """Return why observations were put in place."""
     if averted_handover_at:
-        share = format_percent(averted_handover_at)
-        return tr("back below {share}", share=share)
+        return _fill_text(format_percent(averted_handover_at))
     if reason is not PlacementReason.THRESHOLD:
         return translate(_PLACEMENTS[reason])
     if not threshold:
         return tr("context above the threshold")
-    return _reached_text(format_percent(threshold))
+    return _fill_text(format_percent(threshold))
 
 
-def _reached_text(limit: str) -> str:
-    return tr("{share} reached", share=limit)
+def _fill_text(share: str) -> str:
+    return tr("context was at {share}", share=share)
 
 
 def sweep_reason_text(reason: SweepReason) -> str:
@@ -128,20 +126,19 @@ def divider_reason_text(
             return translate(_MANUAL)
         case HandoverMade(revises=revises) if revises:
             return translate(_MANUAL)
-        case HandoverMade(trigger=trigger, threshold=limit) if trigger is not HandoverTrigger.THRESHOLD:
-            return trigger_text(trigger, limit)
+        case HandoverMade(trigger=HandoverTrigger.MANUAL | HandoverTrigger.CONTINUED as trigger):
+            return trigger_text(trigger, 0)
         case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
-        case SweepMade(reason=SweepReason.OVERFLOW) | ObservationsPlaced(reason=PlacementReason.OVERFLOW):
-            return translate(_TOO_LARGE)
-        case FoldMade(how="truncate"):
-            return translate(_TOO_LARGE)
+        case (
+            SweepMade(reason=SweepReason.OVERFLOW)
+            | ObservationsPlaced(reason=PlacementReason.OVERFLOW)
+            | HandoverMade(trigger=HandoverTrigger.OVERFLOW)
+            | FoldMade(how="truncate")
+        ):
+            return _fill_text(format_whole_percent(fill)) if fill else translate(_TOO_LARGE)
         case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
-            return (
-                tr("context was at {share}", share=format_whole_percent(fill))
-                if fill
-                else translate(ALMOST_FULL)
-            )
+            return _fill_text(format_whole_percent(fill or share))
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
             if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer

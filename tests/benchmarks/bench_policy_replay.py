@@ -20,11 +20,11 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.policy.policy_replay import PolicyReplay, SessionFacts
+from helix_desktop.replay.policy.policy_replay import PolicyReplay
 from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session_replays import StoredReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.replay.recording import with_turn_ends
+from helix_desktop.replay.recording import SessionFacts, with_turn_ends
 from helix_desktop.replay.token_counters import LineTokenCounter
 from tests.benchmarks.timing import seconds
 from tests.support.synthetic_recordings import make_session

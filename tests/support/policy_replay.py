@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.policy.policy_replay import PolicyReplay, SessionFacts
+from helix_desktop.replay.policy.policy_replay import PolicyReplay
 from helix_desktop.replay.policy.replay import SessionReplay
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.token_counters import LineTokenCounter
 
 

@@ -323,6 +323,17 @@ def request_ratio(response: AssistantSpoke, default: float) -> float:
     return default if response.ratio == 1.0 else response.ratio
 
 
+def replayed_tokens(estimate: int, answer: AssistantSpoke, ratio: float) -> int:
+    """Return the tokens of a request in place of the one that was answered, as the model counts them.
+
+    What it has more or less counts `ratio` times our count, as in `projected_tokens`.
+    """
+    if answer.usage is None or answer.usage.input <= 0 or not answer.estimate:
+        return round(estimate * request_ratio(answer, ratio))
+    report = ReportedUsage(answer.usage.input, answer.estimate, ratio, 1, unchanged=False, newest=False)
+    return projected_tokens(estimate, report, ratio)
+
+
 def output_tokens(tokens: int) -> int:
     """Return the tokens of an output in a request, by our count: `tokens` of its text, and framing.
 

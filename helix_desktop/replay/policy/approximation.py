@@ -39,11 +39,11 @@ from helix_desktop.replay.policy.policy_replay import (
     PolicyReplay,
     PolicyRewrite,
     ReplayableEvents,
-    SessionFacts,
     WindowPoint,
     may_be_shortened,
     omitted_tokens,
 )
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.token_counters import CACHED, FRESH
 
 _MS = 1_000

@@ -27,7 +27,8 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.store import Content
-from helix_desktop.replay.policy.policy_replay import OutputForms, SessionFacts
+from helix_desktop.replay.policy.policy_replay import OutputForms
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore

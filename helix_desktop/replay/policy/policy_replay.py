@@ -25,7 +25,17 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
 )
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Redone, SweepMade, Undone
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    FormChosen,
+    HandoverTrigger,
+    PlacementReason,
+    Redone,
+    SweepMade,
+    SweepReason,
+    Undone,
+)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -33,24 +43,12 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.request_extras import NO_EXTRAS
 from helix_desktop.domain.translatable_text import plain_text
+from helix_desktop.replay.recording import SessionFacts
 
 _OF_POLICY = (SweepMade, FoldMade, HandoverFailed, ObservationsFailed, ObservationsMade, ObservationsPlaced)
 _OF_QUEUE = (MessageQueued, QueueChanged)  # they change no window, and name events by their number
-
-
-class SessionFacts(msgspec.Struct, frozen=True):
-    """What a replay has to know besides the log: the model, and what stands in every request.
-
-    `fixed_tokens` are those of system prompt and tools, `ratio` the model's tokens per token of ours until
-    its first report.
-    """
-
-    info: ModelInfo
-    fixed_tokens: int = 0
-    ratio: float = 1.0
 
 
 def facts_of(window: ContextWindow, transcript: Transcript) -> SessionFacts:
@@ -67,6 +65,20 @@ def replayed_part(log: Sequence[RecordedEvent]) -> Sequence[RecordedEvent]:
     while count and not isinstance(log[count - 1].event, AssistantSpoke | TurnEnded):
         count -= 1
     return log[:count]
+
+
+def is_user_rewrite(event: Event) -> bool:
+    """Return True for a compaction or an undo by the user, which a replay leaves out."""
+    match event:
+        case Undone(refused=refused):
+            return not refused
+        case SweepMade(reason=reason):
+            return reason is SweepReason.MANUAL
+        case ObservationsPlaced(reason=reason):
+            return reason is PlacementReason.MANUAL
+        case HandoverMade(trigger=trigger):
+            return trigger is HandoverTrigger.MANUAL
+    return False
 
 
 class ReplayableEvents:

@@ -19,7 +19,11 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.window.usage_gauge import estimate_next_request, handover_threshold, request_ratio
+from helix_desktop.context.window.usage_gauge import (
+    estimate_next_request,
+    handover_threshold,
+    replayed_tokens,
+)
 from helix_desktop.context.window.window import EntryState, PromptFrame, entry_state, render_entry
 from helix_desktop.context.window.window import user_text as text_of_user
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried, UserSpoke
@@ -43,10 +47,10 @@ from helix_desktop.replay.policy.policy_replay import (
     PolicyReplay,
     PolicyRewrite,
     ReplayableEvents,
-    SessionFacts,
     WindowPoint,
     partly_exact,
 )
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.token_counters import CACHED, FRESH, SUMMARIZED, LineTokenCounter
 
 _RUN = re.compile(r"[\w./@~+#:-]+")  # all characters that identifiers have
@@ -545,8 +549,8 @@ class _Run:
     async def _request(self, seq: int, answer: AssistantSpoke) -> None:
         gauge = await self._engine.prepare(answer)
         estimate = self._estimate()
-        self._scale = request_ratio(answer, gauge.used / estimate if estimate else 1.0)
-        used = round(estimate * self._scale)
+        used = replayed_tokens(estimate, answer, gauge.ratio)
+        self._scale = used / estimate if estimate else 1.0
         self._points.append(WindowPoint(self._seq, self._engine.now_ms // MS, used))
         self._sums.add(used, estimate)
         if not gauge.fits:

@@ -19,11 +19,11 @@ from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.replay.policy.policy_replay import (
     FieldEffect,
     PolicyReplay,
-    SessionFacts,
     facts_of,
     replayed_part,
 )
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.system.files import replace_file
 
 FOLDER = "replays"

@@ -24,12 +24,12 @@ from helix_desktop.replay.policy.policy_replay import (
     ReplayEnded,
     Reply,
     Request,
-    SessionFacts,
     StartReplay,
     StopReplay,
     decode_reply,
     encode,
 )
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.system.worker_process import end_process, start_process
 

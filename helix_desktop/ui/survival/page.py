@@ -39,11 +39,13 @@ from PySide6.QtWidgets import (
 from helix_desktop import APP_NAME
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
-from helix_desktop.context.window.usage_gauge import request_ratio
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnRetried
 from helix_desktop.domain.events.foreign import SessionImported
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason, verbatim
@@ -56,6 +58,8 @@ from helix_desktop.replay.measure import (
     as_model_counts,
 )
 from helix_desktop.replay.measure_process import measure_session
+from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
+from helix_desktop.replay.recording import recording_facts
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
@@ -251,7 +255,9 @@ _SUMMARY, _FIRST_PLACE = 2, 3  # columns
 class Survival(msgspec.Struct, frozen=True):
     """The figures of a session: its title, the other agent's name (empty: its own), and who answered last.
 
-    `price` is in US dollars per million input tokens of that model; 0: not known.
+    `price` is in US dollars per million input tokens of that model; 0: not known. `is_reported`: the model
+    said how many tokens it got. `always` are those of system prompt and tools by our count.
+    `is_changed_by_user`: the user changed what was sent, which the replay leaves out.
     """
 
     figures: RecordingFigures
@@ -260,6 +266,9 @@ class Survival(msgspec.Struct, frozen=True):
     model: str
     price: float
     policy: ContextPolicy
+    is_reported: bool
+    always: int
+    is_changed_by_user: bool
 
     @property
     def moments(self) -> list[tuple[str, int, tuple[ComparedFacts, ...]]]:
@@ -346,10 +355,29 @@ class Survival(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> str:
         """Return what is estimated."""
+        sizes, window = self.figures.unmanaged_sizes, format_tokens(self.figures.window)
+        if self.agent:
+            counted = [tr("Estimated by Helix's own count, without system prompt and tools.")]
+        elif not self.is_reported:
+            counted = [tr("Estimated by Helix's own count, with system prompt and tools.")]
+        elif sizes[0] < self.always / 2:
+            counted = [
+                tr(
+                    "Estimated, as the model counts tokens. It reports fewer than Helix counts for system "
+                    "prompt and tools alone ({tokens}).",
+                    tokens=format_tokens(self.always),
+                )
+            ]
+        else:
+            counted = [tr("Estimated, as the model counts tokens, with system prompt and tools.")]
+        if self.is_changed_by_user:
+            counted.append(tr("What you changed yourself, such as an undo or a compaction, isn't replayed."))
+        if max(sizes) > self.figures.window:
+            counted.append(
+                tr("Without Helix, requests above {size} would fail. They count as if they fit.", size=window)
+            )
         notes = [
-            tr("Estimated by Helix's own count, without system prompt and tools.")
-            if self.agent
-            else tr("Estimated, as the model counts tokens, with system prompt and tools."),
+            *counted,
             tr(
                 "Billed is the input at the usual discount for what was sent before. Helix's summaries here "
                 "need no model."
@@ -623,7 +651,13 @@ class SurvivalPage(ThemedBackground):
     async def _run(self, conversation: Conversation, key: _Key) -> None:
         session, log = conversation.session, tuple(conversation.session.log)
         _, _, policy, window = key
-        work = partial(measure_session, session.id, log, self._session.workspace.store.get, policy, window)
+        imported = _imported(conversation)
+        facts = recording_facts(window)
+        if imported is None:  # else nobody knows what its agent always sent
+            facts = facts_of(conversation.window, session.transcript)
+            always = facts.fixed_tokens + session.transcript.opening_tokens
+            facts = msgspec.structs.replace(facts, fixed_tokens=always)
+        work = partial(measure_session, session.id, log, self._session.workspace.store.get, policy, facts)
         try:
             figures = await self._session.job(
                 tr("Replaying “{title}”", title=session.transcript.title),
@@ -640,12 +674,8 @@ class SurvivalPage(ThemedBackground):
             return
         answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
         model = next((answer.model for answer in reversed(answers) if answer.model), "")
-        imported = _imported(conversation)
-        if imported is None:  # else nobody knows what its agent always sent
-            sent, gauge = conversation.window.measure()
-            always = sent.estimate - sum(sent.entry_tokens)
-            ratios = [request_ratio(answer, gauge.ratio) for answer in answers]
-            figures = as_model_counts(figures, always, ratios)
+        if imported is None:
+            figures = as_model_counts(figures, answers, facts.ratio)
         self._results[key] = Survival(
             figures,
             session.transcript.title,
@@ -653,6 +683,9 @@ class SurvivalPage(ThemedBackground):
             model,
             self._session.app.models.catalog.input_price(model),
             policy,
+            any(answer.usage is not None for answer in answers),
+            facts.fixed_tokens,
+            any(_is_by_user(recorded.event) for recorded in log),
         )
         while len(self._results) > _MAX_RESULTS:
             del self._results[next(iter(self._results))]
@@ -734,6 +767,11 @@ class SurvivalPage(ThemedBackground):
             perform(self, ClosePage())
         else:
             super().keyPressEvent(event)
+
+
+def _is_by_user(event: Event) -> bool:
+    """Return True for what the user changed of a request, which no recording of messages has."""
+    return is_user_rewrite(event) or isinstance(event, FormChosen | Excluded | Pinned | HoldSet | TurnRetried)
 
 
 def _imported(conversation: Conversation) -> SessionImported | None:

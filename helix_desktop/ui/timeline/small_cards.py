@@ -73,7 +73,7 @@ from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_token_change, format_token_count
-from helix_desktop.words.rewrite_reasons import ALMOST_FULL, placement_text, sweep_reason_text
+from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 from helix_desktop.words.rewrites import context_change_text
 from helix_desktop.words.summary_coverage import MissingText
 from helix_desktop.words.times import format_relative_time
@@ -302,7 +302,7 @@ def reason_text(card: ChangePart) -> str:
         case SweepCard(reason=reason):
             return "" if reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(reason)
         case PlacedCard(averted_handover_at=share) if share:
-            return translate(ALMOST_FULL)
+            return placement_text(card.reason, card.threshold, share)
         case PlacedCard(reason=PlacementReason.REWRITE) | FoldCard(event=FoldMade(how="truncate")):
             return ""
         case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:

@@ -19,9 +19,10 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, 
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, SessionFacts
+from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.replay.policy.session_replays import FOLDER, STORED_FROM
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from tests.support.galleries.policy_gallery import sample_replay
 from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text

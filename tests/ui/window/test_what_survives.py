@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog
 
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.main import main
 from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.survival.page import SurvivalPage
+from helix_desktop.ui.kit.intents import Undo
+from helix_desktop.ui.survival.page import Survival, SurvivalPage
+from tests.support.part_files import part_files, reads_all
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
 from tests.ui.window.test_import_sessions import open_dialog, use_home, write
@@ -178,6 +183,44 @@ async def test_a_session_that_nobody_compacted_is_compared_at_its_end(
         assert page.report.facts.isColumnHidden(2)
         assert not page.moments.isVisible()
         assert "are still in the context or one recall away" in page.report.sentence.text()
+
+
+def _in_window(survival: Survival, window: int) -> Survival:
+    return replace(survival, figures=replace(survival.figures, window=window))
+
+
+async def test_an_own_session_counts_what_its_model_reported(qapp: QApplication, tmp_path: Path) -> None:
+    """From the first request on; undo by the user, which no replay has, is said."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", part_files())
+        async with reads_all() as server:
+            await rig.use_server(server, window=24_000)
+            await rig.run_turn("Read everything")
+            log = rig.conversation.session.log
+            answers = [it.event for it in log if isinstance(it.event, AssistantSpoke)]
+            rig.window.commands.show_survival.trigger()
+            page = rig.window.pages.survives.get()
+            await until(page.report.isVisible, "the report")
+            (survival,) = page._results.values()
+            sizes = survival.figures.managed_sizes
+            sent = [answer.usage.input for answer in answers if answer.usage is not None]
+            assert list(sizes) == sent
+            assert sizes[0] == pytest.approx(survival.always, rel=0.05)
+            assert list(survival.figures.unmanaged_sizes) == sorted(survival.figures.unmanaged_sizes)
+            assert "with system prompt and tools" in page.report.notes.text()
+            assert "changed yourself" not in page.report.notes.text()
+            assert "It reports fewer than Helix counts" in replace(survival, always=9_000).notes
+            assert "requests above 9k would fail" in _in_window(survival, 9_000).notes
+
+            sweep = next(it.seq for it in log if isinstance(it.event, SweepMade))
+            rig.perform(Undo((sweep,)))
+            await until(lambda: any(isinstance(it.event, Undone) for it in log), "the undo")
+            rig.window.commands.show_chat.trigger()
+            await rig.run_turn("And now?")
+            rig.window.commands.show_survival.trigger()
+            await until(
+                lambda: "changed yourself" in page.report.notes.text(), "that the undo isn't replayed"
+            )
 
 
 async def test_an_own_session_is_replayed_again_on_request(qapp: QApplication, tmp_path: Path) -> None:

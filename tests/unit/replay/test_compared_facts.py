@@ -9,7 +9,7 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.replay.measure import RecordingFigures, measure_messages
-from helix_desktop.replay.recording import RawMessage
+from helix_desktop.replay.recording import RawMessage, recording_facts
 
 RULE = "Never change the schema of the billing database."
 
@@ -48,7 +48,7 @@ def figures() -> RecordingFigures:
         (len(messages) // 2, ForeignCompaction("The agent worked on it.", 7, 150_000)),
         (len(messages) - 1, ForeignCompaction()),
     ]
-    return measure_messages("session", messages, PROFILES["balanced"], 16_000, compactions)
+    return measure_messages("session", messages, PROFILES["balanced"], recording_facts(16_000), compactions)
 
 
 def test_each_fact_is_in_context_or_one_call_away(figures: RecordingFigures) -> None:
@@ -73,19 +73,24 @@ def test_the_end_has_the_facts_that_came_later_too(figures: RecordingFigures) ->
 
 def test_without_management_all_is_in_context_as_long_as_it_fits() -> None:
     messages = _session(12)
-    figures = measure_messages("session", messages, PROFILES["off"], 1_000_000, [])
+    figures = measure_messages("session", messages, PROFILES["off"], recording_facts(1_000_000), [])
     assert figures.at_end
     assert all(facts.in_context == facts.total for facts in figures.at_end)
 
 
 def test_a_recording_has_no_facts_to_compare() -> None:
-    figures = measure_messages("recording", _session(4), PROFILES["balanced"], 16_000)
+    figures = measure_messages("recording", _session(4), PROFILES["balanced"], recording_facts(16_000))
     assert (figures.at_end, figures.compactions) == ((), ())
 
 
 def test_progress_is_reported_up_to_the_last_message() -> None:
     messages, reported = _session(4), list[tuple[int, int]]()
     measure_messages(
-        "session", messages, PROFILES["balanced"], 16_000, (), lambda *done: reported.append(done)
+        "session",
+        messages,
+        PROFILES["balanced"],
+        recording_facts(16_000),
+        (),
+        lambda *done: reported.append(done),
     )
     assert reported == [(number, len(messages)) for number in range(len(messages))]

@@ -17,6 +17,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.provider_cache import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.replay.policy.policy_replay import ReplayableEvents, is_user_rewrite
 from helix_desktop.replay.policy.session_replays import STORED_FROM, SessionReplays
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS, SLIDER_FIELDS
@@ -172,6 +173,9 @@ class PolicyPreview:
     def _show(self, state: ReplayState, message: str = "") -> None:
         policy, reference = self._compared
         mine, other = self._policies.get(policy), self._policies.get(reference)
+        log = self._conversation.session.log if self._conversation is not None else ()
+        answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
+        replayed = {recorded.seq for recorded in ReplayableEvents().take(log)}
         self._comparison = PolicyComparison(
             {key: self._name_of(key) for key in self._policies},
             policy,
@@ -183,15 +187,12 @@ class PolicyPreview:
             is_one=mine == other,
             reports_cache=self._conversation is None or reports_cache(self._conversation.session.transcript),
             model=self._model,
-            other_models=self._has_other_models(),
+            other_models=any(answer.model != self._model for answer in answers),
+            is_reported=any(answer.usage is not None for answer in answers),
+            has_user_rewrites=any(is_user_rewrite(it.event) and it.seq not in replayed for it in log),
+            always=self._conversation.window.frame.fixed_tokens if self._conversation is not None else 0,
         )
         self._card.show_comparison(self._comparison)
-
-    def _has_other_models(self) -> bool:
-        """Return True if another model than the next request's answered in the session."""
-        log = self._conversation.session.log if self._conversation is not None else ()
-        answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
-        return any(answer.model != self._model for answer in answers)
 
     def _name_of(self, key: str) -> str:
         match key:

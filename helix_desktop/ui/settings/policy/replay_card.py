@@ -51,7 +51,9 @@ class PolicyComparison(msgspec.Struct, frozen=True):
 
     `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
     `reports_cache`: the session's provider says what it had cached. All is counted for `model`; others
-    answered, too, if there are `other_models`.
+    answered, too, if there are `other_models`. `is_reported`: one said how many tokens it got.
+    `has_user_rewrites`: the user compacted or undid, which is not replayed. `always` are the tokens of system
+    prompt and tools by our count.
     """
 
     names: dict[str, str] = {}
@@ -65,6 +67,9 @@ class PolicyComparison(msgspec.Struct, frozen=True):
     reports_cache: bool = True
     model: str = ""
     other_models: bool = False
+    is_reported: bool = True
+    has_user_rewrites: bool = False
+    always: int = 0
 
     @property
     def is_exact(self) -> bool:
@@ -498,6 +503,18 @@ def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
             notes += _overflow_note(comparison.names[comparison.reference], other)
     if mine is not None:
         notes.append(tr("The chart is drawn by request, not by time."))
+        if not comparison.is_reported:
+            notes.append(tr("The model reported no token counts: all are Helix's own."))
+        elif mine.points and mine.points[0].tokens < comparison.always / 2:
+            notes.append(
+                tr(
+                    "The model reports fewer tokens than Helix counts for system prompt and tools alone "
+                    "({tokens}).",
+                    tokens=format_tokens(comparison.always),
+                )
+            )
+        if comparison.has_user_rewrites:
+            notes.append(tr("Compactions and undos by you aren't replayed."))
     if comparison.other_models:
         notes.append(
             tr(

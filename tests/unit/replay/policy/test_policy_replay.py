@@ -32,9 +32,9 @@ from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses
 from helix_desktop.replay.policy.engine import THRESHOLDS
-from helix_desktop.replay.policy.policy_replay import PolicyReplay, SessionFacts, replayed_part
+from helix_desktop.replay.policy.policy_replay import PolicyReplay, replayed_part
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
-from helix_desktop.replay.recording import as_message, with_turn_ends
+from helix_desktop.replay.recording import SessionFacts, as_message, with_turn_ends
 from helix_desktop.replay.token_counters import LineTokenCounter, MessageTokenCounter, RequestTotals
 from tests.support.policy_replay import replay_policy
 from tests.support.synthetic_recordings import make_session

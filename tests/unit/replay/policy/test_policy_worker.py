@@ -22,7 +22,6 @@ from helix_desktop.replay.policy.policy_replay import (
     PolicyReplay,
     ReplayDone,
     ReplayEnded,
-    SessionFacts,
     StartReplay,
     decode_reply,
     encode,
@@ -31,6 +30,7 @@ from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session_replays import SessionReplays
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy.worker_process import _Server
+from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.token_counters import LineTokenCounter
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.handover_rig import ready_conversation

@@ -14,9 +14,8 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.policy.policy_replay import SessionFacts
 from helix_desktop.replay.policy.replay import SessionReplay
-from helix_desktop.replay.recording import with_turn_ends
+from helix_desktop.replay.recording import SessionFacts, with_turn_ends
 from helix_desktop.replay.token_counters import LineTokenCounter
 
 MODEL = ModelInfo("replay", "recorded", 128_000)

@@ -14,8 +14,9 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.policy.policy_replay import PolicyReplay, SessionFacts
+from helix_desktop.replay.policy.policy_replay import PolicyReplay
 from helix_desktop.replay.policy.session_replays import FOLDER, MAX_SESSIONS, StoredReplays
+from helix_desktop.replay.recording import SessionFacts
 from tests.support.policy_replay import replay_policy
 
 MODEL = ModelInfo("test", "small", 12_000, reserve=0)

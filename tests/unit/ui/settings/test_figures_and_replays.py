@@ -87,3 +87,15 @@ def test_the_model_is_named_only_where_others_answered_too() -> None:
     )
     assert not any("lab/new" in note for note in replay_notes(own))
     assert "lab/new" in replay_notes(others)[-1]
+
+
+def test_what_a_replay_leaves_out_and_who_counted_is_said() -> None:
+    both = PolicyComparison(NAMES, "plain", "off", PLAIN, OFF, "ready", is_one=False)
+    by_helix = replace(both, is_reported=False, has_user_rewrites=True)
+    said = {
+        "The model reported no token counts: all are Helix's own.",
+        "Compactions and undos by you aren't replayed.",
+    }
+    assert set(replay_notes(by_helix)) - set(replay_notes(both)) == said
+    (note,) = set(replay_notes(replace(both, always=3 * POINTS[0].tokens))) - set(replay_notes(both))
+    assert note.startswith("The model reports fewer tokens than Helix counts for system prompt and tools")
