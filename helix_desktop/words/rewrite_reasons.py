@@ -93,7 +93,7 @@ def placement_text(reason: PlacementReason, threshold: float, averted_handover_a
 
 
 def _fill_text(share: str) -> str:
-    return tr("context was at {share}", share=share)
+    return tr("context reached {share}", share=share)
 
 
 def sweep_reason_text(reason: SweepReason) -> str:

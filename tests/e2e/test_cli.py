@@ -318,7 +318,7 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
     text = (await cli("timeline", "--workspace", "ws")).out.decode()
     first = handovers[0]
     figures = f"{first['messages']} messages, {first['before']:,} → {first['after']:,} tokens"
-    assert f"compacted (context was at 85 %): {figures}" in text
+    assert f"compacted (context reached 85 %): {figures}" in text
     listed = (await cli("cache", "list", "--workspace", "ws", "--json")).json
     assert {content["digest"] for content in listed if content["kind"] == "index"} == {
         handover["index"] for handover in handovers

@@ -297,4 +297,4 @@ async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> No
         ran = await wait_for_exit(process)
     assert ran.code == 0, ran
     assert WAITING not in printed
-    assert "[compacted (context was at 85 %)" in ran.err
+    assert "[compacted (context reached 85 %)" in ran.err

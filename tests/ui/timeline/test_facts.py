@@ -71,4 +71,4 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
         averted_handover_at=0.85,
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessible_name.endswith(" · context was at 85 %")
+    assert card(pane, 468).accessible_name.endswith(" · context reached 85 %")

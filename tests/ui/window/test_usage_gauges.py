@@ -352,7 +352,7 @@ async def test_chat_timeline_and_panel_say_the_same_of_a_rewrite(qapp: QApplicat
             sizes, *reasons = row.text.removeprefix("Context: ").split(" · ")
             *changes, why = reasons
             assert {*changes} <= {"older outputs cached", "older messages compacted"}
-            assert why == "to save tokens" or why.startswith("context was at ")
+            assert why == "to save tokens" or why.startswith("context reached ")
             before, after = sizes.split(" → ")
             assert panel[newest] == after, "the panel"
             group = [seq for seq in by_seq if row.key.seq <= seq <= newest]

@@ -67,8 +67,8 @@ def lines(*events: Rewrite) -> list[str]:
 @pytest.mark.parametrize(
     ("trigger", "threshold", "text"),
     [
-        (HandoverTrigger.THRESHOLD, 0.6, "context was at 60 %"),
-        (HandoverTrigger.THRESHOLD, 0.575, "context was at 57.5 %"),
+        (HandoverTrigger.THRESHOLD, 0.6, "context reached 60 %"),
+        (HandoverTrigger.THRESHOLD, 0.575, "context reached 57.5 %"),
         (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
         (HandoverTrigger.MANUAL, 0.0, "by you"),
         (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
@@ -104,7 +104,7 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
         "    - Second of Completed Work",
     ]
     first, *below = rewrite_lines(log[:2])
-    assert first.startswith("e2  compacted (context was at 60 %): ")
+    assert first.startswith("e2  compacted (context reached 60 %): ")
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
     assert first == "e3  prepared handover: 8 messages, read 880 tokens, lab/m"
@@ -125,10 +125,10 @@ def test_reflections_and_observations_are_distinguished() -> None:
     cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
     assert lines(observed, placement, refined, cold, averting) == [
         "summary written: 5 messages, 40 tokens, lab/m",
-        "compacted, summary e1 (context was at 38 %): 260 tokens saved",
+        "compacted, summary e1 (context reached 38 %): 260 tokens saved",
         "summaries shortened: 5 messages, 20 tokens, lab/m",
         "compacted, summary e3 (idle, or another model): 20 tokens saved",
-        "compacted, summary e3 (context was at 85 %): 20 tokens saved",
+        "compacted, summary e3 (context reached 85 %): 20 tokens saved",
     ]
 
 

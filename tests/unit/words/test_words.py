@@ -583,4 +583,4 @@ def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
     assert divider_reason_text(early, 0, 0.4) == "to save tokens"
-    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0, 0.88) == "context was at 88 %"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0, 0.88) == "context reached 88 %"
