@@ -218,7 +218,7 @@ def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what was compacted or sent in a call is of none."""
     if row.state == "index":
         return tr("Compact")
-    return tr("Call arguments") if row.tool == "argument" else display_name(row.tool)
+    return tr("Arguments") if row.tool == "argument" else display_name(row.tool)
 
 
 def target_name(row: CacheRow) -> str:
