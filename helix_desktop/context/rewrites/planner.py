@@ -373,12 +373,12 @@ def observation_due(
 def observation_relief(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> EventRange | None:
-    """Return what to observe or refine in place of a handover that is due; None if that is not enough.
+    """Return what to observe or refine in place of a handover at the threshold; None if that is not enough.
 
     Observations that are put in place anyway must not be lost to a handover a moment before: they are taken
     where they free at least what is over the threshold, and the least gain of a handover.
     """
-    if not (policy.enabled and policy.observe_at) or not gauge.is_due:
+    if not (policy.enabled and policy.observe_at) or gauge.used < gauge.handover_threshold:
         return None
     if _is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
         return None

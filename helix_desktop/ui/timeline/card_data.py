@@ -539,7 +539,7 @@ def card_group_text(group: Group | None) -> str:
 def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
-        "handovers": tr("Summaries in six sections: with Compact…, or by the policy."),
+        "handovers": tr("Summaries in sections: with Compact…, or by the policy."),
         "compacted": tr("Older messages that a summary replaced."),
         "cached": tr("Outputs and arguments that left the context, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
