@@ -199,6 +199,8 @@ _IN_UTF8 = "chcp 65001>nul & "
 """Words of cmd.exe: let it, and what it starts, write UTF-8 instead of the code page of old consoles."""
 
 ProcessEnding = Literal["ended", "late", "stopped", "cut off"]
+_ENDINGS: dict[tuple[object, ...], ProcessEnding] = {(STOPPED,): "stopped", (TURN_ENDED,): "cut off"}
+"""How a program ends that is canceled with one of these messages."""
 """How a run ended: by itself, at its time limit, because the user stopped it, or with its turn."""
 
 
@@ -250,6 +252,7 @@ class _Watcher(asyncio.SubprocessProtocol):
         self.exited: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self.started: asyncio.Future[asyncio.SubprocessTransport] = loop.create_future()
+        self.early_ending: ProcessEnding | None = None  # of a program that was to end while it started
         self._writing: asyncio.Future[None] | None = None
         self._unpaused_bytes = 0
 
@@ -335,7 +338,7 @@ async def _run(spec: ProcessSpec, timeout_s: float, watcher: _Watcher, env_tag: 
     orphan_names: tuple[str, ...] = ()
     try:
         _write_stdin(transport, spec.stdin_data)
-        ending = await _wait(watcher, timeout_s)
+        ending = watcher.early_ending or await _wait(watcher, timeout_s)
         exit_code = transport.get_returncode() if ending == "ended" else None
         if ending == "ended":
             orphan_names = await _find_orphans(watcher, env_tag)
@@ -355,10 +358,9 @@ async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
     try:
         done, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
     except asyncio.CancelledError as canceled:
-        endings: dict[tuple[object, ...], ProcessEnding] = {(STOPPED,): "stopped", (TURN_ENDED,): "cut off"}
-        if canceled.args not in endings:
+        if canceled.args not in _ENDINGS:
             raise
-        return endings[canceled.args]
+        return _ENDINGS[canceled.args]
     return "ended" if done else "late"
 
 
@@ -374,11 +376,14 @@ async def _start(spec: ProcessSpec, watcher: _Watcher, env_tag: str) -> asyncio.
     try:
         # A cancel in the middle of starting would end the program alone, not what it has started by then.
         await asyncio.shield(_spawn(spec, watcher, env_tag))
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as canceled:
         await asyncio.wait([watcher.started], timeout=_START_GRACE_S)
-        if watcher.started.done():
+        if not watcher.started.done():
+            raise
+        watcher.early_ending = _ENDINGS.get(canceled.args)
+        if watcher.early_ending is None:
             await _end(watcher.started.result(), watcher)
-        raise
+            raise
     return watcher.started.result()
 
 

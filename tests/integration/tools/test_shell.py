@@ -278,6 +278,18 @@ async def test_a_stopped_command_returns_its_output_so_far(tmp_path: Path, reaso
     assert (result.ok, result.exit_code) == (False, None)
 
 
+@pytest.mark.parametrize("turns_of_the_loop", [1, 2, 3])
+async def test_a_program_stopped_while_it_starts_was_stopped(tmp_path: Path, turns_of_the_loop: int) -> None:
+    """It may have done something by then: it was not merely interrupted."""
+    spec = ProcessSpec(["/bin/sleep", "300"], str(tmp_path), os.environ)
+    task = asyncio.get_running_loop().create_task(run_process(spec, 60))
+    for _ in range(turns_of_the_loop):
+        await asyncio.sleep(0)
+    task.cancel(TURN_ENDED)
+    ran = await task
+    assert (ran.ending, ran.exit_code) == ("cut off", None)
+
+
 async def test_oversized_output_is_complete_in_a_file(tmp_path: Path) -> None:
     full_output = tmp_path / "aside.txt"
     command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
