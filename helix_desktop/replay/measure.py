@@ -409,8 +409,10 @@ def measure_messages(
                 sizes.append(totals.sizes[-1] if totals.requests else 0)
                 while waiting and waiting[0][0] <= number:
                     event = waiting.popleft()[1]
-                    kept = _compared(replayer, request, event.summary) if event.summary.strip() else ()
-                    compared.append(ComparedCompaction(call, event.before, event.tokens, kept))
+                    compared_facts = (
+                        _compared(replayer, request, event.summary) if event.summary.strip() else ()
+                    )
+                    compared.append(ComparedCompaction(call, event.before, event.tokens, compared_facts))
                 if call == len(uses):
                     at_end = _compared(replayer, request, "") if compactions is not None else ()
                     reach = measure_reachability(call, request, originals, replayer.recall)

@@ -194,7 +194,7 @@ def _bullet(
 
 
 _SIZE, _MIN_SIZE = (1_240, 812), (720, 460)
-_LIST_PX, _LIST_SHARE = 216, 0.24  # of the columns at the left and at the right: pixels, at most of the width
+_LIST_PX, _LIST_SHARE = 264, 0.24  # of the columns at the left and at the right: pixels, at most of the width
 _COMPARISON_PX, _COMPARISON_SHARE = 308, 0.32
 _PAUSE_MS = 250  # without a key before what was typed is checked
 

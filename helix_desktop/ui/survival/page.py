@@ -289,22 +289,22 @@ class Survival(msgspec.Struct, frozen=True):
         )
         if not total:
             return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
-        count, kept = format_integer(total), format_integer(in_context + one_call)
+        count, reachable = format_integer(total), format_integer(in_context + one_call)
         if moment == len(self.moments) - 1:
             return tr(
-                "Of {total} details that later steps may need, {kept} are still in the context or one recall "
-                "away.",
+                "Of {total} details that later steps may need, {reachable} are still in the context or one "
+                "recall away.",
                 total=count,
-                kept=kept,
+                reachable=reachable,
             )
         return tr(
-            "{name}: {agent}’s summary names {in_summary} of {total} details. With Helix, {kept} are in the "
-            "context or one recall away.",
+            "{name}: {agent}’s summary names {in_summary} of {total} details. With Helix, {reachable} are in "
+            "the context or one recall away.",
             name=name,
             agent=self.agent,
             in_summary=format_integer(in_summary),
             total=count,
-            kept=kept,
+            reachable=reachable,
         )
 
     @property

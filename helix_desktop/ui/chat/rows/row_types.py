@@ -254,17 +254,17 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     def target(self) -> str:
         """What the call is about; of a recall also which part of the content it brought."""
         if self.call.is_mcp:
-            asked = mcp_call_target(self.call.arguments)
+            subject = mcp_call_target(self.call.arguments)
         else:
-            asked = next((str(self.values[name]) for name in _TARGET_NAMES if self.values.get(name)), "")
-            if not asked and tool_kind(self.call.name) == "edit":
-                asked = call_target(self.call.arguments)
+            subject = next((str(self.values[name]) for name in _TARGET_NAMES if self.values.get(name)), "")
+            if not subject and tool_kind(self.call.name) == "edit":
+                subject = call_target(self.call.arguments)
         if self.started is not None and self.started.title:
-            asked = self.started.title
-        if not self.answer_seq or (self.answer.subagent and asked):
-            return asked
+            subject = self.started.title
+        if not self.answer_seq or (self.answer.subagent and subject):
+            return subject
         part = self.answer.about if self.answer.recalled else ""
-        return " · ".join(filter(None, (self.answer.target or asked, part)))
+        return " · ".join(filter(None, (self.answer.target or subject, part)))
 
     @property
     def command(self) -> str:
