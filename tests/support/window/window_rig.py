@@ -231,7 +231,11 @@ class WindowRig:
         await self.wait_for_turn_end()
 
     async def wait_for_turn_end(self) -> None:
-        """Wait until no turn and no handover runs, and the screens show the newest numbers."""
+        """Wait until no turn and no handover runs, and the screens show the newest numbers.
+
+        A message just typed is recorded first: its tokens are counted before its turn begins.
+        """
+        await self.wiring.composer.outgoing.settle(self.workspace.id)
         await until(lambda: not self.conversation.is_running, "the end of the turn")
         await self.conversation.wait_for_background_work()
         await self.wiring.session.refresh()
