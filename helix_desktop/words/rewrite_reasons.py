@@ -104,7 +104,7 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
     """Return what a rewrite did, for a line in the chat."""
     match event:
         case HandoverMade(revises=revises) if revises:
-            return tr("handover summary edited")
+            return tr("summary edited")
         case Excluded():
             return tr("something left out")
         case SweepMade(reason=SweepReason.REFUSED):

@@ -203,7 +203,7 @@ class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
     def __init__(self, parent: QWidget, ranges: RangeChoice) -> None:
-        super().__init__(parent, tr("Handover summary"), _SIZE, _MIN_SIZE)
+        super().__init__(parent, tr("Summaries"), _SIZE, _MIN_SIZE)
         self.ranges = ranges
         self._writing_since_s, self._is_warned = 0.0, False
         self.versions, self.comparison = VersionList(), Comparison()

@@ -47,7 +47,6 @@ from helix_desktop.ui.kit.intents import (
     FocusComposer,
     Intent,
     LookAtStep,
-    ShowPage,
     ShowRequest,
     perform,
 )
@@ -197,14 +196,11 @@ class Breakdown(QWidget):
         self._cached = Pill("", "ok")
         self._cached.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self._not_sent, self._entries = KeyValue("", ""), KeyValue("", "")
-        survives = PushButton(tr("What survives"), "link", name="show_survival")
-        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
                 *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
                 ResponsiveRow(TextLine(tr("Stored outputs"), 13, 600), [self._cached]),
                 *(self._not_sent, self._entries, self.provider_cache),
-                row(survives, None),
             )
         )
 
@@ -513,10 +509,8 @@ class Inspector(Themed, QWidget):
 
 def _explain(kind: SegmentKind) -> str:
     match kind:
-        case "arguments":
-            return translate(STATE_WORDS["cached"].tooltip)
         case "handover":
-            return tr("Compacted: a summary is in their place. The agent can recall the messages.")
+            return tr("In place of compacted messages, which the agent can recall.")
         case "user":
             return tr("Your messages, with the files and outputs that you attached.")
         case "recalled":

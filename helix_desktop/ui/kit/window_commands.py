@@ -258,7 +258,7 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Summarize older messages now"), intents.Observe(), menu=SESSION, group=5,
+        text("Write next summary now"), intents.Observe(), menu=SESSION, group=5,
         needs=_SESSION, slash="observe", also=_also("summary"), is_in_menu=False,
     )
     undo_compaction = Command(

@@ -123,14 +123,14 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
     listed = [(version.seq, version.title, version.state) for version in window.versions.versions]
     assert listed == [
         (NOW, "Now", ""),
-        (sample.undone.seq, "Handover summary 2", "Undone"),
-        (sample.revised.seq, "Handover summary 1, edited", "In context"),
-        (sample.first.seq, "Handover summary 1", ""),
+        (sample.undone.seq, "Summary of 8 messages (2)", "Undone"),
+        (sample.revised.seq, "Summary of 8 messages, edited", "In context"),
+        (sample.first.seq, "Summary of 8 messages", ""),
     ]
     window.versions.setFocus()
     for _ in range(2):
         QTest.keyClick(window.versions, Qt.Key.Key_Down)
-    assert (window.seq, window.title.text()) == (sample.revised.seq, "Handover summary 1, edited")
+    assert (window.seq, window.title.text()) == (sample.revised.seq, "Summary of 8 messages, edited")
     assert window.comparison.other_box.currentData() == sample.first.seq, "the one before it"
 
 
@@ -157,7 +157,7 @@ def test_what_is_replaced_is_read_and_leads_to_the_one_that_is_active(
     window: HandoverWindow, sample: SampleConversation
 ) -> None:
     assert window.fields == []
-    assert words(window, "version-note")[0].startswith("“Handover summary 1, edited” replaces this one")
+    assert words(window, "version-note")[0].startswith("“Summary of 8 messages, edited” replaces this one")
     press(window, "edit-action")
     assert window.seq == sample.revised.seq
     assert {field.title for field in window.fields} == {*TITLES}
@@ -226,7 +226,7 @@ def test_reset_brings_the_first_text_back(window: HandoverWindow) -> None:
 def test_a_draft_has_its_figures_and_what_comes_with_it(window: HandoverWindow) -> None:
     assert {"104k → 31.4k tokens", "local/gpt-oss:20b", "13.4 s"} <= {*pills(window)}
     notes = words(window, "version-note")
-    assert any("31.4k tokens are old outputs" in note for note in notes)
+    assert any("31.4k tokens are older outputs" in note for note in notes)
     assert any("the live model was asked" in note for note in notes)
     assert words(window, "draft-warning")[0].startswith("This draft may say too little. It is shorter")
     assert sweep_note(0) == ""

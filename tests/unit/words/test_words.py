@@ -224,9 +224,9 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
     ("change", "text"),
     [
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
-        ({"revises": 10, "before": 500, "after": 517}, "Handover summary edited by you · +17 tokens"),
-        ({"revises": 10}, "Handover summary edited by you · same size"),
-        ({"replaces": (10,), "before": 90, "after": 40}, "Handover summary written again · 90 → 40 tokens"),
+        ({"revises": 10, "before": 500, "after": 517}, "Summary edited by you · +17 tokens"),
+        ({"revises": 10}, "Summary edited by you · same size"),
+        ({"replaces": (10,), "before": 90, "after": 40}, "Summary written again · 90 → 40 tokens"),
         ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
     ],
 )
@@ -234,35 +234,28 @@ def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], t
     assert handover_text(replace(_WRITTEN, **change), Transcript()) == text
 
 
-def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
-    handovers = {
-        10: _WRITTEN,
-        20: replace(_WRITTEN, revises=10),
-        30: replace(_WRITTEN, revises=20),
-        40: _WRITTEN,
-        50: replace(_WRITTEN, replaces=(30,)),
-        60: replace(_WRITTEN, replaces=(50,)),
-        70: replace(_WRITTEN, revises=60),
-        80: replace(_WRITTEN, revises=40),
-    }
-    assert list(handover_titles(handovers).values()) == [
-        "Handover summary 1",
-        "Handover summary 1, edited",
-        "Handover summary 1, edited (2)",
-        "Handover summary 2",
-        "Handover summary 1, written again",
-        "Handover summary 1, written again (2)",
-        "Handover summary 1, edited (3)",
-        "Handover summary 2, edited",
-    ]
-
-
-def test_the_handover_that_a_session_starts_with_is_of_the_other_session() -> None:
-    left = replace(_WRITTEN, origin="s-1", origin_title="Fix the gauge")
-    handovers = {1: left, 20: _WRITTEN}
-    assert list(handover_titles(handovers).values()) == [
-        "Handover summary of “Fix the gauge”",
-        "Handover summary 1",
+def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> None:
+    transcript = Transcript()
+    events: tuple[Event, ...] = (
+        UserSpoke("Fix it.", 2),
+        AssistantSpoke("Fixed.", "m", 2),
+        UserSpoke("Thanks.", 2),
+        replace(_WRITTEN, upto=0, origin="s-1", origin_title="Fix the gauge"),
+        replace(_WRITTEN, upto=1),
+        replace(_WRITTEN, upto=1, revises=5),
+        replace(_WRITTEN, upto=1, revises=6),
+        replace(_WRITTEN, upto=3, replaces=(7,)),
+        replace(_WRITTEN, upto=1),
+    )
+    for seq, event in enumerate(events, 1):
+        transcript.apply(RecordedEvent(seq, 0, event))
+    assert list(handover_titles(transcript).values()) == [
+        "Summary of “Fix the gauge”",
+        "Summary of 1 message",
+        "Summary of 1 message, edited",
+        "Summary of 1 message, edited (2)",
+        "Summary of 3 messages, written again",
+        "Summary of 1 message (2)",
     ]
 
 
@@ -311,9 +304,9 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     [
         (1, 0, 0, "1 output cached"),
         (1_200, 0, 0, "1,200 outputs cached"),
-        (0, 1, 0, "Cached: arguments of 1 call"),
+        (0, 1, 0, "Cached: 1 call"),
         (1, 0, 2, "Cached: 1 output and images of 2 messages"),
-        (3, 2, 1, "Cached: 3 outputs, arguments of 2 calls and images of 1 message"),
+        (3, 2, 1, "Cached: 3 outputs, 2 calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
