@@ -53,7 +53,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("search", text("Search the sessions of all workspaces"), "[WORDS]"),
     SlashCommand("settings", text("Open settings"), also=("config",)),
     SlashCommand("stop", text("Stop the agent")),
-    SlashCommand("survives", text("Show what stays in context, with and without Helix")),
+    SlashCommand("survives", text("Compare this session with and without Helix")),
     SlashCommand("timeline", text("Show what was cached and compacted")),
     SlashCommand("undo", text("Undo the last context change")),
 )

@@ -479,7 +479,7 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
 
 
 def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:
-    return text("Turn {turn}, step {step}", turn=item.turn, step=transcript.messages.step_in_turn(item))
+    return text("Turn {turn}, request {step}", turn=item.turn, step=transcript.messages.step_in_turn(item))
 
 
 def _call_text(item: LogItem) -> str:

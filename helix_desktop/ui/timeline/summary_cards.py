@@ -422,6 +422,6 @@ def fold_box(card: FoldCard, look: CardLook) -> Box:
         return [Column([Flow(pills), code_frame(words)], 6)]
 
     size = format_token_count(card.event.tokens + FRAMING_TOKENS)
-    content = [line, fold(look, "note", tr("Summary"), size, color, note)]
+    content = [line, fold(look, "note", tr("Details"), size, color, note)]
     tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
     return framed(content, (14, 4, 12, 10), 6, tip)

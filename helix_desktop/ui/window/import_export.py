@@ -367,7 +367,7 @@ class ImportExportController(WindowPart):
                     "open_imported",
                     ends=True,
                 ),
-                Answer(tr("See what would have survived"), show_survival, "show_survival", ends=True),
+                Answer(tr("Compare with and without Helix"), show_survival, "show_survival", ends=True),
             ]
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
             answers.append(Answer(tr("Undo"), undo, "undo", ends=True))

@@ -430,12 +430,12 @@ def steps(turns: int = 120) -> tuple[Step, ...]:
 
 _WINDOW_ROWS: tuple[tuple[WindowItemKind, str, WindowItemState, str], ...] = (
     ("user", "Long answers stall the chat view. Re-render only what changed", "full", "Your message"),
-    ("assistant", "I looked at the renderer and at the last three traces", "full", "Turn 4, step 6"),
+    ("assistant", "I looked at the renderer and at the last three traces", "full", "Turn 4, request 6"),
     ("output", "read_file src/helix/stream.py", "cached", "18 KB in the cache"),
-    ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, step 7"),
-    ("output", "list_directory .", "full", "Turn 4, step 8"),
+    ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, request 7"),
+    ("output", "list_directory .", "full", "Turn 4, request 8"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
-    ("assistant", "Calls write_file", "arguments_cached", "Turn 5, step 2"),
+    ("assistant", "Calls write_file", "arguments_cached", "Turn 5, request 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
     (
         "output",

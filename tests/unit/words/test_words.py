@@ -549,7 +549,7 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     [(0, "another model"), (59 * 60_000, "idle for 59 min"), (60 * 60_000, "idle for 1 h")],
 )
 def test_a_line_about_a_cold_cache_says_how_long_nothing_was_sent(idle_ms: int, text: str) -> None:
-    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms, 0.3) == text
+    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms) == text
 
 
 @pytest.mark.parametrize(
@@ -575,5 +575,5 @@ def test_later_instructions_are_named_by_what_became_of_them(
 def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early, 0, 0.4) == "to save tokens"
-    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0, 0.88) == "context reached 88 %"
+    assert divider_reason_text(early, 0) == "to save tokens"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0) == "context reached 85 %"
