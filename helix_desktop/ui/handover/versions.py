@@ -122,7 +122,7 @@ def purpose_text(scope: HandoverScope, former_title: str) -> str:
 def use_text(scope: HandoverScope) -> str:
     """Return what the button says that uses a draft."""
     if scope.is_whole:
-        return tr("Start session")
+        return tr("Start new session")
     return tr("Replace summary") if scope.rerun_seq else tr("Compact")
 
 

@@ -320,7 +320,7 @@ class HandoverWindow(WindowParts):
 
     def _versions(self) -> list[Version]:
         counts = translate(self._preview.counts.text) if self._preview is not None else ""
-        now = Version(NOW, tr("Now"), " · ".join(filter(None, (tr("Without a model"), counts))))
+        now = Version(NOW, tr("As it would be now"), counts)
         listed = [now, *recorded_versions(self._transcript, self._conversation.session.log)]
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))

@@ -91,7 +91,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         window.ranges.box.setCurrentIndex(window.ranges.box.findData(WHOLE_CONVERSATION))
         window.write_button.click()
         await until(lambda: has_draft(window), "the draft")
-        assert window.use_button.text() == "Start session"
+        assert window.use_button.text() == "Start new session"
         window.use_button.click()
         await until(lambda: rig.conversation.session.id not in (old, new), "the third session")
         origin = rig.conversation.session.transcript.origin
