@@ -117,7 +117,7 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
 
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
-    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Handover summary 1")
+    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Summary of 9 messages")
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)
     assert isinstance(merged, HandoverCard)
