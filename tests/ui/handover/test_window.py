@@ -207,7 +207,7 @@ def test_items_are_put_back_into_their_section_and_the_keyboard_goes_to_the_next
 
 @at("edited")
 def test_an_error_is_displayed_in_place_and_goes_once_something_is_typed(window: HandoverWindow) -> None:
-    assert window.problem.startswith("The edited handover can't be read.")
+    assert window.problem.startswith("The edited summary can't be read.")
     before = shown_text(window)
     QTest.keyClicks(window.fields[0].editor, "x")
     assert (window.problem, "x" in shown_text(window), len(before)) == ("", True, len(shown_text(window)) - 1)
