@@ -114,7 +114,7 @@ async def test_the_threshold_is_the_one_of_the_panel(qapp: QApplication, tmp_pat
     async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("small")
         await rig.use_server(server, window=4_000)
-        await until(lambda: "compacted at 75 %" in rig.views.inspector.until.text(), "the panel")
+        await until(lambda: "Compacts at 75 %" in rig.views.inspector.until.text(), "the panel")
         await rig.wiring.settings.show("policy")
         assert rig.settings.policy.form.rows["handover_at"]._below.note == f"At the latest: {threshold}."
 

@@ -159,8 +159,8 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
     [
         (3_600, ""),
         (3_780, ""),
-        (3_790, "The rows are 3.8k by Helix's count; the total is the provider's."),
-        (3_400, "The rows are 3.4k by Helix's count; the total is the provider's."),
+        (3_790, "Helix counts 3.8k, the provider 3.6k."),
+        (3_400, "Helix counts 3.4k, the provider 3.6k."),
     ],
 )
 def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:

@@ -13,10 +13,12 @@ from helix_desktop.domain.choices import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
@@ -53,13 +55,15 @@ _FIGURES_BY_COLUMN: tuple[tuple[str, ...], ...] = (
 _NUMBERS = (
     ("window", text("Context window"), text("tokens")),
     ("output", text("Max output"), text("tokens")),
-    ("reserve", text("Reserved for output"), text("tokens")),
     ("price_in", text("Input price"), text("$ / million")),
+    ("price_out", text("Output price"), text("$ / million")),
+    ("reserve", text("Room for the answer"), text("tokens")),
     ("price_cached", text("Cached input price"), text("$ / million")),
     ("price_cache_write", text("Cache write price"), text("$ / million")),
     ("price_cache_write_1h", text("Cache write price, 1 hour"), text("$ / million")),
-    ("price_out", text("Output price"), text("$ / million")),
 )
+_ADVANCED = frozenset(name for name, _, _ in _NUMBERS[4:])
+"""Figures that few models need to be told; abilities stand with them."""
 _NAMES = {name: words for name, words, _ in _NUMBERS} | {"tools": text("Tools"), "images": text("Images")}
 UNKNOWN = "?"
 """What a cell shows of a figure that nobody gave."""
@@ -158,7 +162,9 @@ def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: in
     if name == "window":
         window = int(number)
         if reserve >= (window or known_window):
-            raise ValueError(tr("Enter more than the {tokens} tokens reserved for output.", tokens=reserve))
+            raise ValueError(
+                tr("Enter more than the {tokens} tokens of room for the answer.", tokens=reserve)
+            )
         if fault := _window_fault(window):
             raise ValueError(fault)
     elif name == "reserve" and (fault := _reserve_fault(int(number), window or known_window)):
@@ -195,7 +201,7 @@ def _reserve_fault(reserve: int, window_size: int) -> str:
 
 
 _ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
-_FIELD_PX, _MIN_SOURCE_PX = 104, 48
+_FIELD_PX, _MIN_SOURCE_PX, _NAME_PX = 104, 48, 168
 
 
 class ModelSpecForm(QWidget):
@@ -219,7 +225,11 @@ class ModelSpecForm(QWidget):
         self._choices: dict[str, ComboBox] = {}
         self._sources: dict[str, QLabel] = {}
         head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
-        self.setLayout(column(card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")))
+        grid, advanced = self._grid(), self._grid()
+        self.advanced = Disclosure(DisclosureHead(tr("Advanced")), pane(advanced))
+        self._add_fields(grid, advanced)
+        parts = column(head, grid, self.advanced, margins=(14, 10, 14, 12), gap=6)
+        self.setLayout(column(card(parts, "well")))
         self._reset_button.clicked.connect(self._reset)
 
     def _grid(self) -> QGridLayout:
@@ -228,25 +238,28 @@ class ModelSpecForm(QWidget):
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(3, 1)
+        grid.setColumnMinimumWidth(0, scaled(_NAME_PX))  # the same in both grids
         grid.setColumnMinimumWidth(3, _MIN_SOURCE_PX)
+        return grid
+
+    def _add_fields(self, grid: QGridLayout, advanced: QGridLayout) -> None:
         for name, words, unit in _NUMBERS:
             field = QLineEdit()
             field.setFixedWidth(_FIELD_PX)
             field.setAlignment(Qt.AlignmentFlag.AlignRight)
             field.editingFinished.connect(lambda name=name: self._on_edited(name))
             self._fields[name] = field
-            self._add(grid, name, translate(words), field, translate(unit))
+            self._add(advanced if name in _ADVANCED else grid, name, translate(words), field, translate(unit))
         for name, words in _ABILITIES:
             choice = ComboBox()
             choice.setMinimumWidth(_FIELD_PX)
             choice.activated.connect(lambda _, name=name: self._on_selected(name))
             self._choices[name] = choice
-            self._add(grid, name, translate(words), choice, "")
+            self._add(advanced, name, translate(words), choice, "")
         self._effort = ComboBox()
         self._effort.setMinimumWidth(_FIELD_PX)
         self._effort.activated.connect(self._on_effort_selected)
         self._add(grid, "effort", tr("Reasoning effort"), self._effort, "")
-        return grid
 
     def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
         line = grid.rowCount()
@@ -353,6 +366,8 @@ class ModelSpecForm(QWidget):
         restyle(self._fields[name], "invalid", True)
         restyle(self._sources[name], "role", "error")
         self._sources[name].setText(fault)
+        if name in _ADVANCED:
+            self.advanced.head.setChecked(True)
 
     def _show_source(self, name: str) -> None:
         restyle(self._sources[name], "role", "faint")
