@@ -251,6 +251,7 @@ class CacheBrowser(ThemedBackground):
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Show the outcome of a check, for example "verified 14:31"."""
         if not ok:
+            self.filter_bar.has_damaged = True
             self.model.mark_damaged(digest)
         if digest == self.preview.digest:
             self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
@@ -271,7 +272,7 @@ class CacheBrowser(ThemedBackground):
             add_shortcut(field, key, table.focus_table, here)
         add_shortcut(field, "Escape", field.clear, here)
         keys.add_shortcut("cache_verify", table, actions.verify, here)
-        keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
+        keys.add_shortcut("cache_verify", preview.content.text, actions.verify, here)
         keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
         keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
         add_shortcut(table, "Ctrl+Z", partial(perform, self, UndoTrash()), here)

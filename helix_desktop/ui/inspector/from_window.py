@@ -61,7 +61,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "tools": text("Tools"),
     "mcp": text("MCP tools"),
     "fields": text("Also sent"),
-    "environment": text("Environment"),
+    "environment": text("Date, folder, system"),
     "instructions": text("Instructions"),
     "handover": text("Summaries of older messages"),
     "pinned": text("Pinned"),
@@ -217,7 +217,7 @@ def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
     """Return the same of a request that is made to fit: how much room is made is known once it is."""
     if cost.total + gauge.reserve > gauge.window > gauge.reserve:
         room = format_token_count(gauge.window - gauge.reserve)
-        return tr("Next request: at most {tokens}, once room is made", tokens=room)
+        return tr("Next request: at most {tokens}", tokens=room)
     return _request_cost_text(cost)
 
 

@@ -66,7 +66,7 @@ class _Places(QWidget):
 
 
 CACHED_OUTPUTS = (
-    Group(text("Cached outputs"), (
+    Group(text("Stored outputs"), (
         Choice("unused_days", text("Move to trash"),
                text("When the workspace opens, outputs that no session uses move to the trash."),
                choices=((0, text("Never")), *((days, age) for age, days in AGES if days)),

@@ -396,5 +396,5 @@ def _number_text(name: str, number: float) -> str:
 
 def _default_text(is_able: bool | None) -> str:
     if is_able is None:
-        return tr("Default (unknown)")
+        return tr("Default")
     return tr("Default (yes)") if is_able else tr("Default (no)")
