@@ -166,7 +166,10 @@ class DataPage(QWidget):
         live_size = totals.stored_size - trashed.stored_size
         self.stored.setText(
             tr.plural(
-                count, "%n entry, {size} on disk", "%n entries, {size} on disk", size=format_size(live_size)
+                count,
+                "Stored outputs: %n entry, {size} on disk, compressed",
+                "Stored outputs: %n entries, {size} on disk, compressed",
+                size=format_size(live_size),
             )
         )
         entries, size = len(plan.to_trash) + plan.spared.entries, plan.freed + plan.spared.stored_size

@@ -162,7 +162,7 @@ async def _check_a_preview(rig: WindowRig) -> None:
     field = page.form.rows["protect_steps"]
     await until(lambda: "bills" in field.note_text(), "the effect of the field")
     assert field.note_text().startswith("This session: bills ")
-    assert page.form.rows["protect_tokens"].note_text().startswith("Of these steps"), (
+    assert page.form.rows["protect_tokens"].note_text().startswith("At most, of these steps"), (
         "the others say what they are"
     )
     await _check_a_preview_is_kept_until_it_is_discarded(rig)
