@@ -30,5 +30,5 @@ def own_count_text(gauge: UsageGauge, counted: int) -> str:
     return tr(
         "Helix counts {tokens}, the provider {total}.",
         tokens=format_tokens(counted),
-        total=format_tokens(gauge.used),
+        total=("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used),
     )
