@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import chain
@@ -34,7 +35,7 @@ from helix_desktop.context.summaries.summary_task import (
 )
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     HandoverMade,
@@ -333,10 +334,9 @@ def observation_bullet(observation: Observation) -> str:
 
 
 def quoted_texts(generation: ObservationsMade, transcript: Transcript) -> list[tuple[int, str, int]]:
-    """Return the user's messages that a generation quotes, as (seq, text, tokens)."""
+    """Return the user's words that a generation quotes, as (seq, text, tokens)."""
     items = [item for seq in generation.quoted if (item := transcript.messages.item(seq)) is not None]
-    users = [item for item in items if isinstance(item.event, UserSpoke)]
-    return newest_texts(users, generation.quote_tokens or sum(item.word_tokens for item in users))
+    return newest_texts(items, generation.quote_tokens or sys.maxsize)
 
 
 def standing_observations(transcript: Transcript) -> list[Observation]:
@@ -545,6 +545,5 @@ def _still_holding(generations: Sequence[ObservationsMade]) -> list[Observation]
 
 
 def verbatim_seqs(items: Sequence[LogItem], cap: int) -> tuple[int, ...]:
-    """Return the seqs of the user's messages to quote: the newest in `cap` tokens, the oldest may be cut."""
-    users = [item for item in items if isinstance(item.event, UserSpoke)]
-    return tuple(seq for seq, _, _ in newest_texts(users, cap))
+    """Return the seqs of the user's words to quote: the newest in `cap` tokens, the oldest may be cut."""
+    return tuple(seq for seq, _, _ in newest_texts(items, cap))
