@@ -402,7 +402,6 @@ class BrokenCache(SampleCache):
     """A source whose store has been closed."""
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """Refuse."""
         raise StoreClosed(
             verbatim("The cache cannot be read."),
             verbatim("The workspace was closed."),
@@ -410,7 +409,6 @@ class BrokenCache(SampleCache):
         )
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """Refuse."""
         raise StoreClosed(verbatim("The cache cannot be read."))
 
 

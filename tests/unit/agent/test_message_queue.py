@@ -45,7 +45,6 @@ async def start_turn() -> AgentRig:
 
 
 def user_messages(rig: AgentRig) -> list[tuple[str, bool]]:
-    """Return the user's messages, and whether each steered."""
     return [(event.text, event.steered) for event in rig.events(UserSpoke)]
 
 
