@@ -59,7 +59,6 @@ async def keep(
     target: str = "a.txt",
     kind: ContentKind = "output",
 ) -> list[str]:
-    """Store these contents one after the other; their handles."""
     for data in datas:
         line = first_line(data.decode(errors="replace"))
         content = Content(digest_of(data), data, tool, target, line, len(data) // 4, kind)

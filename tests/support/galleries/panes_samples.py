@@ -180,7 +180,6 @@ class SampleCache:
         return sorted({row.tool for row in self.all_rows if row.tool})
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """Two of them."""
         return [("s-1", "Flush the stream"), ("s-2", "Colors of the margin")]
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
@@ -355,7 +354,6 @@ def fold_card(seq: int, **changes: object) -> FoldCard:
 
 
 def observations_card(seq: int, **changes: object) -> ObservationsCard:
-    """Observations of the same session."""
     facts = (
         Observation(NOW_MS - 90_000_000, 1,
                      "Tests must stay green; `pytest -q` is the check that counts.", (4,)),

@@ -452,8 +452,8 @@ async def _check_a_key(rig: WindowRig, unreferenced_contents: list[Content]) -> 
     table = rig.views.cache.get().table
     await until(lambda: table.model().rowCount() == 3, "the entries")
     table.focus_table()
-    await until(lambda: table.current_row() is not None, "what is known of it")
-    digest = table.current_digest()
+    await until(lambda: bool(table.selected_rows()), "what is known of it")
+    (digest,) = table.selected_digests()
     QTest.keyClick(table, Qt.Key.Key_Delete)
     await until(lambda: "1 entry moved to the trash" in rig.banner_text(), "the banner")
     await until(lambda: table.model().rowCount() == 2, "the others")

@@ -312,7 +312,6 @@ class _Paints(QObject):
     count = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Count one."""
         self.count += event.type() == QEvent.Type.Paint
         return False
 
