@@ -18,7 +18,6 @@ from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, pane, row
-from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
@@ -201,7 +200,7 @@ def _reserve_fault(reserve: int, window_size: int) -> str:
 
 
 _ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
-_FIELD_PX, _MIN_SOURCE_PX, _NAME_PX = 104, 48, 168
+_FIELD_PX, _MIN_SOURCE_PX = 104, 48
 
 
 class ModelSpecForm(QWidget):
@@ -223,11 +222,13 @@ class ModelSpecForm(QWidget):
         self._reset_button.setObjectName("forget_figures")
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, ComboBox] = {}
-        self._sources: dict[str, QLabel] = {}
+        self._titles, self._sources = list[QLabel](), dict[str, QLabel]()
         head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
         grid, advanced = self._grid(), self._grid()
         self.advanced = Disclosure(DisclosureHead(tr("Advanced")), pane(advanced))
         self._add_fields(grid, advanced)
+        for part in (grid, advanced):  # their columns begin at the same places
+            part.setColumnMinimumWidth(0, max(title.sizeHint().width() for title in self._titles))
         parts = column(head, grid, self.advanced, margins=(14, 10, 14, 12), gap=6)
         self.setLayout(column(card(parts, "well")))
         self._reset_button.clicked.connect(self._reset)
@@ -238,7 +239,6 @@ class ModelSpecForm(QWidget):
         grid.setHorizontalSpacing(10)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(3, 1)
-        grid.setColumnMinimumWidth(0, scaled(_NAME_PX))  # the same in both grids
         grid.setColumnMinimumWidth(3, _MIN_SOURCE_PX)
         return grid
 
@@ -265,6 +265,7 @@ class ModelSpecForm(QWidget):
         line = grid.rowCount()
         title_label = label(title, "muted")
         title_label.setBuddy(control)
+        self._titles.append(title_label)
         control.setAccessibleName(tr("{name} ({unit})", name=title, unit=unit) if unit else title)
         self._sources[name] = label("", "faint", wrap=True)
         grid.addWidget(title_label, line, 0)
