@@ -204,6 +204,7 @@ class CacheBrowser(ThemedBackground):
         self._notice.hide()
         self._totals, self._is_counted, self._is_listed = NO_TOTALS, source is None, False
         self._is_searching, self._unindexed = False, 0
+        self.filter_bar.has_damaged = False
         if source is not None:
             self._slow.start()
         self._update_visibility()
@@ -529,6 +530,7 @@ class CacheBrowser(ThemedBackground):
             data = await workspace.store.get(digest)
         except ContentDamaged as error:
             source.damaged.add(digest)
+            self.filter_bar.has_damaged = True
             self.show_preview(PreviewState(rows[0], None, error_text(error)))
             return
         if not self._session.shows(workspace):
