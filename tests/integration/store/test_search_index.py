@@ -14,7 +14,6 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, EntryFilter, EntrySort, matches_filter
 from helix_desktop.store import search_index, search_indexer
 from helix_desktop.store.files import Quarantine
@@ -310,25 +309,6 @@ async def test_hits_of_the_index_are_checked_in_the_store_before_they_are_return
         assert await search_digests(store, "xylophone") == []
     finally:
         await store.close()
-
-
-async def test_forgotten_content_is_removed_from_the_index_too(tmp_path: Path) -> None:
-    store = await open_store(tmp_path)
-    await fill_store(store, DATAS[:9])
-    await store.commit(
-        Commit(
-            "s", contents=[sample_content(b"the key is xylophone-42 here"), sample_content(b"nothing of it")]
-        )
-    )
-    await store.wait_until_indexed()
-    assert len(await search_digests(store, "xylophone")) == 1
-    await store.redaction.redact(RedactionRequest("xylophone-42"))
-    assert await search_digests(store, "xylophone") == []
-    await store.wait_until_indexed()
-    assert len(await search_digests(store, "nothing")) == 1
-    await store.close()
-    for word in ("xyl", "ylo", "pho"):
-        assert hit_count(tmp_path, f"SELECT count(*) FROM words WHERE words MATCH '\"{word}\"'") == 0
 
 
 async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
