@@ -83,7 +83,6 @@ def say(*words: str) -> int:
 
 
 def turn(*words: str) -> tuple[str, ...]:
-    """Return the arguments of a turn in the project."""
     return ("run", "--workspace", "ws", "--trust", "--message", "hi", *words)
 
 

@@ -36,7 +36,6 @@ _START_S = 60.0
 
 @contextmanager
 def serve_in_thread(script: Script) -> Iterator[ChatServer]:
-    """Serve a script until the block ends."""
     started: SimpleQueue[tuple[ChatServer, asyncio.AbstractEventLoop, asyncio.Event]] = SimpleQueue()
 
     async def serve() -> None:
@@ -159,7 +158,6 @@ def recall_three_lines(user: DesktopUser) -> None:
 
 
 def compact(user: DesktopUser) -> None:
-    """Compact, after a look at the draft."""
     send(user, "Fine", messages=12)
     send(user, "Now the report", messages=14)
     user.keys("ctrl+shift+k")
@@ -274,7 +272,6 @@ def restart(user: DesktopUser) -> None:
 
 
 def what_is_there(user: DesktopUser) -> dict[str, Any]:
-    """Return what is visible and what is stored."""
     stored = {words: command(user, *words.split()) for words in ("sessions", "timeline", "cache list")}
     return {"visible": what_is_visible(user), **stored}
 

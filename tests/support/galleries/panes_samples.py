@@ -445,7 +445,6 @@ _WINDOW_ROWS: tuple[tuple[WindowItemKind, str, WindowItemState, str], ...] = (
 
 
 def window_rows(count: int) -> tuple[WindowRow, ...]:
-    """Return the rows of a request with `count` items."""
     head = (
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),

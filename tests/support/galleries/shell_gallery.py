@@ -31,7 +31,6 @@ NOW = datetime(2026, 11, 20, 15, 4)
 
 
 def workspaces() -> tuple[WorkspaceRow, ...]:
-    """Five workspaces with every badge."""
     changed = git_text(GitStatus("feature/streaming-cache-for-handovers", upstream="origin/main", changed=3))
     worktree = git_text(
         GitStatus(
@@ -93,7 +92,6 @@ def _to_ms(moment: datetime) -> int:
 
 
 def placeholder(text: str) -> QWidget:
-    """Return a placeholder page with a label."""
     page = QWidget()
     page.setLayout(
         column(card(column(label(text, "muted"), None, margins=(16, 14, 16, 14))), margins=(18, 14, 18, 14))

@@ -39,7 +39,6 @@ pytestmark = pytest.mark.qt_loop
 
 
 def titles(pane: CacheBrowser) -> list[str]:
-    """Return the column titles of the table."""
     return [
         str(pane.model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole))
         for at in range(pane.model.columnCount())
@@ -203,7 +202,6 @@ class PausedCache(SampleCache):
         return await super().totals()
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """Return the next hits."""
         self.parts += 1
         if cursor:
             await self.go_on.wait()

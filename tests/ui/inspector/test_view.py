@@ -32,7 +32,6 @@ MINUTE, HOUR = 60_000, 3_600_000
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Inspector:
-    """An inspector of the sample window."""
     inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.resize(300, 900)

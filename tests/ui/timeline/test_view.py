@@ -74,7 +74,6 @@ from tests.support.window.looks import ShowLook
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Timeline:
-    """A timeline with the sample session."""
     return open_timeline(qtbot, timeline_state())
 
 
@@ -302,7 +301,6 @@ def test_dark_theme_reaches_cards_built_later(pane: Timeline, show_look: ShowLoo
     ("milliseconds", "text"), [(340, "340 ms"), (1_240, "1.2 s"), (190_000, "3 min 10 s")]
 )
 def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, text: str) -> None:
-    """Short durations are exact, long ones readable."""
     assert format_exact_duration(milliseconds) == text
 
 

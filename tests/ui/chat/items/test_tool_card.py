@@ -56,7 +56,6 @@ def widget(view: ChatView) -> RowWidget:
 
 
 def press(view: ChatView, area: str) -> None:
-    """Press a place of the card."""
     assert laid_out_card(view).hit_area(area) is not None, area
     widget(view).trigger(area)
 
@@ -71,7 +70,6 @@ def menus(view: ChatView) -> list[QMenu]:
 
 
 def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[Intent]:
-    """Trigger an entry of a menu; return the emitted actions."""
     signals: list[Intent] = []
     take_intents(view, signals.append)
     trigger(menu, name)

@@ -60,7 +60,6 @@ async def rig_with(
     info: ModelInfo = WIDE,
     is_unattended: bool = False,
 ) -> AgentRig:
-    """Return a conversation that has begun."""
     model = ScriptedModel(script or thinking_turns(), info, summary_script=summary)
     rig = AgentRig(model, policy, approver=FixedApprover("once") if is_unattended else None)
     await rig.begin()
@@ -77,12 +76,10 @@ async def run_turns(rig: AgentRig, count: int, text: str = "Think. Never touch m
 
 
 def checkpoints(rig: AgentRig) -> dict[int, HandoverPrepared]:
-    """Return the checkpoints so far, by their events."""
     return rig.conversation.session.transcript.checkpoints
 
 
 def next_request(rig: AgentRig) -> ModelRequest:
-    """Return what would be sent now."""
     return rig.conversation.window.measure()[0].request
 
 

@@ -229,7 +229,6 @@ WORDS = "background"  # in every handover
 
 
 def source_of(rig: AgentRig) -> WorkspaceCacheSource:
-    """Return the source of the conversation on screen."""
     return WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
 
 
