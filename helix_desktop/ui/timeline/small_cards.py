@@ -262,8 +262,8 @@ def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:
     """Return the list of files, commands and errors, word for word."""
     note = tr.plural(ledger.count("\n") + 1, "%n line", "%n lines")
     legend = tr(
-        "r read, l listed, s searched, w written, e edited. Hexadecimal digits: an output that the agent can "
-        "recall. e12: the event. (part): only some lines were read."
+        "r read, l listed, s searched, w written, e edited, $ run, ! failed. Hexadecimal digits: an output "
+        "that the agent can recall. e12: the event. (part): only some lines were read."
     )
 
     def build() -> list[Box]:
