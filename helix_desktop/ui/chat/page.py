@@ -14,8 +14,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, AttachFiles
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
-from helix_desktop.ui.chat.composer.next_messages import ComposerStrip, NextMessages
-from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
+from helix_desktop.ui.chat.composer.strips import ComposerStrip, NextMessages, TodoPanel
 from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
@@ -24,8 +23,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.layout import PageArea, column, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.intents import AddProvider, ImportSessions, LookAtStep, perform

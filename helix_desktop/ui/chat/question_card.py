@@ -34,12 +34,11 @@ from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton, Switch
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import breakable, label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, column
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox, LayoutItem, column
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.style.theme import set_style_sheet
 from helix_desktop.ui.kit.boxes import (
     Box,
     Column,

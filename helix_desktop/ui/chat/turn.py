@@ -38,7 +38,7 @@ from helix_desktop.ui.chat.actions import (
     ShowRewriteOf,
     StopCall,
 )
-from helix_desktop.ui.chat.composer.next_messages import (
+from helix_desktop.ui.chat.composer.strips import (
     EditQueued,
     MoveQueued,
     PutIntoMessage,

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.mirror import (
     draw_pixmap,
     draw_text,
@@ -28,7 +29,6 @@ from helix_desktop.ui.design.mirror import (
     text_direction,
     turn_back,
 )
-from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme

@@ -29,12 +29,12 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.disclosure import Disclosure
-from helix_desktop.ui.design.dynamic_style import restyle
+from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import WrappedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import translate
 

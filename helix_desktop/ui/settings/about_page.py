@@ -20,9 +20,8 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton, Switch, show_copied
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import column, line, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME, TextsDialog
+from helix_desktop.ui.design.layout import FlowBox, column, line, row
+from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.data_folder import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page

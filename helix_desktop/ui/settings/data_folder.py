@@ -15,8 +15,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox, column
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text

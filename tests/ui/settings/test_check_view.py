@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check import UNTESTED_STEPS
-from helix_desktop.ui.design.disclosure import Disclosure
+from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderCheckView, ProviderEditor

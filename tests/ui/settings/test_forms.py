@@ -23,7 +23,7 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside

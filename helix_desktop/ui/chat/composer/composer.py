@@ -46,7 +46,6 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.labels import ElidedLabel
@@ -55,7 +54,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scale, scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed
+from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed, set_style_sheet
 from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.gauge_source import gauge_source_text

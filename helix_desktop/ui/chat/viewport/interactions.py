@@ -51,7 +51,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
-from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.buttons import popup_below
 from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon

@@ -13,9 +13,8 @@ from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.message_buttons import answer_buttons, versions_note
 from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card
-from helix_desktop.ui.chat.items.user_message import UserMessageItem
+from helix_desktop.ui.chat.items.user_message import UserMessageItem, answer_buttons, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowKey
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
-from helix_desktop.ui.chat.items.message_buttons import VERSION_ARROWS
 from helix_desktop.ui.chat.items.tool_card import has_menu
+from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
@@ -37,11 +37,10 @@ from helix_desktop.ui.chat.viewport.interactions import (
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.style.theme import Theme, set_style_sheet
 from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import RowListView
 from helix_desktop.ui.rows.selection import Selection

@@ -13,7 +13,7 @@ from helix_desktop.domain.messages import MCP_PREFIX
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import pane, row
+from helix_desktop.ui.design.layout import pane, row
 from helix_desktop.ui.kit.forms import Form, Group, Line, Values, all_fields
 from helix_desktop.words.numbers import format_integer, format_percent
 from helix_desktop.words.policies import profile_name

@@ -20,13 +20,11 @@ from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
-from helix_desktop.ui.design.dynamic_style import restyle
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
+from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.forms import Choice, Draft, FieldRow, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
 from helix_desktop.ui.settings.providers.draft import (

@@ -13,10 +13,10 @@ from helix_desktop.domain.choices import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout import card, column, row
+from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name

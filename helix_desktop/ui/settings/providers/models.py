@@ -36,7 +36,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.forms import FieldRow

@@ -23,9 +23,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.stack import FittedStack
+from helix_desktop.ui.design.layout import FittedStack, FlowBox, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
