@@ -46,6 +46,7 @@ class HitArea(NamedTuple):
     rect: QRectF
     radius: float = 7.0
     tip: str = ""
+    is_checked: bool | None = None  # of a choice
 
 
 class TextMark(NamedTuple):
@@ -425,6 +426,7 @@ class Button(Box):
     lit: Box | None = None  # what it shows under the pointer, or with the keyboard
     high: int = 0  # if it has a height of its own
     copied: Box | None = None  # what it shows while what it copies has just been copied
+    is_checked: bool | None = None  # of a choice: its arrow keys go to the others
     _wide: float = -1.0
 
     def width(self) -> float:
@@ -451,7 +453,7 @@ class Button(Box):
             return ()
         radii = {"chip": self.rect.height() / 2, "push": 8.0, "primary": 8.0, "ghost": 8.0}
         radius = radii.get(self.look, 6.0)
-        return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip),)
+        return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip, self.is_checked),)
 
     def paint(self, pen: Pen) -> None:
         is_active = pen.is_active(self.name)

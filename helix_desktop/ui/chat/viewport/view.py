@@ -19,9 +19,11 @@ from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
     AskRow,
     AssistantRow,
     ChatModel,
+    QuestionRow,
     ToolRow,
     TurnFooterRow,
     UserRow,
@@ -237,10 +239,11 @@ class ChatView(RowListView):
             self.chat_viewport.item_cache.answer_tips = tips
             self.chat_viewport.refresh()
 
-    def show_reason(self, has_reason: bool) -> None:
-        """Say on cards that wait for approval whether their Deny takes what is typed as the reason."""
-        if has_reason != self.chat_viewport.item_cache.has_reason:
-            self.chat_viewport.item_cache.has_reason = has_reason
+    def show_message(self, is_reason: bool, is_answer: bool) -> None:
+        """Say on cards that wait whether a denial, or an answer, can take along what is typed."""
+        takes_message = (ApprovalRow,) * is_reason + (QuestionRow,) * is_answer
+        if takes_message != self.chat_viewport.item_cache.takes_message:
+            self.chat_viewport.item_cache.takes_message = takes_message
             self.chat_viewport.refresh()
 
     def jump_to(self, key: RowKey) -> bool:
