@@ -43,7 +43,7 @@ tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
 
 
-_BODY_PX = 84
+_BODY_PX, _FIELD_PAD_PX = 84, 26
 
 
 class _HeaderRow(QWidget):
@@ -616,8 +616,9 @@ class ProviderEditor(QWidget):
             "environment": tr("Type to use another one."),
             "keychain": tr("Saved. Type to replace it."),
         }
-        removed = self._remove_key.isChecked()
-        self.key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
+        words = tr("Removed when you save") if self._remove_key.isChecked() else texts[self._key_source]
+        self.key.setPlaceholderText(words)
+        self.key.setMinimumWidth(self.key.fontMetrics().horizontalAdvance(words) + _FIELD_PAD_PX)
 
     def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
