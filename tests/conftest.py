@@ -454,7 +454,6 @@ class _Timers:
 
     @classmethod
     def of(cls, config: pytest.Config) -> _Timers:
-        """Return those of this run."""
         if _TIMERS not in config.stash:
             config.stash[_TIMERS] = cls()
         return config.stash[_TIMERS]

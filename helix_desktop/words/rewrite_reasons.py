@@ -174,24 +174,19 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
     share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
-    room = tr("Older messages are compacted at {share}: {tokens} left.", share=share, tokens=left)
+    room = tr("Compacts at {share}, {tokens} left.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
-        room += " " + tr("Before that, outputs are cached and messages compacted when it saves tokens.")
-    else:
-        room += " " + tr("Before that, outputs are cached when it saves tokens.")
+        room = tr("Compacts at {share}, {tokens} left, or earlier to save tokens.", share=share, tokens=left)
     texts: dict[CompactionState, str] = {
         "room": room,
-        "due": tr("Older messages are compacted at {share}: due now.", share=share),
-        **dict.fromkeys(
-            ("full", "facts"),
-            tr("Older messages are compacted at {share}, with the next request.", share=share),
-        ),
+        "due": tr("Compacts at {share}: due now.", share=share),
+        **dict.fromkeys(("full", "facts"), tr("Compacts at {share}, with the next request.", share=share)),
         "waiting": tr(
-            "Older messages are compacted at {share}, at least {time} after the last try.",
+            "Compacts at {share}, at least {time} after the last try.",
             share=share,
             time=_pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Older messages are compacted at {share}, once that frees enough.", share=share)
+        "too_little": tr("Compacts at {share}, once that frees enough.", share=share)
         + "\n"
         + _too_little_text(outlook),
     }

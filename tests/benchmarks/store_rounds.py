@@ -104,7 +104,6 @@ async def peer_writes(peer: ReferenceDatabase, outputs: list[Content], size: int
 
 
 async def commits(store: LevelDbStore, outputs: list[Content], size: int) -> None:
-    """Commits of `size` contents, one after the other."""
     for at in range(0, len(outputs), size):
         await store.commit(Commit("s", contents=outputs[at : at + size]))
 
@@ -125,7 +124,6 @@ def _hash(outputs: list[Content]) -> None:
 
 
 async def peer_reads(peer: ReferenceDatabase, outputs: list[Content]) -> None:
-    """Every payload."""
     for output in outputs:
         peer.read(output.digest)
 

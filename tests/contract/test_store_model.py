@@ -308,7 +308,6 @@ class StoreMachine(RuleBasedStateMachine):
         assert ours == theirs, "times and summaries, too"
 
     def teardown(self) -> None:
-        """Close all."""
         if hasattr(self, "durable"):
             self.do(self.durable.close())
         self.runner.close()

@@ -39,7 +39,6 @@ class InProcessCli:
         return code, captured.out, captured.err
 
     def cache(self, verb: str, *words: str) -> tuple[int, str, str]:
-        """Run a verb of `cache`."""
         code = main(["cache", verb, "--data-dir", str(self.folder / "data"), *words])
         captured = self.capture.readouterr()
         return code, captured.out, captured.err

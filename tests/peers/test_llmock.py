@@ -53,7 +53,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
 
 @pytest.fixture(params=PATHS)
 def dialect(request: pytest.FixtureRequest) -> DialectName:
-    """Every dialect in turn."""
     dialect_name: DialectName = request.param
     return dialect_name
 

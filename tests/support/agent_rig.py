@@ -64,7 +64,6 @@ class SteppedClock:
         self._advanced = asyncio.Event()
 
     def __call__(self) -> int:
-        """The time."""
         return self.now
 
     def advance_s(self, seconds: int) -> None:
@@ -172,7 +171,6 @@ class MemoryRules:
         self.is_broken = False
 
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
-        """All of them."""
         return tuple(self._rules)
 
     def offers_demo_calls(self) -> bool:

@@ -44,7 +44,6 @@ class ChangingTools(ScriptedTools):
         return self.approval_request(call) if call.name == "edit" else await super().approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call."""
         arguments = json.loads(call.arguments)
         for path, text in arguments.get("files", {}).items():
             if text is not None:
@@ -98,7 +97,6 @@ class ChangesRig(AgentRig):
 
     @property
     def recorded(self) -> list[ChangesRecorded]:
-        """The changes on record, in order."""
         return self.events(ChangesRecorded)
 
 

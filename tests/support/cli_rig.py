@@ -61,7 +61,6 @@ class Cli:
 
     @property
     def project(self) -> Path:
-        """The project's folder."""
         return self.folder / "ws"
 
     @property

@@ -55,7 +55,6 @@ class ForkedProcess:
         self._process.terminate()
 
     def kill(self) -> None:
-        """End it at once."""
         self._process.kill()
 
     async def wait(self) -> int:

@@ -100,7 +100,6 @@ class DrawnRandom:
         return number
 
     def pick(self, options: tuple[T, ...]) -> T:
-        """Any of these."""
         return options[self.number(len(options) - 1)]
 
     def user_text(self) -> str:

@@ -9,5 +9,4 @@ class ManualClock:
     now = 100.0
 
     def __call__(self) -> float:
-        """The time."""
         return self.now

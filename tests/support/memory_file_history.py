@@ -51,7 +51,6 @@ class MemoryFileHistory:
         return lambda: None
 
     async def start(self) -> None:
-        """Note what there is."""
         self._compare(None)
 
     async def close(self) -> None:

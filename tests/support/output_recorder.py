@@ -20,7 +20,6 @@ class OutputRecorder:
 
     @property
     def text(self) -> str:
-        """All pieces."""
         return "".join(self.chunks)
 
     async def wait_for(self, expected: str) -> None:

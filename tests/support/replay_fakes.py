@@ -138,7 +138,6 @@ def tool_call_message(*calls: tuple[str, str, str], text: str = "") -> dict[str,
 
 
 def tool_message(call_id: str, content: str, name: str = "read") -> dict[str, Any]:
-    """A tool's answer."""
     return {"role": "tool", "content": content, "tool_call_id": call_id, "name": name}
 
 

@@ -120,7 +120,6 @@ class RevertRig:
 
 
 def changes_between(before: States, after: States) -> list[FileChange]:
-    """Return the changes that lead from one to the other."""
     return [
         FileChange(path, before.get(path), after.get(path))
         for path in sorted({*before, *after})

@@ -39,7 +39,6 @@ def torture(rounds: int, seed: int) -> None:
 
 
 def run(rounds: int, seed: int) -> None:
-    """Every round in a folder of its own."""
     for number in range(rounds):
         rng = random.Random(seed + number)
         with tempfile.TemporaryDirectory(prefix="torture-threads-") as folder:

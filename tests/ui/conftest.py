@@ -86,7 +86,6 @@ class TestScope(TaskScope):
 
 @pytest_asyncio.fixture
 async def scope() -> AsyncIterator[TaskScope]:
-    """The owner of a test's tasks."""
     new_scope = TestScope()
     yield new_scope
     await new_scope.close()

@@ -278,7 +278,7 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
 
 
 _STANDING_NAMES: dict[StandingKind, TranslatableText] = {
-    "environment": text("Environment"),
+    "environment": text("Date, folder, system"),
     "skills": text("Skills"),
     "personal": text("For all workspaces"),
     "workspace": text("For this workspace"),

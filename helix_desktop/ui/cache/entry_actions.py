@@ -74,7 +74,6 @@ class EntryActions(QObject):
         super().__init__(table)
         self.table, self.preview, self.keys = table, preview, keys
         preview.recall_button.clicked.connect(self.recall)
-        preview.verify_button.clicked.connect(self._verify_shown)
         preview.export_button.clicked.connect(self._export_shown)
         for changed in (table.selectionModel().selectionChanged, table.model().dataChanged):
             changed.connect(lambda *_: self._show_selection())
@@ -110,10 +109,6 @@ class EntryActions(QObject):
         """Let the buttons of the preview stand for all selected entries, as the keys do."""
         several = self.table.selected_count() > 1
         self.preview.show_selection(self.recall_selection if several else None)
-
-    def _verify_shown(self) -> None:
-        several = self.table.selected_count() > 1
-        self.perform(VerifyEntries(self.table.selected_digests() if several else (self.preview.digest,)))
 
     def _export_shown(self) -> None:
         if self.table.selected_count() > 1:

@@ -245,7 +245,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size),
             tip=text("Size of the whole content; on disk it takes less")),
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row),
-            tip=text("Tokens in a request, as the model of the open session counts them")),
+            tip=text("Tokens in a request, by Helix's count")),
     Column(
         "saved", text("Saved", "tokens: column"), 64, 8, "number",
         lambda row, _: format_tokens(row.saved, in_column=True) if row.saved else "–",

@@ -183,6 +183,7 @@ def recorded_versions(transcript: Transcript, log: Sequence[RecordedEvent]) -> l
             _state(transcript, seq),
         )
         for seq, title in reversed(version_titles(transcript).items())
+        if seq <= len(log)  # else it is being stored
     ]
 
 

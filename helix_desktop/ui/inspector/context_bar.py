@@ -90,10 +90,7 @@ class ContextBar(Themed, QWidget):
     def _threshold_text(self) -> str:
         if not self._threshold:
             return ""
-        return tr(
-            "Older messages are compacted at {share}",
-            share=format_whole_percent(self._threshold),
-        )
+        return tr("Compacts at {share}", share=format_whole_percent(self._threshold))
 
     def _over_text(self) -> str:
         return tr(

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import contents_of
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.provider_cache import (
@@ -138,7 +137,7 @@ _LABELS: dict[RowKind, TranslatableText] = {
     "tools": text("Tools"),
     "mcp": text("MCP tools"),
     "fields": text("Also sent"),
-    "environment": text("Environment"),
+    "environment": text("Date, folder, system"),
     "instructions": text("Instructions"),
     "handover": text("Summaries of older messages"),
     "pinned": text("Pinned"),
@@ -172,7 +171,7 @@ def inspector_state(
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals, items),
+        cache=CacheStats(totals.entries, totals.size, _not_sent(transcript, items)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -220,17 +219,8 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
         sums[row.kind] += row.tokens
     parts = [Segment(kind, translate(label), sums[kind]) for kind, label in _LABELS.items() if sums[kind]]
     free = max(0, gauge.window - gauge.used - gauge.reserve)
-    reserve = Segment("reserve", tr("Reserved for output"), gauge.reserve)
+    reserve = Segment("reserve", tr("Room for the answer"), gauge.reserve)
     return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
-
-
-def _cache(transcript: Transcript, totals: StoreTotals, items: tuple[WindowItem, ...]) -> CacheStats:
-    return CacheStats(
-        entries=totals.entries,
-        size=totals.size,
-        cached=_cached(transcript),
-        not_sent=_not_sent(transcript, items),
-    )
 
 
 def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
@@ -256,17 +246,6 @@ def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
     words -= sum(item.tokens for item in items if item.kind in summaries)
     unsent = log.content_total - sum(min(log.sizes[digest], tokens) for digest, tokens in sent.items())
     return max(0, words) + unsent
-
-
-def _cached(transcript: Transcript) -> int:
-    """Return how many contents are cached, each once as on the Cache page; none that is sent elsewhere."""
-    cached: set[str] = set()
-    sent: set[str] = set()
-    for entry in transcript.window.entries():
-        item = entry.item if isinstance(entry, PinnedCopy) else entry
-        if isinstance(item, LogItem):
-            (cached if item.seq in transcript.window.masked else sent).update(_digests_of(item.event))
-    return len(cached - sent)
 
 
 def _digests_of(event: MessageEvent) -> Iterator[str]:
@@ -314,7 +293,7 @@ def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
     """Return the same of a request that is made to fit: how much room is made is known once it is."""
     if cost.total + gauge.reserve > gauge.window > gauge.reserve:
         room = format_token_count(gauge.window - gauge.reserve)
-        return tr("Next request: at most {tokens}, once room is made", tokens=room)
+        return tr("Next request: at most {tokens}", tokens=room)
     return _request_cost_text(cost)
 
 

@@ -242,7 +242,6 @@ class CacheStats(msgspec.Struct, frozen=True):
 
     entries: int = 0
     size: int = 0
-    cached: int = 0
     not_sent: int = 0
 
 

@@ -330,7 +330,7 @@ class Survival(msgspec.Struct, frozen=True):
         mine, unmanaged = (
             format_usd(tokens * per_token) if per_token else format_tokens(round(tokens)) for tokens in billed
         )
-        name = tr("Input billed") if per_token else tr("Input tokens billed")
+        name = tr("Input billed") if per_token else tr("Tokens billed")
         yield name, f"≈ {mine}", compared(*billed, f"≈ {unmanaged}")
         peak = format_tokens(other.peak_window)
         yield (

@@ -127,7 +127,7 @@ class ImportExportController(WindowPart):
             ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
             ("zip", tr("Zip"), tr("The same in one file.")),
         )
-        title = tr.plural(len(digests), "Export %n cached output", "Export %n cached outputs")
+        title = tr.plural(len(digests), "Export %n stored output", "Export %n stored outputs")
         kind = await dialogs.choose(self._window, title, choices)
         if kind == "folder":
             if folder := await dialogs.pick_folder(self._window, tr("Save outputs to a folder")):

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.errors import HelixError, RevertRefused, StoreWriteFailed
-from helix_desktop.domain.file_history.changes import CallMark, CapturedChanges
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.file_history.changes import CallMark
 from tests.support.file_changes import kill_process
-from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig
+from tests.support.file_changes.rig import SESSION, open_rig
 from tests.support.file_changes.states import wrong_changes
-from tests.support.file_changes.tree import differing, make_tree
+from tests.support.file_changes.tree import make_tree
 from tests.support.small_disk import fill_disk, mount_small_disk
 
 STEPS = os.environ.get("HELIX_KILL_STEPS", "5:320:27")
@@ -41,14 +41,6 @@ def data_disk(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "data"
 
 
-@pytest.fixture
-def work_disk(tmp_path: Path) -> Iterator[Path]:
-    """A small disk of its own for the workspace; the history's data is on another."""
-    (tmp_path / "work").mkdir()
-    with mount_small_disk(tmp_path / "work", "3m"):
-        yield tmp_path / "work"
-
-
 async def test_a_full_disk_at_a_capture_loses_nothing(data_disk: Path, tmp_path: Path) -> None:
     """The call is not captured, which is said; once there is room, what it did is found and comes back."""
     (tmp_path / "work").mkdir()
@@ -71,45 +63,3 @@ async def test_a_full_disk_at_a_capture_loses_nothing(data_disk: Path, tmp_path:
         assert wrong_changes(captures[0].list.changes, before, rig.walk(), ()) == []
         await rig.revert(await rig.plan(captures))
         assert rig.walk() == before
-
-
-async def test_a_full_disk_at_a_revert_changes_nothing(work_disk: Path, tmp_path: Path) -> None:
-    """Neither that of the workspace, nor that of the history; once there is room, it can be reverted."""
-    make_tree(work_disk, {f"{number}.txt": _TEXT for number in range(3)})
-    async with open_rig(tmp_path) as rig:
-        before = rig.walk()
-        captured = await rig.run_command("for i in 0 1 2; do echo small > $i.txt; done")
-        assert captured is not None
-        fill_disk(work_disk / "ballast")
-        await refused(rig, captured)
-        (work_disk / "ballast").unlink()
-        await rig.scan()
-        await rig.revert(await rig.plan([captured]))
-        assert differing(rig.walk(), before) == set()
-
-
-async def test_a_full_disk_of_the_history_at_a_revert_changes_nothing(
-    data_disk: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "work").mkdir()
-    make_tree(tmp_path / "work", {"a.txt": "former\n", "b/c.txt": "former\n"})
-    async with open_rig(tmp_path) as rig:
-        before = rig.walk()
-        captured = await rig.run_command("echo later > a.txt; rm -r b; echo new > new.txt")
-        assert captured is not None
-        fill_disk(data_disk / "ballast")
-        await refused(rig, captured)
-        (data_disk / "ballast").unlink()
-        await rig.revert(await rig.plan([captured]))
-        assert rig.walk() == before
-
-
-async def refused(rig: HistoryRig, captured: CapturedChanges) -> None:
-    """Assert that a revert says that the disk is full, and leaves all as it is."""
-    now = rig.walk()
-    with pytest.raises(HelixError) as caught:
-        await rig.revert(await rig.plan([captured]))
-    assert isinstance(caught.value, RevertRefused | StoreWriteFailed)
-    assert "disk is full" in str(caught.value)
-    assert "Free some disk space" in caught.value.fix
-    assert rig.walk() == now

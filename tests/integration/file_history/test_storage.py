@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import xml
 from pathlib import Path
 
-import pytest
 import zstandard
 
-from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.changes import CapturedChanges
-from helix_desktop.domain.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import FileHistoryStorage
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_changes.rig import HistoryRig, database_file, open_rig
-from tests.support.file_changes.tree import File, differing, make_tree
+from tests.support.file_changes.tree import File, differing
 
-SECRET = "sk-7f3a9c1e5b8d2046"
 _ROUNDS = 8
 _PAGE = 4096  # bytes of SQLite
 
@@ -67,65 +61,3 @@ async def test_stored_are_the_distinct_contents_compressed(tmp_path: Path) -> No
     assert totals.stored_size - totals.tree_size < changed
     assert totals.disk_size <= 1.25 * compressed + paths * 300 + len(contents) * 200 + 40 * _PAGE
     assert (await storage_of(tmp_path).check()).is_sound
-
-
-async def test_the_quota_costs_old_versions_never_the_present_ones(tmp_path: Path) -> None:
-    """What was removed is named where it is to come back; the newest change comes back whole."""
-    copy_sources(tmp_path / "work")
-    async with open_rig(tmp_path) as rig:
-        captures, _, _ = await change_sources(rig)
-        storage = storage_of(tmp_path)
-        totals = await storage.totals()
-        quota = totals.tree_size + (totals.stored_size - totals.tree_size) // 3
-        removed = await storage.clean_up((), quota)
-        assert removed.over_quota > 0
-        assert (await storage.totals()).stored_size <= quota
-        oldest = await rig.plan(captures[:1])
-        assert {file.problem for file in oldest.files if file.status == "blocked"} == {"content_removed"}
-        present = rig.walk()
-        newest = await rig.run_command("rm -r * && echo new > new.txt")
-        assert newest is not None
-        await rig.revert(await rig.plan([newest]))
-        assert rig.walk() == present
-
-
-async def test_what_is_over_the_quota_is_named_before(tmp_path: Path) -> None:
-    """And the rest is covered as ever."""
-    (tmp_path / "work").mkdir()
-    make_tree(
-        tmp_path / "work", {f"{number}.bin": random.Random(number).randbytes(10_000) for number in range(9)}
-    )
-    async with open_rig(tmp_path, quota=45_000) as rig:
-        before = rig.walk()
-        places = {place.path: place.reason for place in rig.history.coverage.places}
-        assert places
-        assert set(places.values()) == {"quota"}
-        captured = await rig.run_command("rm *.bin")
-        assert captured is not None
-        plan = await rig.plan([captured])
-        left = {file.path: file.problem for file in plan.files if not file.can_apply}
-        assert left == dict.fromkeys(places, "not_covered")
-        await rig.revert(plan)
-        assert differing(before, rig.walk()) == places.keys()
-
-
-async def test_a_removed_secret_is_in_no_former_version(tmp_path: Path) -> None:
-    """Its versions can't come back, which is said; all others can."""
-    (tmp_path / "work").mkdir()
-    make_tree(tmp_path / "work", {"a.py": "key = input()\n", "b.py": "b\n"})
-    async with open_rig(tmp_path) as rig:
-        before = rig.walk()
-        added = await rig.run_command(f"echo 'key = \"{SECRET}\"' > a.py; echo more >> b.py")
-        taken_out = await rig.run_command("echo 'key = load()' > a.py")
-        assert added is not None
-        assert taken_out is not None
-        matches = await storage_of(tmp_path).redact(Redaction(RedactionRequest(SECRET), wall_clock_ms()))
-        assert len(matches.file_versions) == 1
-        with pytest.raises(DigestUnknown):
-            await rig.history.content(digest_of(f'key = "{SECRET}"\n'.encode()))
-        [file] = (await rig.plan([taken_out])).files
-        assert file.problem == "content_removed"
-        await rig.revert(await rig.plan([added, taken_out]))
-        assert rig.walk() == before
-    data = b"".join(path.read_bytes() for path in (tmp_path / "data").iterdir())
-    assert SECRET.encode() not in data

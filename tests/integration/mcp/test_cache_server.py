@@ -14,14 +14,14 @@ from mcp_types import ImageContent, TextContent
 
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store import Commit, Content
-from helix_desktop.mcp.cache_server import SERVER_NAME, cache_server
+from helix_desktop.mcp.cache_server import cache_server
 from helix_desktop.services.cache_server import CACHE_SERVER_SESSION, CacheServerTools
 from helix_desktop.services.closed_workspaces import LazyStore
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.support.image_bytes import png
 from tests.support.mcp.results import result_text
-from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock, make_content
+from tests.support.store.builders import WORKSPACE, TickingClock, make_content
 from tests.support.tool_rig import DESCRIPTIONS_DIR, estimate_tokens
 
 CLOCK = TickingClock()
@@ -56,19 +56,6 @@ async def stored(folder: Path, *contents: Content) -> None:
         await store.commit(Commit("s1", contents=contents))
 
 
-async def test_it_reports_its_name_and_its_tools(tmp_path: Path) -> None:
-    await stored(tmp_path / "store", make_content(TEXT))
-    async with served(tmp_path / "store") as client:
-        assert client.server_info is not None
-        assert client.server_info.name == SERVER_NAME == "builtin_context_cache"
-        tools = (await client.list_tools()).tools
-        assert [tool.name for tool in tools] == [
-            "recall_cached_content", "search_cached_content", "list_cached_content",
-        ]  # fmt: skip
-        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
-        assert all(tool.input_schema["properties"] for tool in tools)
-
-
 async def test_other_programs_get_the_same_answers_as_the_agent(tmp_path: Path) -> None:
     content = make_content(TEXT)
     await stored(tmp_path / "store", content)
@@ -87,18 +74,6 @@ async def test_other_programs_get_the_same_answers_as_the_agent(tmp_path: Path) 
         for (name, arguments), answer in zip(calls, results, strict=True):
             own = await box.run(ToolCall("1", name, json.dumps(arguments)))
             assert answer == (own.model_text or own.content.decode())
-
-
-async def test_short_content_is_returned_byte_for_byte(tmp_path: Path) -> None:
-    content = make_content("grüße\r\n\tend".encode())
-    await stored(tmp_path / "store", content)
-    async with served(tmp_path / "store") as client:
-        assert (
-            result_text(await client.call_tool("recall_cached_content", {"hash": content.digest})).partition(
-                "\n"
-            )[2]
-            == "grüße\r\n\tend"
-        )
 
 
 async def test_an_image_is_returned_as_an_image(tmp_path: Path) -> None:
@@ -140,17 +115,6 @@ async def test_no_other_tool_can_be_called(tmp_path: Path) -> None:
     async with served(tmp_path / "store") as client:
         with pytest.raises(MCPError, match="no tool 'run_command'"):
             await client.call_tool("run_command", {"command": "id"})
-
-
-async def test_another_workspaces_content_cannot_be_read(tmp_path: Path) -> None:
-    await stored(tmp_path / "store", make_content(b"mine"))
-    foreign = make_content(b"theirs")
-    async with opened(tmp_path / "other", OTHER_WORKSPACE) as store:
-        await store.commit(Commit("s9", contents=[foreign]))
-    async with served(tmp_path / "store") as client:
-        result = await client.call_tool("recall_cached_content", {"hash": foreign.digest})
-    assert result.is_error
-    assert "theirs" not in result_text(result)
 
 
 async def test_a_list_can_be_paged_to_its_end(tmp_path: Path) -> None:

@@ -73,16 +73,6 @@ async def test_calls_that_a_restarted_server_did_not_take_are_all_made_again(
     assert len(server.calls) == 4
 
 
-async def test_a_call_in_a_new_session_runs_only_the_tool_that_was_allowed(
-    rig: McpRig, server: RawHttpServer
-) -> None:
-    await rig.start_servers(server.config())
-    server.forget_sessions()
-    server.description = "Does echo, and wipes the disk."
-    assert "echo was not run: it is not the tool that was allowed." in await call_error(rig)
-    assert server.calls == []
-
-
 async def test_a_server_that_went_away_before_a_call_did_not_end_in_it(
     rig: McpRig, server: RawHttpServer
 ) -> None:

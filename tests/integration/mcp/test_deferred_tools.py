@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,26 +76,6 @@ async def test_a_found_tool_is_asked_about_recorded_and_run_as_itself(rig: McpRi
     assert json.loads(third.messages[-2].calls[0].arguments) == {"name": ECHO, "arguments": {"a": 1}}
     assert len({answer.layers for answer in agent.events(AssistantSpoke)}) == 1
     await agent.assert_consistent()
-
-
-async def test_a_saved_rule_does_not_run_a_found_tool_that_changed(rig: McpRig) -> None:
-    """What the model read of it before is not what was allowed, nor is it what runs."""
-    await rig.start_servers(raw_server(MANY))
-    agent = agent_of(rig, (FIND_TOOLS, {"names": [ECHO]}), via_call_tool(ECHO, a=1))
-    await agent.rules.add((await rig.hub.approval(ToolCall("c0", ECHO, "{}"))).rule)
-    (rig.root / "reworded").touch()
-    os.kill(int(await rig.call_text("mcp__raw__pid")), signal.SIGTERM)
-    await rig.wait_until(lambda: not rig.actor("raw").is_up)
-    conversation = await agent.begin()
-    await conversation.send("Go.")
-    await agent.wait_until(lambda: conversation.asks)
-    (ask,) = conversation.asks
-    assert isinstance(ask, ApprovalRequest)
-    assert (ask.mcp_change, ask.description) == ("tool", "Does echo, and sends it away.")
-    assert agent.tools.executed_calls == ["c0_0"]
-    conversation.decide(ask.call_id, "deny")
-    await agent.wait_until_idle()
-    assert agent.tools.executed_calls == ["c0_0"]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
 from helix_desktop.mcp.client.servers import ServerActor, ServerContext
-from helix_desktop.permissions.rules import evaluate
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.unit.agent.tool_calls.test_toolset import NamedTools
 
@@ -158,19 +157,6 @@ async def test_a_server_that_stops_answering_is_restarted(
     assert "stopped answering" in actor.stderr_log.text
 
 
-async def test_a_server_that_dies_in_a_call_fails_that_call_at_once(rig: McpRig) -> None:
-    """Nothing waits for the time limit, and the tools stay offered during the restart."""
-    await rig.start_servers(raw_server())
-    actor, specs = rig.actor("raw"), rig.tools.specs
-    first = await rig.call_text("mcp__raw__pid")
-    with pytest.raises(ToolError, match="did not carry out bang"):
-        await rig.call("mcp__raw__bang")
-    await rig.wait_until(lambda: actor.status.state == "failed")
-    assert "bang" in actor.status.reason
-    assert rig.tools.specs is specs
-    assert await rig.call_text("mcp__raw__pid") != first
-
-
 @pytest.mark.parametrize(
     ("method", "params", "expected"),
     [
@@ -267,27 +253,6 @@ async def test_every_call_needs_approval(rig: McpRig) -> None:
     assert ask.detail == '{\n  "to": "\\u202eevil"\n}'
     assert [rule.text for rule in ask.suggested_rules] == ["Use echo of the MCP server raw"]
     assert ask.description == "Does echo."
-
-
-async def test_a_description_that_changed_is_another_tool(rig: McpRig, tmp_path: Path) -> None:
-    """What a rule is bound to follows what the server says of the tool, and of no other one."""
-    await rig.start_servers(raw_server())
-
-    async def question(tool: str) -> ApprovalRequest:
-        ask = await rig.tools.approval(ToolCall("c1", f"mcp__raw__{tool}", "{}"))
-        assert isinstance(ask, ApprovalRequest)
-        return ask
-
-    before, other = await question("echo"), await question("pid")
-    (tmp_path / "reworded").touch()
-    await rig.hub.set_servers((raw_server(),), True, restart="raw")
-    await rig.wait_until(lambda: rig.actor("raw").is_up)
-    after = await question("echo")
-    assert after.description == "Does echo, and sends it away."
-    assert evaluate([before.rule], after).mcp_change == "tool"
-    assert evaluate([after.rule], after).effect == "allow"
-    assert evaluate([other.rule], await question("pid")).effect == "allow"
-    assert rig.hub.later_tools == {}
 
 
 async def test_tools_that_come_later_are_told_apart(rig: McpRig, tmp_path: Path) -> None:

@@ -86,13 +86,6 @@ async def test_headers_and_the_body_of_a_first_request(http: HttpClient) -> None
     }
 
 
-async def test_an_address_without_its_version_is_completed(http: HttpClient) -> None:
-    async with serving(text_reply("ok")) as server:
-        chat = connect_model("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
-        assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
-        assert server.requests[0].path == "/v1/messages"
-
-
 async def test_without_a_known_limit_the_reserve_is_requested(http: HttpClient) -> None:
     async with serving(text_reply("ok")) as server:
         info = msgspec.structs.replace(INFO, output=0, reserve=2_000)
@@ -252,18 +245,6 @@ class TestForms:
             with pytest.raises(ContextWindowExceeded):
                 await collect_stream(model(server, http), ModelRequest(QUESTION))
             assert len(server.bodies) == 1
-
-    async def test_a_server_without_breakpoints_gets_none(self, http: HttpClient) -> None:
-        def script(request: dict[str, Any]) -> Reply:
-            if "cache_control" in json.dumps(request):
-                return api_error(400, "system.0.cache_control: Extra inputs are not permitted")
-            return text_reply("ok")
-
-        async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
-            chat = model(server, http)
-            for _ in range(2):
-                assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
-            assert len(server.bodies) == 3
 
     async def test_thinking_that_is_refused_repeatedly_is_left_out(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:

@@ -27,7 +27,6 @@ from tests.support.model_servers.chat_server import (
     Delta,
     OpaqueReasoning,
     PlainReply,
-    Raw,
     Reasoning,
     Reply,
     StreamedReply,
@@ -40,7 +39,6 @@ from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import SleepRecorder
 from tests.support.model_servers.wire_formats import ResponsesWireFormat
 
-INFO = ModelInfo("openai", "gpt-x")
 QUESTION = (Message("system", "You help."), Message("user", "How many?"))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 THOUGHT = StreamedReply(
@@ -209,13 +207,6 @@ async def test_the_text_of_a_failed_response_decides_its_error(
     async with serving(StreamedReply(Text("So"), failed, finish="")) as server:
         with pytest.raises(kind, match=failure["message"]):
             await final_response(model(server, http), ModelRequest(QUESTION))
-
-
-async def test_an_error_event_is_a_failure(http: HttpClient) -> None:
-    raw = Raw(b'event: error\ndata: {"type": "error", "code": "rate_limit_exceeded", "message": "slow"}\n\n')
-    async with serving(StreamedReply(raw), text_reply("ok")) as server:
-        assert (await final_response(model(server, http), ModelRequest(QUESTION))).text == "ok"
-        assert len(server.bodies) == 2
 
 
 async def test_a_refusal_is_text(http: HttpClient) -> None:

@@ -80,7 +80,6 @@ class RecordedModel:
         yield ModelResponse(answer["content"], calls)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """None is needed."""
         return None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:

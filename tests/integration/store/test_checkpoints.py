@@ -40,7 +40,6 @@ def conversation_with_checkpoints(*sentences: str) -> SessionSimulator:
 
 
 async def store_with(folder: Path, simulator: SessionSimulator) -> LevelDbStore:
-    """A store with the conversation as its session `s`."""
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     contents = [make_content(data) for data in simulator.contents.values()]
     await store.commit(Commit("s", simulator.log, contents, summary=make_summary("s")))

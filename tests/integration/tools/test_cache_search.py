@@ -59,7 +59,6 @@ async def keep(
     target: str = "a.txt",
     kind: ContentKind = "output",
 ) -> list[str]:
-    """Store these contents one after the other; their handles."""
     for data in datas:
         line = first_line(data.decode(errors="replace"))
         content = Content(digest_of(data), data, tool, target, line, len(data) // 4, kind)
@@ -102,16 +101,6 @@ async def test_a_hit_has_everything_that_recall_needs(store: Store, tmp_path: Pa
     assert recalled.model_text.endswith("\n41:the High  water mark\n")
 
 
-async def test_the_line_with_all_words_stands_without_those_with_common_ones(store: Store) -> None:
-    lines = [f"case-{number:04} lost pairs" for number in range(900)]
-    lines[217] += ", see HX-8831"
-    (digest,) = await keep(store, "\n".join(lines).encode())
-    text = await search(store, "HX-8831 lost pairs")
-    assert re.findall(r"^  (\d+)[:-]", text, re.MULTILINE) == [str(number) for number in range(216, 223)]
-    assert f"{digest} read_file a.txt" in text
-    assert "\n  218: case-0217 lost pairs, see HX-8831\n" in text
-
-
 async def test_words_match_anywhere_and_a_phrase_matches_in_order(store: Store) -> None:
     first, second = await keep(store, b"low tide\nand high water\n", b"water, high\n")
     assert hits(await search(store, "high WATER")) == [second, first], "newest first"
@@ -136,17 +125,6 @@ async def test_letters_of_other_scripts_and_spellings_match(store: Store) -> Non
     result = await search(store, "surge")
     assert hits(result) == [binary]
     assert "\n  3: \ufffd\ufffd\ufffd\ufffd SURGE \ufffd\n" in result
-
-
-async def test_the_name_of_an_output_is_searched_too(store: Store) -> None:
-    (run,) = await keep(store, b"3 failed\n", tool="run_command", target="pytest -q tests")
-    (read,) = await keep(store, b"pytest\n", target="notes.txt")
-    assert hits(await search(store, "pytest")) == [read, run]
-    assert hits(await search(store, "run_command failed")) == [run]
-    only = await search(store, "run_command")
-    assert hits(only) == [run]
-    assert "13 B" not in only
-    assert "pytest -q tests, 9 B, 15 Jun 2025 15:06: found in its name only\n" in only
 
 
 async def test_a_search_can_be_limited_to_one_tool(store: Store) -> None:

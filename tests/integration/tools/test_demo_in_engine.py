@@ -49,7 +49,6 @@ class NoRules:
     """No saved approvals."""
 
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
-        """None."""
         return ()
 
     def offers_demo_calls(self) -> bool:

@@ -25,7 +25,6 @@ class Listener:
         self.content: Any = ""
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Answer."""
         self.content = next(row["content"] for row in reversed(request["messages"]) if row["role"] == "user")
         return text_reply("Seen.")
 

@@ -16,12 +16,9 @@ from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
-from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
-    NO_MODEL,
-    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -175,37 +172,6 @@ async def test_observations_are_made_and_refined_by_the_model(tmp_path: Path) ->
         await run_turns(rig, 20)
         assert_all_by_the_model(rig)
         assert {made.reflection for made in rig.events(ObservationsMade)} == {False, True}
-        await rig.assert_consistent()
-
-
-async def test_a_server_that_refuses_all_summaries_is_said_and_counted(tmp_path: Path) -> None:
-    """The turn goes on to its end; the handover without a model says why there is none by it."""
-    async with loop_rig(tmp_path, Assistant(steps=50, writes=False), window=SMALL) as rig:
-        write_files(rig.root)
-        await run_turns(rig, 1)
-        made = rig.events(HandoverMade)
-        assert made
-        assert {handover.model for handover in made} == {NO_MODEL}
-        assert all("no summaries here" in handover.fallback for handover in made)
-        assert fallback_rate(rig.conversation.session.log).fallbacks >= len(made)
-        await rig.assert_consistent()
-
-
-async def test_a_budget_stops_the_background_work_and_says_so(tmp_path: Path) -> None:
-    """A budget that two steps use up: nothing is written beside the turn, which ends for the same reason."""
-    assistant = Assistant(steps=2, files=20)
-    async with loop_rig(tmp_path, assistant, window=LARGE) as rig:
-        write_files(rig.root, lines=330)
-        await rig.conversation.budget.set_limit(Budget(tokens=4_000))
-        ended = await rig.conversation.run(ask(0))
-        await rig.conversation.wait_for_background_work()
-        assert (ended.how, ended.cause) == ("failed", "budget")
-        assert ended.what == "The session budget is used up."
-        for warning in rig.updates_of(ErrorRaised):  # none if the end of the turn said it first
-            assert (warning.is_warning, warning.what) == (True, "No handover was prepared.")
-            assert "session budget" in warning.why
-        assert assistant.prompts == []
-        assert rig.events(HandoverMade) == rig.events(HandoverDiscarded) == []
         await rig.assert_consistent()
 
 

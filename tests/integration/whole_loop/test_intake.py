@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from helix_desktop.agent.models import ModelRoles, SlowModel
+from helix_desktop.agent.models import ModelRoles
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
@@ -21,7 +20,6 @@ from tests.support.intake_rig import advance_loop_clock
 from tests.support.loop_rig import LoopRig, create_http_model, is_intake_request, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import (
     Call,
-    Hang,
     Reply,
     StreamedReply,
     Text,
@@ -129,27 +127,6 @@ async def test_the_fork_starts_with_the_bytes_of_the_request_before_it(tmp_path:
         assert fork.received.json["tools"] == rig.chat_requests[0].received.json["tools"]
         assert b"How to keep large outputs" not in rig.chat_requests[1].received.body
         assert stored_forms(rig) == [("full", "agent")] * 3
-        await rig.assert_consistent()
-
-
-@pytest.mark.parametrize("silent", ["question", "extract"])
-async def test_a_stop_during_intake_keeps_everything(tmp_path: Path, silent: str) -> None:
-    """While the server is silent: the connection is closed, the outputs stay as previews, work continues."""
-    question = (
-        StreamedReply(Hang()) if silent == "question" else text_reply("1: compact: names\n2: full\n3: full")
-    )
-    async with loop_rig(tmp_path, FormChoosingModel(question, StreamedReply(Hang())), POLICY) as rig:
-        files = fill(rig.root)
-        await rig.conversation.send("Read them.")
-        await rig.server.waiting.wait()
-        await rig.conversation.stop()
-        await rig.server.abandoned.wait()
-        assert len(rig.events(OutputHeld)) == 3
-        assert stored_forms(rig) == [("preview", "rule")] * 3
-        for answer in rig.events(ToolAnswered):
-            assert await rig.store.get(answer.digest) == files[answer.target]
-        await rig.assert_consistent()
-        assert (await rig.conversation.run("Go on.")).how == "done"
         await rig.assert_consistent()
 
 
@@ -266,25 +243,6 @@ async def test_eight_outputs_take_ten_seconds_once_and_then_none(tmp_path: Path)
         await rig.assert_consistent()
         await rig.conversation.subagents.run("Read for me.")
         assert len(model.asked) == 1 + EIGHT + 1
-
-
-@pytest.mark.parametrize("how", ["restart", "try again"])
-async def test_a_model_that_was_slow_once_is_asked_again(tmp_path: Path, how: str) -> None:
-    """After a restart of the app, or at once when the user says so."""
-    model = EightSecondModel(tmp_path / "project")
-    async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
-        await miss_the_deadline(rig, model)
-        model.is_fast = True
-        slow_models, session_id = rig.workspace.services.slow_models, rig.conversation.session.id
-        (slow,) = slow_models.remembered
-        assert slow == SlowModel("local/small", 10, model.clock.now - SLOW_S * 1_000)
-        if how == "try again":
-            slow_models.try_again("local/small")
-            await read_in_extracts(rig)
-    if how == "restart":
-        async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
-            rig.switch_to(await rig.workspace.open_session(session_id))
-            await read_in_extracts(rig)
 
 
 async def read_in_extracts(rig: LoopRig) -> None:

@@ -13,10 +13,10 @@ import msgspec
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
-from tests.support.loop_rig import HANDOVERS_ONLY, SUMMARY_TITLE, WINDOW, is_summary_request, loop_rig
+from tests.support.loop_rig import HANDOVERS_ONLY, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, Wait, text_reply
 
 CODE = "7319-AMBER-\N{GREEK SMALL LETTER OMEGA}"
@@ -160,62 +160,3 @@ async def test_a_masked_output_is_recalled_by_the_hash_in_its_marker(tmp_path: P
         assert f"It is {CODE}." in [event.text for event in rig.events(AssistantSpoke)]
         entry = await rig.store.entry(digest_of(vault))
         assert entry.recalls == 1
-
-
-async def test_handovers_come_at_85_percent_and_free_space(tmp_path: Path) -> None:
-    async with loop_rig(tmp_path, Reader(at_once=1), HANDOVERS_ONLY) as rig:
-        fill(rig.root)
-        for part in range(0, 30, 6):
-            assert (await rig.conversation.run(logs(part, part + 6))).how == "done"
-            await rig.conversation.wait_for_background_work()
-        await rig.assert_consistent()
-        handovers = [entry for entry in rig.conversation.session.log if isinstance(entry.event, HandoverMade)]
-        assert handovers
-        for entry in handovers:
-            handover = entry.event
-            assert isinstance(handover, HandoverMade)
-            assert handover.trigger is HandoverTrigger.THRESHOLD
-            assert not handover.fallback
-            # The usage that the server reports meanwhile calibrates the count by some tenths of a percent.
-            assert handover.before >= 0.84 * WINDOW
-            assert handover.after <= handover.before - 0.10 * WINDOW
-            before = [sent for sent in rig.chat_requests if sent.log_length < entry.seq]
-            after = [sent for sent in rig.chat_requests if sent.log_length >= entry.seq]
-            if after:
-                assert len(after[0].received.body) < len(before[-1].received.body)
-                assert str(after[0].messages[1]["content"]).startswith(SUMMARY_TITLE)
-        assert max(len(sent.received.body) // 4 for sent in rig.chat_requests) <= WINDOW, (
-            "as the server counts"
-        )
-
-
-async def test_messages_typed_during_a_summary_come_after_it(tmp_path: Path) -> None:
-    reader = Reader()
-    reader.hold = asyncio.Event()
-    async with loop_rig(tmp_path, reader, HANDOVERS_ONLY) as rig:
-        fill(rig.root)
-        for part in range(30):  # one at a time, so that 85 % is reached before the panic threshold
-            await rig.conversation.send(logs(part, part + 1))
-            await rig.wait_until_idle_or(rig.server.waiting)
-            if rig.server.waiting.is_set():
-                break
-        assert rig.summary_requests, "the logs were to bring about a handover"
-        for word in ("first", "second"):
-            await rig.conversation.send(f"typed meanwhile, {word}")
-        assert not rig.events(HandoverMade)
-        reader.hold.set()
-        await rig.conversation.wait_for_background_work()
-        await rig.wait_until_idle_or(asyncio.Event())
-        await rig.assert_consistent()
-
-        user_texts = [event.text for event in rig.events(UserSpoke)]
-        assert user_texts[-2:] == ["typed meanwhile, first", "typed meanwhile, second"]
-        assert not rig.conversation.session.transcript.queued_messages
-        log = rig.conversation.session.log
-        handover_seq = next(entry.seq for entry in log if isinstance(entry.event, HandoverMade))
-        # The first of them may still belong to the turn that ran while the summary was written.
-        after = [sent.messages[1:] for sent in rig.chat_requests if sent.log_length >= handover_seq]
-        texts = [[str(message["content"]) for message in messages] for messages in after]
-        assert all(opening.startswith(SUMMARY_TITLE) for opening, *_ in texts)
-        assert not any("typed meanwhile" in opening for opening, *_ in texts)
-        assert any("typed meanwhile, first" in rest for _, *rest in texts)

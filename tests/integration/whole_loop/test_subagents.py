@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
-from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.integration.whole_loop.test_automatic_context import Assistant, ask, write_files
-from tests.support.loop_rig import WORKSPACE, LoopRig, is_summary_request, lint_wire, loop_rig
+from tests.support.loop_rig import LoopRig, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, Wait, text_reply
 
 
@@ -92,67 +90,6 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
         assert len(await there.workspace.sessions(there.conversation.session.id)) == 1
 
 
-async def test_concurrent_subagents_are_complete_after_a_restart(tmp_path: Path) -> None:
-    """Their logs, their outputs and their place behind the parent are on disk; requests were valid."""
-    async with loop_rig(tmp_path, PromptedModel()) as rig:
-        digests = [holding(rig, f"part_{number}.txt", f"part {number}\n") for number in range(4)]
-        results = await asyncio.gather(
-            *(
-                rig.conversation.subagents.run(call_prompt("read_file", path=f"part_{number}.txt"))
-                for number in range(4)
-            )
-        )
-        parent = rig.conversation.session.id
-        logs = {result.session_id: await rig.store.events(result.session_id) for result in results}
-        assert [result.text.strip() for result in results] == [
-            f"It says: part {number}" for number in range(4)
-        ]
-        for sent in rig.chat_requests:
-            assert lint_wire(sent.messages) == []
-        bodies = [sent.received.body.decode() for sent in rig.chat_requests]
-        assert all(sum(f"part_{number}.txt" in body for number in range(4)) == 1 for body in bodies)
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
-    listed = await store.sessions()
-    assert {session.id for session in listed if session.parent == parent} == set(logs)
-    assert [session.id for session in listed if not session.parent] == [parent]
-    for (session_id, log), digest in zip(logs.items(), digests, strict=True):
-        assert await store.events(session_id) == log
-        assert isinstance(log[0].event, SessionStarted)
-        assert log[0].event.parent == parent
-        assert log[-1].event == TurnEnded("done")
-        assert [answer.digest for answer in await outputs_in(store, session_id)] == [digest]
-        assert await store.get(digest)
-    await store.close()
-
-
-async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None:
-    """The stored files of a killed app open as an interrupted session of its parent."""
-    clerk = PromptedModel()
-    (tmp_path / "after").mkdir()
-    async with loop_rig(tmp_path, clerk) as rig:
-        scope = TaskScope()
-        task = scope.start(rig.conversation.subagents.run(call_prompt("hold"), call_id="call_0"), "asked")
-        await rig.server.waiting.wait()
-        (child,) = await rig.workspace.sessions(rig.conversation.session.id)
-        shutil.copytree(tmp_path / "store", tmp_path / "after" / "store")
-        clerk.hold.set()
-        assert (await task).text == "I begin, and end."
-        await scope.close()
-        parent = rig.conversation.session.id
-    async with loop_rig(tmp_path / "after", PromptedModel()) as again:
-        workspace = again.workspace
-        assert child.id not in {session.id for session in await workspace.sessions()}
-        opened = await workspace.open_session(child.id)
-        assert opened.session.transcript.parent == parent
-        policy = {"profile": "lean"}
-        assert opened.session.log[0].event == SessionStarted("New session", parent, "call_0", policy=policy)
-        ended = opened.session.log[-1].event
-        assert isinstance(ended, TurnEnded)
-        assert (ended.how, ended.interruption) == ("interrupted", "crash")
-        assert (await opened.run(call_prompt("list_directory", path="."))).how == "done"
-        assert [session.id for session in await workspace.sessions(parent)] == [child.id]
-
-
 async def test_a_subagent_waits_for_the_summary_that_makes_room(tmp_path: Path) -> None:
     """At 95 %, which its parent's session says, as `run` prints it; then it goes on and brings its result."""
     assistant, gate = Assistant(steps=12, words=900), asyncio.Event()
@@ -182,28 +119,6 @@ async def test_a_subagent_waits_for_the_summary_that_makes_room(tmp_path: Path) 
         events = [recorded.event for recorded in await rig.store.events(result.session_id)]
         assert {made.model for made in events if isinstance(made, HandoverMade)} == {"local/small"}
         assert rig.conversation.session.log == before
-
-
-async def test_stopping_subagents_ends_the_wait_of_one(tmp_path: Path) -> None:
-    """Nothing is put in place for it."""
-    assistant, never = Assistant(steps=12, words=900), asyncio.Event()
-
-    def script(request: dict[str, Any]) -> Reply:
-        return StreamedReply(Wait(never)) if is_summary_request(request) else assistant(request)
-
-    async with loop_rig(tmp_path, script, window=32_000) as rig:
-        write_files(rig.root)
-        scope = TaskScope()
-        task = scope.start(rig.conversation.subagents.run(ask(0)), "asked")
-        await rig.wait_for_update(SummaryAwaited)
-        (session_id,) = rig.conversation.subagents.session_ids
-        await rig.conversation.subagents.stop()
-        result = await task
-        await scope.close()
-        never.set()
-        assert (result.session_id, result.ended) == (session_id, "stopped")
-        events = [recorded.event for recorded in await rig.store.events(session_id)]
-        assert not [made for made in events if isinstance(made, HandoverMade)]
 
 
 async def test_a_long_subagent_has_checkpoints_of_its_own_while_it_works(tmp_path: Path) -> None:

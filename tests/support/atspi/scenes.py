@@ -202,7 +202,6 @@ class _FakeTray(Tray):
     """A tray that is there, and never used."""
 
     def is_available(self) -> bool:
-        """Return True."""
         return True
 
     def hide_window(self) -> None:

@@ -72,7 +72,6 @@ def make_rewind_dialog(parent: QWidget) -> RewindDialog:
 
 
 def make_uncovered_places_dialog(parent: QWidget) -> UncoveredPlacesDialog:
-    """What is not covered."""
     dialog = UncoveredPlacesDialog(parent)
     dialog.show_coverage(samples.COVERAGE)
     return dialog

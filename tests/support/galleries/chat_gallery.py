@@ -123,7 +123,6 @@ def turn_rows() -> list[Row]:
 
 
 def rows_of_all_kinds() -> list[Row]:
-    """Every kind and state."""
     at = 1_795_000_000_000
     rows: list[Row] = [
         UserRow(
@@ -421,7 +420,6 @@ class _Scene(Themed, QWidget):
     def perform(self, _intent: Intent) -> None: ...
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Fill it."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
 

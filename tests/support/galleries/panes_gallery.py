@@ -83,7 +83,6 @@ async def cache_damaged(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def cache_binary(scope: TaskScope, theme: Theme) -> QWidget:
-    """Hexadecimal."""
     pane = await _browser(scope, theme, 12, 1)
     pane.show_preview(PreviewState(cache_row(1), bytes(range(256)) * 4))
     return pane
@@ -214,7 +213,6 @@ async def timeline_long(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def timeline_long_narrow(scope: TaskScope, theme: Theme) -> QWidget:
-    """The same in a narrow window."""
     pane = make_timeline(theme, samples.long_timeline_state(), 420, 3_600)
     unfold(pane)
     return pane
@@ -282,7 +280,6 @@ async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    """No session."""
     return make_inspector(theme, None, 296, 500)
 
 

@@ -180,7 +180,6 @@ class SampleCache:
         return sorted({row.tool for row in self.all_rows if row.tool})
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """Two of them."""
         return [("s-1", "Flush the stream"), ("s-2", "Colors of the margin")]
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
@@ -355,7 +354,6 @@ def fold_card(seq: int, **changes: object) -> FoldCard:
 
 
 def observations_card(seq: int, **changes: object) -> ObservationsCard:
-    """Observations of the same session."""
     facts = (
         Observation(NOW_MS - 90_000_000, 1,
                      "Tests must stay green; `pytest -q` is the check that counts.", (4,)),
@@ -512,15 +510,14 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("arguments", "Agent, arguments cached", 310),
         Segment("output", "Tool outputs", used - 10_050),
         Segment("recalled", "Recalled", 1_100),
-        Segment("reserve", "Reserved for output", 2_000),
+        Segment("reserve", "Room for the answer", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
-    cache = CacheStats(312, 2_202_009, 31, 43_800)
+    cache = CacheStats(312, 2_202_009, 43_800)
     return InspectorState(
         gauge, parts, window_rows(count), cache,
-        "Older messages are compacted at 85 %: 5.8k left. "
-        "Before that, outputs are cached and messages compacted when it saves tokens.",
-        "The rows are 11.7k by Helix's count; the total is the provider's.",
+        "Compacts at 85 %, 5.8k left, or earlier to save tokens.",
+        "Helix counts 11.7k, the provider 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

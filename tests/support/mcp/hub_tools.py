@@ -26,10 +26,8 @@ class HubTools(ScriptedTools):
         self.specs = self.all.specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
-        """Return what is asked before a call."""
         return await self.all.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call at its server."""
         self.executed_calls.append(call.id)
         return await self.all.run(call, on_output)

@@ -70,7 +70,6 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 def tools_of(product: str) -> list[dict[str, Any]]:
-    """Return the tools of a product as its server lists them."""
     return [
         {
             "name": f"{verb}_{noun}",

@@ -64,7 +64,6 @@ class McpRig:
         await self.hub.wait_settled(_TIMEOUT_S)
 
     def actor(self, name: str) -> ServerActor:
-        """A server that runs."""
         actor = self.hub.actor(name)
         assert actor is not None
         return actor
@@ -77,13 +76,11 @@ class McpRig:
     async def call(
         self, name: str, on_output: OutputCallback = ignore_output, **arguments: Any
     ) -> ToolResult:
-        """Call a tool by its offered name."""
         return await self.tools.run(ToolCall("c1", name, msgspec.json.encode(arguments).decode()), on_output)
 
     async def call_asking(
         self, name: str, ask: AskUser, on_output: OutputCallback = ignore_output, **arguments: Any
     ) -> ToolResult:
-        """Call a tool that may ask the user."""
         digest = next(
             tool.digest for config in self.hub.configs
             for tool in self.actor(config.name).tools if tool.spec.name == name
@@ -92,7 +89,6 @@ class McpRig:
         return await self.tools.run(AllowedCall("c1", name, text, digest, ask=ask), on_output)
 
     async def call_text(self, name: str, **arguments: Any) -> str:
-        """The text that a call brings."""
         return (await self.call(name, **arguments)).content.decode()
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:

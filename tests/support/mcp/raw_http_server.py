@@ -42,11 +42,9 @@ class RawHttpServer:
 
     @property
     def host(self) -> str:
-        """Its host and port."""
         return f"127.0.0.1:{self.port}"
 
     def config(self) -> McpServerConfig:
-        """Return the entry of this server."""
         return approved_server("web", command="", args=(), url=f"http://{self.host}/mcp")
 
     async def start(self) -> None:
@@ -61,7 +59,6 @@ class RawHttpServer:
             await self._server.wait_closed()
 
     def forget_sessions(self) -> None:
-        """Be as after a restart."""
         self._sessions.clear()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

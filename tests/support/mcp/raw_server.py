@@ -26,7 +26,6 @@ def send(**message: Any) -> None:
 
 
 def tool(name: str, description: str = "", **schema: Any) -> dict[str, Any]:
-    """A tool as it is listed."""
     return {"name": name, "description": description, "inputSchema": {"type": "object", **schema}}
 
 
@@ -62,7 +61,6 @@ def offered_tools() -> list[dict[str, Any]]:
 
 
 def list_page(cursor: str | None) -> dict[str, Any]:
-    """A page of the list."""
     everything = offered_tools()
     if "endless" in MODES:
         return {"tools": everything[:1], "nextCursor": "more"}
@@ -116,7 +114,6 @@ def handle_call(params: dict[str, Any], request_id: Any) -> None:
 
 
 def handle_message(message: dict[str, Any]) -> None:
-    """Answer one message."""
     key, method = message.get("id"), message.get("method")
     if method == "initialize":
         version = "2025-11-25" if "recent" in MODES else "2025-06-18"
@@ -134,7 +131,6 @@ def handle_message(message: dict[str, Any]) -> None:
 
 
 def misbehave() -> None:
-    """Misbehave before serving."""
     if "crash" in MODES:
         sys.stderr.write("cannot find the database at /nowhere\n")
         sys.exit(4)

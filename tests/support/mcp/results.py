@@ -6,7 +6,6 @@ from mcp.types import CallToolResult, TextContent
 
 
 def result_text(result: CallToolResult) -> str:
-    """Return the text that is all of a result."""
     (block,) = result.content
     assert isinstance(block, TextContent)
     return block.text

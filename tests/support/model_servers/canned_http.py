@@ -16,12 +16,10 @@ class CannedResponse(HttpResponse):
         self.status, self.headers = 200, {"content-type": "text/event-stream"}
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The pieces as they are."""
         for piece in self._chunks:
             yield piece
 
     async def text(self, max_bytes: int = MAX_BODY_BYTES) -> str:
-        """All of it."""
         return b"".join(self._chunks)[:max_bytes].decode()
 
 
@@ -45,6 +43,5 @@ class CannedHttp(HttpClient):
         body: bytes | None = None,
         on_sent: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncIterator[HttpResponse]:
-        """Return the reply."""
         self.bodies.append(body or b"")
         yield CannedResponse(self.next_reply())

@@ -29,7 +29,6 @@ class RunningServer:
 
     @property
     def root_url(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
 

@@ -33,7 +33,6 @@ class TickingClock:
 
 
 def make_content(data: bytes, tool: str = "read_file", kind: ContentKind = "output") -> Content:
-    """A content under its own digest."""
     return Content(digest_of(data), data, tool, "src/app.py", "import os", len(data) // 4, kind)
 
 
@@ -43,7 +42,6 @@ def user_message_event(seq: int, text: str = "hello") -> RecordedEvent:
 
 
 def tool_answer_event(seq: int, data: bytes, recalled_digest: str = "") -> RecordedEvent:
-    """A tool's answer that names the digest of `data`."""
     fact = ToolAnswered(
         f"call-{seq}", "read_file", "shown", digest_of(data), len(data), 10, 5, recalled=recalled_digest
     )

@@ -26,9 +26,7 @@ class ReferenceDatabase(Protocol):
         """Put these durably, at once."""
         ...
 
-    def read(self, digest: str) -> bytes:
-        """The bytes that were put."""
-        ...
+    def read(self, digest: str) -> bytes: ...
 
     def close(self) -> None:
         """Let go of the files."""

@@ -18,7 +18,7 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.entry_actions import OpenHandover, PinEntries
-from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, tool_option
+from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
 from helix_desktop.ui.cache.rows import (
     COLUMNS,
     CacheFilter,
@@ -132,6 +132,25 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     assert isinstance(parts[0], QMenu)
     assert [action.text() for action in parts[0].actions() if action.isChecked()] == ["read_file"]
     menu.deleteLater()
+
+
+def test_the_filter_menu_offers_a_rare_state_once_an_entry_has_it(qtbot: QtBot) -> None:
+    bar = CacheFilterBar()
+    qtbot.addWidget(bar)
+
+    def states() -> list[str]:
+        menu = bar.filter_menu().actions()[0].menu()
+        assert isinstance(menu, QMenu)
+        return [action.text() for action in menu.actions()]
+
+    usual = ["In context", "Cached", "Compacted", "Left out"]
+    bar.set_available([], [("a", "Only one")])
+    assert states() == usual
+    bar.set_available([], [("a", "One"), ("b", "Another")])
+    bar.has_damaged = True
+    assert states() == [*usual, "Not in session", "Damaged"]
+    bar.toggle(state_option("in_trash"))
+    assert states()[-1] == "In trash", "what filters now can be switched off"
 
 
 def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) -> None:

@@ -29,11 +29,9 @@ class SlowListing(SampleCache):
         self.go_on = asyncio.Event()
 
     async def first_ids(self, cache_filter: CacheFilter) -> bytes:
-        """Twenty of them."""
         return (await super().ids(cache_filter))[: 20 * DIGEST_BYTES]
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """All of them."""
         await self.go_on.wait()
         return await super().ids(cache_filter)
 
@@ -105,17 +103,14 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
         """A cache that is slow to count, and slower to name its tools."""
 
         async def totals(self) -> StoreTotals:
-            """Wait."""
             await counted.wait()
             return await super().totals()
 
         async def ids(self, cache_filter: CacheFilter) -> bytes:
-            """Wait."""
             await listed.wait()
             return await super().ids(cache_filter)
 
         async def tools(self) -> Sequence[str]:
-            """Wait."""
             await named.wait()
             return await super().tools()
 

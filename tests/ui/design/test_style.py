@@ -193,7 +193,6 @@ class StyleChanges(QLabel):
     count = 0
 
     def changeEvent(self, event: QEvent) -> None:
-        """Count."""
         super().changeEvent(event)
         self.count += event.type() == QEvent.Type.StyleChange
 

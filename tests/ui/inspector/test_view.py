@@ -43,10 +43,10 @@ def pane(qtbot: QtBot) -> Inspector:
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.until.text().startswith("Older messages are compacted at 85 %: 5.8k left.")
+    assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
+    assert pane.until.text().startswith("Compacts at 85 %, 5.8k left")
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.breakdown.source.text()) == (
+    assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
         "Estimated from the provider's last report",
     )
@@ -87,21 +87,17 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 %"
-    assert "Older messages are compacted at 85 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Compacts at 85 %"
+    assert "Compacts at 85 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
-    assert "compacted at" not in pane.bar.accessibleName()
+    assert "Compacts at" not in pane.bar.accessibleName()
 
 
 def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
     parts = pane.breakdown
-    hidden = (
-        parts.source,
-        parts.own_count,
-        parts.provider_cache,
-    )
+    hidden = (parts.own_count, parts.provider_cache)
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
@@ -209,7 +205,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 %"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Compacts at 85 %"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -231,7 +227,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
     own_count = pane.breakdown.own_count
-    assert own_count.text() == "The rows are 11.7k by Helix's count; the total is the provider's."
+    assert own_count.text() == "Helix counts 11.7k, the provider 14.6k."
     pane.set_state(replace(inspector_state(), own_count=""))
     assert own_count.isHidden()
 

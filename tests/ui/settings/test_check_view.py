@@ -46,7 +46,7 @@ def test_what_a_test_shows_of_tools_counts_more_than_the_server_list(qtbot: QtBo
     models.show_models(models.entries, "small", _resolve)
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
     assert cell_texts(models.table)[0][4] == "no"
-    assert models.spec_form.form.rows["tools"].note_text() == "shown by a test"
+    assert models.spec_form.form("tools").rows["tools"].note_text() == "shown by a test"
 
 
 def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtBot) -> None:

@@ -226,27 +226,27 @@ def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog
 def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) -> None:
     dialog.providers.add_vendor(next(vendor for vendor in CATALOG.vendors if vendor.name == "anthropic"))
     models = dialog.providers.editor.models
-    window = models.spec_form.form.line("window")
+    window = models.spec_form.form("window").line("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")
-    assert "Anthropic, Models overview" in models.spec_form.form.rows["window"].note_text()
+    assert "Anthropic, Models overview" in models.spec_form.form("window").rows["window"].note_text()
 
     window.setText("200k")
     window.editingFinished.emit()
     assert models.entries[0].window == 200_000
     assert cell_texts(models.table)[0][1] == "200,000"
     assert cell_texts(models.table)[0][6] == "set by you · catalog"
-    assert models.spec_form.form.rows["window"].note_text() == "set by you"
+    assert models.spec_form.form("window").rows["window"].note_text() == "set by you"
 
     window.setText("many")
     window.editingFinished.emit()
     assert window.property("invalid")
-    assert models.spec_form.form.rows["window"].note_text() == "Enter a number."
+    assert models.spec_form.form("window").rows["window"].note_text() == "Enter a number."
     assert models.entries[0].window == 200_000
     window.setText("200,000")
     window.editingFinished.emit()
-    assert models.spec_form.form.rows["window"].note_text() == "set by you"
+    assert models.spec_form.form("window").rows["window"].note_text() == "set by you"
 
-    images = models.spec_form.form.controls["images"]
+    images = models.spec_form.form("images").controls["images"]
     assert isinstance(images, ComboBox)
     images.setCurrentIndex(2)
     images.activated.emit(2)
@@ -260,14 +260,14 @@ def test_a_model_needs_both_prices_or_none(dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
     editor = dialog.providers.editor
     models = editor.models
-    price = models.spec_form.form.line("price_out")
+    price = models.spec_form.form("price_out").line("price_out")
     price.setText("1,5")
     price.editingFinished.emit()
     assert models.entries[0].price_out == 1.5
     assert cell_texts(models.table)[0][3] == "? / 1.5"
     press(dialog, "save_provider")
     assert (
-        models.spec_form.form.rows["price_in"].note_text()
+        models.spec_form.form("price_in").rows["price_in"].note_text()
         == "Enter both prices, or neither: the costs would be too low."
     )
 

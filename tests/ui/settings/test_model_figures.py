@@ -48,14 +48,17 @@ def test_the_fields_show_who_says_that_a_model_is_free(qtbot: QtBot) -> None:
     qtbot.addWidget(form)
     own, free = msgspec.structs.replace(PLAIN, free=True), ModelSpec(free=True)
     form.show_model(own, resolved(own), resolved(PLAIN), True, {})
-    assert [form.form.line(name).text() for name in ("price_in", "price_out", "price_cached")] == [
+    assert [form.form(name).line(name).text() for name in ("price_in", "price_out", "price_cached")] == [
         "0",
         "0",
         "",
     ]
-    assert form.form.rows["price_out"].note_text() == "set by you"
+    assert form.form("price_out").rows["price_out"].note_text() == "set by you"
     form.show_model(PLAIN, resolved(PLAIN, free), resolved(PLAIN, free), True, {})
-    assert (form.form.line("price_in").text(), form.form.line("price_in").placeholderText()) == ("", "0")
+    assert (
+        form.form("price_in").line("price_in").text(),
+        form.form("price_in").line("price_in").placeholderText(),
+    ) == ("", "0")
 
 
 def test_a_learned_window_is_shown_with_its_reason_and_reset(qtbot: QtBot) -> None:
@@ -69,8 +72,8 @@ def test_a_learned_window_is_shown_with_its_reason_and_reset(qtbot: QtBot) -> No
     form.changed.connect(changed.append)
     spec = box.resolved_spec("qwen3")
     form.show_model(entry, spec, spec, True, {})
-    assert form.form.line("window").placeholderText() == "8,192"
-    assert "prompt is over n_ctx (8192)" in form.form.rows["window"].note_text()
+    assert form.form("window").line("window").placeholderText() == "8,192"
+    assert "prompt is over n_ctx (8192)" in form.form("window").rows["window"].note_text()
     reset = form.findChild(QAbstractButton, "forget_figures")
     assert isinstance(reset, QAbstractButton)
     assert reset.isVisibleTo(form)
@@ -80,10 +83,10 @@ def test_a_learned_window_is_shown_with_its_reason_and_reset(qtbot: QtBot) -> No
 
     own = box.with_entry(unlearned).resolved_spec("qwen3")
     form.show_model(unlearned, own, own, True, {})
-    assert form.form.line("window").placeholderText() == "32,768"
+    assert form.form("window").line("window").placeholderText() == "32,768"
     assert not reset.isVisibleTo(form)
 
     form.show_model(entry, spec, spec, True, {})
-    form.form.line("window").setText("16,384")
-    form.form.line("window").editingFinished.emit()
+    form.form("window").line("window").setText("16,384")
+    form.form("window").line("window").editingFinished.emit()
     assert (changed[-1].window, changed[-1].learned) == (16_384, None)

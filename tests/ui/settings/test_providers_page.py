@@ -162,11 +162,11 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     models = (ModelEntry(name="m"),)
     form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
-    window = page.editor.models.spec_form.form.line("window")
+    window = page.editor.models.spec_form.form("window").line("window")
     save = find_button(page.editor.footer, "save_provider")
     window.setText("many")
     window.editingFinished.emit()
-    output = page.editor.models.spec_form.form.line("output")
+    output = page.editor.models.spec_form.form("output").line("output")
     output.setText("4k")
     output.editingFinished.emit()
     assert window.text() == "many"  # an edit of another number leaves what was typed
@@ -200,9 +200,9 @@ def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
     reported = ModelEntry(name="m", reported=ModelSpec(window=8_192))
     form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
-    assert page.editor.models.spec_form.form.rows["window"].note_text() == "reported by box"
+    assert page.editor.models.spec_form.form("window").rows["window"].note_text() == "reported by box"
     page.show_providers([replace(form, name="")], [ProviderStatus("box", True, "none")])
-    assert page.editor.models.spec_form.form.rows["window"].note_text() == "reported by server"
+    assert page.editor.models.spec_form.form("window").rows["window"].note_text() == "reported by server"
 
 
 def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot: QtBot) -> None:
@@ -218,11 +218,11 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
     figures, table = page.editor.models.spec_form, page.editor.models.table
 
     def type_figure(name: str, typed: str) -> None:
-        figures.form.line(name).setText(typed)
-        figures.form.line(name).editingFinished.emit()
+        figures.form(name).line(name).setText(typed)
+        figures.form(name).line(name).editingFinished.emit()
 
     def source(name: str) -> str:
-        return figures.form.rows[name].note_text()
+        return figures.form(name).rows[name].note_text()
 
     reserved = source("reserve")
     type_figure("window", "500")
@@ -233,13 +233,13 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
     assert source("reserve") == too_large
     type_figure("price_in", "1")
     page.list.setCurrentRow(1)
-    assert (figures.form.line("window").text(), source("reserve")) == ("", reserved)
+    assert (figures.form("window").line("window").text(), source("reserve")) == ("", reserved)
     page.list.setCurrentRow(0)
     table.select_model("n")
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
     assert page.editor.models.selected_model == "m"
-    assert [figures.form.line(name).text() for name in ("window", "reserve")] == ["500", "128k"]
+    assert [figures.form(name).line(name).text() for name in ("window", "reserve")] == ["500", "128k"]
     assert source("reserve") == too_large
     assert source("price_out") == "Enter both prices, or neither: the costs would be too low."
     type_figure("window", "200k")

@@ -45,7 +45,6 @@ def work(window: MainWindow) -> None:
 
 
 def inspector_of(window: MainWindow) -> QWidget:
-    """The inspector's pane."""
     pane = window.findChild(QWidget, "inspector_pane")
     assert isinstance(pane, QWidget)
     return pane

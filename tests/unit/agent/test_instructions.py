@@ -26,7 +26,6 @@ class Source:
     async def changes(
         self, in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[tuple[StandingText, bool], ...]:
-        """Return what is not in force, once it can be read."""
         if not self.is_readable:
             raise TimeoutError
         return tuple((text, False) for text in (RULES, self.long) if text.key not in in_force)
@@ -34,7 +33,6 @@ class Source:
     async def in_folders(
         self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window_size: int
     ) -> tuple[StandingText, ...]:
-        """Return nothing."""
         return ()
 
 

@@ -253,39 +253,6 @@ async def test_text_voided_by_a_retry_is_not_kept() -> None:
     ]
 
 
-async def test_messages_sent_during_a_turn_are_sent_afterwards() -> None:
-    """They are recorded in a queue, in order, and each gets its own turn."""
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
-    conversation = await rig.begin()
-    await conversation.send("First.")
-    await rig.tools.started.wait()
-    await conversation.send("Second.")
-    await conversation.send("Third.")
-    assert [event.text for event in rig.events(MessageQueued)] == ["Second.", "Third."]
-    assert list(conversation.session.transcript.queued_messages.values()) == rig.events(MessageQueued)
-    rig.tools.gate.set()
-    await rig.wait_until_idle()
-    assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
-    assert not conversation.session.transcript.queued_messages
-    assert len(rig.events(TurnEnded)) == 3
-    await rig.assert_consistent()
-
-
-async def test_queued_messages_are_sent_before_later_ones() -> None:
-    """After a stop the queue goes first, as soon as the user sends again."""
-    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
-    conversation = await rig.begin()
-    await conversation.send("First.")
-    await rig.tools.started.wait()
-    await conversation.send("Second.")
-    await conversation.stop()
-    assert not conversation.is_running
-    await conversation.send("Third.")
-    await rig.wait_until_idle()
-    assert [event.text for event in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
-    await rig.assert_consistent()
-
-
 async def test_two_concurrent_sends_are_two_turns() -> None:
     """No message is dropped, and no two turns run concurrently."""
     rig = AgentRig(ScriptedModel(replies_in_order()))

@@ -74,7 +74,6 @@ class SessionMachine(RuleBasedStateMachine):
         form=st.sampled_from(get_args(Form)),
     )
     def answer(self, choice: int, text: str, times: int, form: Form) -> None:
-        """Let a tool answer."""
         self.simulator.answer_call(choice, f"{text}\n" * times, choice > 1, form)
 
     @rule(times=st.integers(2, 5), size=st.sampled_from((40, 900)))

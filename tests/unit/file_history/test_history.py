@@ -14,39 +14,6 @@ from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import kinds, open_history, start_and_copy
 
 
-async def test_a_command_s_changes_are_captured_with_their_contents(tmp_path: Path) -> None:
-    root = tmp_path / "w"
-    (root / "a").mkdir(parents=True)
-    (root / "a/one.txt").write_text("one")
-    (root / "two.txt").write_text("two, long enough to be moved")
-    (root / "same.txt").write_text("same")
-    async with open_history(tmp_path) as history:
-        assert (history.coverage.files, history.coverage.error) == (3, "")
-        assert await history.begin_call(CallMark("s", "c", "sh")) is None
-        (root / "a/one.txt").write_text("ONE")
-        (root / "two.txt").rename(root / "a/moved.txt")
-        (root / "same.txt").write_text("same")
-        (root / "new").mkdir(mode=0o700)
-        (root / "link").symlink_to("a/one.txt")
-        captured = await history.end_call("s", "c")
-        assert kinds(captured) == {
-            "a/one.txt": "changed",
-            "a/moved.txt": "moved",
-            "two.txt": "deleted",
-            "new": "created",
-            "link": "created",
-        }
-        assert captured is not None
-        assert captured.capture.source == "command"
-        assert await history.unrecorded("s") == (captured,)
-        before = next(change.before for change in captured.list.changes if change.path == "a/one.txt")
-        assert before is not None
-        assert await history.content(before.digest) == b"one"
-        await history.acknowledge([captured.capture.id])
-        assert await history.unrecorded("s") == ()
-        assert await history.scan("s") is None
-
-
 async def test_what_changes_outside_calls_is_found_before_the_next_and_after_a_restart(
     tmp_path: Path,
 ) -> None:

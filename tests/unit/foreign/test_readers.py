@@ -193,7 +193,6 @@ class TestClaudeCode:
 class TestCodex:
     @staticmethod
     def line(kind: str, **payload: Any) -> dict[str, Any]:
-        """Return a record."""
         return {"timestamp": "2026-01-02T03:04:05.678Z", "type": kind, "payload": payload}
 
     def test_a_turn_with_a_command(self) -> None:

@@ -53,7 +53,6 @@ class Rig:
 
 @pytest_asyncio.fixture
 async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
-    """A rig, closed after."""
     new_rig = Rig(tmp_path)
     yield new_rig
     await new_rig.histories.close(new_rig.id)

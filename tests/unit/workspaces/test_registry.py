@@ -45,7 +45,6 @@ def registry_at(folder: Path) -> WorkspaceRegistry:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project's folder."""
     folder = tmp_path / "project"
     folder.mkdir()
     return folder

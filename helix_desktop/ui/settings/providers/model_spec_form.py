@@ -15,9 +15,10 @@ from helix_desktop.domain.choices import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout import card, column, row
-from helix_desktop.ui.kit.forms import Choice, Choices, Form, Line, Values
+from helix_desktop.ui.kit.forms import Choice, Choices, Form, Line, Values, align_labels
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
@@ -54,13 +55,15 @@ _FIGURES_BY_COLUMN: tuple[tuple[str, ...], ...] = (
 _NUMBERS = (
     ("window", text("Context window"), text("tokens")),
     ("output", text("Max output"), text("tokens")),
-    ("reserve", text("Reserved for output"), text("tokens")),
     ("price_in", text("Input price"), text("$ / million")),
+    ("price_out", text("Output price"), text("$ / million")),
+    ("reserve", text("Room for the answer"), text("tokens")),
     ("price_cached", text("Cached input price"), text("$ / million")),
     ("price_cache_write", text("Cache write price"), text("$ / million")),
     ("price_cache_write_1h", text("Cache write price, 1 hour"), text("$ / million")),
-    ("price_out", text("Output price"), text("$ / million")),
 )
+_ADVANCED = frozenset(name for name, _, _ in _NUMBERS[4:])
+"""Figures that few models need to be told; abilities stand with them."""
 _FIGURES = tuple(name for name, _, _ in _NUMBERS)
 _NAMES = {name: words for name, words, _ in _NUMBERS} | {"tools": text("Tools"), "images": text("Images")}
 UNKNOWN = "?"
@@ -159,7 +162,9 @@ def entry_with_figure(entry: ModelEntry, name: str, value: float | None, known_w
     if name == "window":
         window = int(number)
         if reserve >= (window or known_window):
-            raise ValueError(tr("Enter more than the {tokens} tokens reserved for output.", tokens=reserve))
+            raise ValueError(
+                tr("Enter more than the {tokens} tokens of room for the answer.", tokens=reserve)
+            )
         if fault := _window_fault(window):
             raise ValueError(fault)
     elif name == "reserve" and (fault := _reserve_fault(int(number), window or known_window)):
@@ -251,25 +256,36 @@ class ModelSpecForm(QWidget):
         self.remove_button = IconButton("trash-2", tr("Remove model"), px=15, edge=26, name="remove_model")
         self._reset_button.setObjectName("forget_figures")
         head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
-        choices = [
+        figures = {name: _figure(name, words, unit) for name, words, unit in _NUMBERS}
+        abilities = [
             Choice(name, words, room=2, is_beside=True, choices=partial(self._ability_choices, name))
             for name, words in _ABILITIES
         ]
         effort = Choice(
             "effort", text("Reasoning effort"), room=2, is_beside=True, choices=self._effort_choices
         )
-        figures = [_figure(*number) for number in _NUMBERS]
-        self.form = Form((*figures, *choices, effort), self._figures, is_dialog=True, gap=3)
-        units = [self.form.trailing[name].findChildren(QLabel)[0] for name in _FIGURES]
+        usual = [field for name, field in figures.items() if name not in _ADVANCED]
+        others = [field for name, field in figures.items() if name in _ADVANCED]
+        self._form = Form((*usual, effort), self._figures, gap=3)
+        self._others = Form((*others, *abilities), self._figures, gap=3)
+        align_labels(*self._form.rows.values(), *self._others.rows.values())
+        units = [self.form(name).trailing[name].findChildren(QLabel)[0] for name in _FIGURES]
         for (name, words, unit), shown in zip(_NUMBERS, units, strict=True):
-            self.form.controls[name].setAccessibleName(tr("{name} ({unit})", name=words, unit=unit))
+            self.form(name).controls[name].setAccessibleName(tr("{name} ({unit})", name=words, unit=unit))
             shown.setFixedWidth(max(label.sizeHint().width() for label in units))
         for name in ("tools", "images", "effort"):
-            self.form.controls[name].setMinimumWidth(_CHOICE_PX)
-        self.setLayout(column(card(column(head, self.form, margins=(14, 10, 14, 12), gap=6), "well")))
-        self.form.edited.connect(self._note_invalid)
+            self.form(name).controls[name].setMinimumWidth(_CHOICE_PX)
+        self.advanced = Disclosure(DisclosureHead(tr("Advanced")), self._others)
+        parts = column(head, self._form, self.advanced, margins=(14, 10, 14, 12), gap=6)
+        self.setLayout(column(card(parts, "well")))
+        for form in (self._form, self._others):
+            form.edited.connect(self._note_invalid)
         self._figures.written.connect(self.changed)
         self._reset_button.clicked.connect(self._reset)
+
+    def form(self, name: str) -> Form:
+        """Return the form that has the field of a name."""
+        return self._form if name in self._form.fields else self._others
 
     def _ability_choices(self, name: str) -> Choices:
         default = _default_text(self._defaults.supports(name))
@@ -301,34 +317,41 @@ class ModelSpecForm(QWidget):
         self.default_button.setVisible(not is_default)
         is_changed = entry.user_spec != ModelSpec() or entry.learned is not None
         self._reset_button.setVisible(is_changed or bool(invalid))
-        self.form.refresh()
+        for form in (self._form, self._others):
+            form.refresh()
         for name in _FIGURES:
             is_price = name in ("price_in", "price_out")
             other = (defaults if getattr(entry, name) else spec).number(name)
             is_known = other or (is_price and defaults.is_free)
-            self.form.line(name).setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
+            self.form(name).line(name).setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
             self._show_source(name, spec.values.get(name) or (spec.values.get("free") if is_price else None))
         for name, _ in _ABILITIES:
             self._show_source(name, spec.values.get(name))
         offered = self._offered_efforts
-        self.form.rows["effort"].show_note("" if offered else tr("this model has no reasoning effort"))
-        self.form.controls["effort"].setEnabled(bool(offered or entry.effort))
+        self._form.rows["effort"].show_note("" if offered else tr("this model has no reasoning effort"))
+        self._form.controls["effort"].setEnabled(bool(offered or entry.effort))
         for name, typed in invalid.items():
-            self.form.line(name).setText(typed)
-            self.form.retry(name)
+            self.form(name).line(name).setText(typed)
+            self.form(name).retry(name)
+        self._open_faults()
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
         for name, fault in faults.items():
             if name not in self._invalid:
-                self.form.show_error(name, fault)
+                self.form(name).show_error(name, fault)
+        self._open_faults()
+
+    def _open_faults(self) -> None:
+        if self._others.errors():
+            self.advanced.head.setChecked(True)
 
     def _show_source(self, name: str, fact: SourcedValue | None) -> None:
-        self.form.rows[name].show_note(spec_source_text(fact) if fact is not None else tr("unknown"))
+        self.form(name).rows[name].show_note(spec_source_text(fact) if fact is not None else tr("unknown"))
 
     def _note_invalid(self, name: str) -> None:
         self._invalid.pop(name, None)
-        if self.form.rows[name].error_text():
-            self._invalid[name] = self.form.line(name).text()
+        if self.form(name).rows[name].error_text():
+            self._invalid[name] = self.form(name).line(name).text()
         self.invalid_changed.emit(self._figures.entry.name, dict(self._invalid))
 
     def _reset(self) -> None:
@@ -344,5 +367,5 @@ def _number_text(name: str, number: float) -> str:
 
 def _default_text(is_able: bool | None) -> str:
     if is_able is None:
-        return tr("Default (unknown)")
+        return tr("Default")
     return tr("Default (yes)") if is_able else tr("Default (no)")

@@ -37,7 +37,6 @@ CONTENT = changed_files_content(
 
 
 def card(view: ChatView) -> RowItem:
-    """The card, laid out."""
     return view.chat_viewport.item(0)
 
 

@@ -48,12 +48,10 @@ ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_40
 
 
 def laid_out_card(view: ChatView) -> RowItem:
-    """The card, laid out."""
     return view.chat_viewport.item(0)
 
 
 def widget(view: ChatView) -> RowWidget:
-    """The card's widget."""
     return view.chat_viewport.widget_pool.visible[row_key("t")]
 
 
@@ -69,7 +67,6 @@ def words(view: ChatView) -> str:
 
 
 def menus(view: ChatView) -> list[QMenu]:
-    """The menus that are open."""
     return [menu for menu in view.findChildren(QMenu) if menu.isVisible()]
 
 

@@ -61,7 +61,6 @@ class SessionFiles:
 
     @property
     def changes(self) -> SessionChanges:
-        """The changes so far."""
         own = logged_changes("s", self.log)
         return session_changes("s", own, own.captures, self.lists)
 
@@ -131,7 +130,6 @@ async def live(actions: list[Step], to: int) -> None:
 
 
 async def act(life: SessionFiles, step: Step, sent: list[Mark]) -> None:
-    """Do one action."""
     match step.action:
         case "call":
             await life.call(step.writes)

@@ -385,6 +385,8 @@ async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_upd
     first, second = checkpoints(rig)
     versions = recorded_versions(transcript, rig.conversation.session.log)
     assert [(version.seq, version.state) for version in versions] == [(second, "Not sent"), (first, "")]
+    stored = rig.conversation.session.log[: second - 1]
+    assert [version.seq for version in recorded_versions(transcript, stored)] == [first]
     assert version_before(transcript, second) == first
     assert edit_refusal(transcript, second) is None
     refusal = edit_refusal(transcript, first)

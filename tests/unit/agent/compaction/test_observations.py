@@ -12,15 +12,14 @@ import pytest
 from helix_desktop.agent.session import ObservationProgress, Phase
 from helix_desktop.context.summaries.observation import REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, PlacementReason
+from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason
 from helix_desktop.domain.events.summary import (
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.messages import ModelRequest, TextDelta
+from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import AgentRig
@@ -38,7 +37,6 @@ from tests.support.scripted_model import (
     Script,
     ScriptedModel,
     ScriptedReply,
-    replies_in_order,
     text_reply,
     tool_call_reply,
 )
@@ -103,48 +101,6 @@ async def test_observations_turned_off_meanwhile() -> None:
     rig.conversation.observations.start()
     await rig.conversation.wait_for_background_work()
     assert [event.reason for event in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
-
-
-async def test_nothing_is_blocked_while_observations_are_written() -> None:
-    """Messages are sent and queued, edits are made, a turn is stopped; then they are recorded and fit."""
-    gate = asyncio.Event()
-    rig = await rig_after_turns(
-        1, PLACE_LATE, lambda _: [TextDelta("- (1)"), gate, *text_reply(OBSERVATIONS)]
-    )
-    large_reply = tool_call_reply(("say", {"times": 700}), id_prefix="loud")
-    rig.model.script = replies_in_order(large_reply, text_reply("Done."))
-    await rig.conversation.run("Say a lot.")
-    rig.model.script = thinking_turn_script()
-    await rig.conversation.run("Think once more.")
-    await rig.wait_until(lambda: rig.model.observation_requests)
-    assert (await rig.conversation.run("Meanwhile?")).how == "done"
-    items = rig.conversation.session.transcript.messages.items
-    output = next(item.seq for item in items if isinstance(item.event, ToolAnswered) and item.tokens > 1_000)
-    await rig.conversation.rename("Another title")
-    await rig.conversation.window.pin(output)
-    await rig.conversation.window.choose_form(output, "preview")
-    rig.model.script = lambda _: tool_call_reply(("wait", {}), id_prefix=f"s{len(rig.model.requests)}-")
-    await rig.conversation.send("Wait.")
-    await rig.tools.started.wait()
-    await rig.conversation.send("And then this.")
-    await rig.conversation.stop()
-    assert rig.events(ObservationsMade) == []
-    gate.set()
-    await rig.conversation.wait_for_background_work()
-    assert len(rig.events(ObservationsMade)) == 1
-    assert rig.events(ObservationsFailed) == []
-    assert rig.events(TurnEnded)[-1].how == "stopped"
-    assert [event.text for event in rig.events(MessageQueued)] == ["And then this."]
-    assert (len(rig.events(Pinned)), len(rig.events(FormChosen))) == (1, 1)
-    rig.model.script = thinking_turn_script(20)
-    rig.conversation.send_next_queued()
-    await rig.wait_until_idle()
-    assert [event.text for event in rig.events(UserSpoke)][-1] == "And then this."
-    rig.conversation.observations.start()
-    await rig.conversation.wait_for_background_work()
-    assert TITLE in next_request_text(rig)
-    assert "[Pinned output, for reference: say]" in next_request_text(rig)
-    await rig.assert_consistent()
 
 
 async def test_observations_of_a_range_handed_over_meanwhile_are_not_used() -> None:

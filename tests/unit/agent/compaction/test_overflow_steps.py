@@ -286,6 +286,7 @@ async def test_off_disables_everything() -> None:
     ended = await rig.conversation.run("Work.")
     assert ended.how == "failed"
     assert "off" in ended.fix
+    assert ended.remedies == ("policy_settings",)
     assert rig.events(SweepMade) == []
     assert rig.events(HandoverMade) == []
     await rig.workspace.close()

@@ -6,14 +6,12 @@ import msgspec
 import pytest
 
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites import fold, planner
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import available_cuts
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, Undone
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import ObservationsMade
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, disable_folding
 from tests.support.reachability import unreachable_content
@@ -158,18 +156,6 @@ def test_a_message_kept_back_by_a_handover_starts_no_rewrite(rewrite: str) -> No
     assert unreachable_content(simulator) == []
 
 
-def test_a_message_kept_back_by_a_handover_is_reachable_after_the_next() -> None:
-    """The message next to one handover goes into the index of the next, which covers it."""
-    simulator = handed_over_inside_a_turn()
-    kept_seq = next(iter(simulator.transcript.rewrites.handovers.values())).kept
-    again = simulator.hand_over(0)
-    assert again is not None
-    assert kept_seq not in {
-        entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
-    }
-    assert unreachable_content(simulator) == []
-
-
 def test_a_handover_ends_before_or_after_restored_history() -> None:
     """A cut among the restored steps would leave observations after it that come before them."""
     simulator = observed_thrice()
@@ -183,22 +169,6 @@ def test_a_handover_ends_before_or_after_restored_history() -> None:
         assert isinstance(after.entries[0], SummaryBlock)
         assert before - (after.estimate - after.entry_tokens[0]) == cut.tokens
     assert available_cuts(simulator.transcript, 0)
-
-
-def test_a_handover_over_folds_and_observations_leads_to_everything() -> None:
-    """Its index lists theirs; undone one by one, newest first, each layer comes back unchanged."""
-    simulator = observed_thrice()
-    layers = [simulator.window().request]
-    session_rewrites.fold_all(simulator)
-    layers.append(simulator.window().request)
-    assert simulator.hand_over(0) is not None
-    assert unreachable_content(simulator) == []
-    assert isinstance(simulator.transcript.window.covers[0].event, HandoverMade)
-    simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
-    assert simulator.window().request == layers[1]
-    for seq in sorted(simulator.transcript.rewrites.active_folds, reverse=True):
-        simulator.record(Undone(seq))
-    assert simulator.window().request == layers[0]
 
 
 def test_a_pinned_marker_is_shown_in_full() -> None:
@@ -215,32 +185,3 @@ def test_a_pinned_marker_is_shown_in_full() -> None:
     assert simulator.window().estimate > before.estimate
     session_rewrites.unpin(simulator, 0)
     assert simulator.window().request == before.request
-
-
-def test_the_newest_user_message_splits_what_truncation_omits() -> None:
-    """First and newest message of the user stay, whatever else has to go."""
-    simulator = SessionSimulator(POLICY)
-    for _ in range(3):
-        turn(simulator)
-    simulator.send_message("The newest wish.")
-    simulator.step("Looking.", 1)
-    simulator.answer_call(0, "output\n" * 40)
-    assert all(fold.how == "truncate" for fold in planner.plan_truncations(simulator.transcript, 1 << 40))
-    session_rewrites.truncate(simulator)
-    texts = [
-        entry.event.text for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
-    ]
-    assert texts[0] == "Wish 0."
-    assert "The newest wish." in texts
-    assert texts[-2:] == ["Looking.", "output\n" * 40]
-    assert unreachable_content(simulator) == []
-    assert (
-        fold.due_folds(
-            simulator.transcript,
-            session_rewrites.eager_policy(POLICY),
-            simulator.gauge(REFERENCE_WINDOW),
-            is_cold=True,
-        )
-        == []
-    )
-    assert isinstance(simulator.transcript.messages.user_items[-1].event, UserSpoke)

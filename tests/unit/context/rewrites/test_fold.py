@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold, planner, sweep
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.sweep import names_line_tokens
@@ -201,28 +201,6 @@ def test_folds_go_around_a_file_that_is_edited_for_long() -> None:
     assert simulator.window().estimate < 6_000
 
 
-def test_user_messages_inside_folded_steps_stay_verbatim() -> None:
-    """Older user messages go into the note word for word; the newest stays outside."""
-    simulator = SessionSimulator(BALANCED)
-    for turn in range(12):
-        simulator.send_message(f"Wish {turn}: keep it short.")
-        for step in range(6):
-            simulator.step(f"Thought {turn}.{step}.", 1)
-            simulator.answer_call(0, f"{turn}.{step} a line\n" * 300)
-        simulator.step("Done.", 0)
-    simulator.send_message("And now?")
-    folds = simulator.transcript.rewrites.folds.values()
-    assert all(fold.how == "fold" for fold in folds)
-    notes = "\n".join(fold.text for fold in folds) + "\n"
-    users = [item.seq for item in simulator.transcript.messages.user_items]
-    folded = [n for n, seq in enumerate(users) if any(fold.after < seq <= fold.upto for fold in folds)]
-    assert len(folded) >= 4
-    for turn in folded:
-        assert f"\nuser: Wish {turn}: keep it short.\n" in notes
-        assert f"\nThought {turn}.1.\n" in notes
-    assert "And now?" not in notes
-
-
 def test_notes_that_outgrow_their_share_are_condensed() -> None:
     """The agent's words are cut, the user's kept, and nothing is lost."""
     policy = msgspec.structs.replace(
@@ -299,25 +277,6 @@ def answer_of(simulator: SessionSimulator) -> ToolAnswered:
     event = simulator.transcript.messages.items[-1].event
     assert isinstance(event, ToolAnswered)
     return event
-
-
-def test_a_pinned_output_stays_next_to_the_note() -> None:
-    """Folding its step leaves it in the window in full; the fold's reported gain is correct."""
-    simulator = build_history(30, size=2_000, policy=policy_that_folds())
-    simulator.answer_all_calls("x")
-    target = next(
-        item for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
-    )
-    simulator.transcript.rewrites.folds and simulator.undo(0)
-    session_rewrites.pin(simulator, 0)
-    session_rewrites.fold_all(simulator)
-    texts = [message.text for message in simulator.window().request.messages]
-    assert isinstance(target.event, ToolAnswered)
-    assert any(target.event.text in text for text in texts)
-
-
-def policy_that_folds() -> ContextPolicy:
-    return msgspec.structs.replace(BALANCED, fold_after_steps=3, fold_least=100, protect_tokens=300)
 
 
 def check_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None:

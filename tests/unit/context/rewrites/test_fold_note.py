@@ -60,7 +60,6 @@ def spoken_event(text: str, *calls: str) -> AssistantSpoke:
 
 
 def answered(name: str, target: str, call_id: str = "c0", size: int = 10, ok: bool = True) -> ToolAnswered:
-    """Return an output."""
     return ToolAnswered(call_id, name, "out", INDEX, size, 5, 60, target=target, ok=ok)
 
 

@@ -207,17 +207,6 @@ def eager(share: float) -> ContextPolicy:
     )
 
 
-def test_below_the_share_both_turns_stay_whole_and_older_ones_leave() -> None:
-    """The window holds three turns; only the first is cached and noted."""
-    simulator = SessionSimulator(eager(0.8), INFO)
-    for number in (1, 2):
-        play_turn(simulator, number, 8)
-    assert whole_outputs(simulator) == {1: 8, 2: 8}
-    play_turn(simulator, 3, 8)
-    assert simulator.gauge().share < 0.8
-    assert whole_outputs(simulator) == {1: 0, 2: 8, 3: 8}
-
-
 def test_without_a_share_only_the_newest_steps_stay() -> None:
     """The same session as before the field existed."""
     simulator = SessionSimulator(eager(0.0), INFO)
@@ -226,42 +215,6 @@ def test_without_a_share_only_the_newest_steps_stay() -> None:
     counts = whole_outputs(simulator)
     assert counts[1] == counts[2] == 0
     assert 0 < counts[3] < 8
-
-
-def test_above_the_share_the_running_turn_loses_its_oldest_steps_last() -> None:
-    """A long turn passes the share: first the turn before it leaves, then its own oldest steps."""
-    simulator = SessionSimulator(eager(0.3), INFO)
-    play_turn(simulator, 1, 4)
-    play_turn(simulator, 2, 4)
-    simulator.send_message("A long one.")
-    seen = []
-    for step in range(24):
-        simulator.step(f"Step {step}.", 1)
-        simulator.answer_call(0, f"{step} a line of output\n" * 90)
-        seen.append(whole_outputs(simulator))
-    assert any(counts[2] == 4 for counts in seen), "whole while there is room"
-    for counts in seen:
-        running = counts[3]
-        if running < seen.index(counts) + 1:
-            assert counts[1] == counts[2] == 0
-    assert seen[-1][2] == 0
-
-
-def test_an_outdated_read_leaves_whatever_the_share_is() -> None:
-    """The file was read again since."""
-    simulator = SessionSimulator(eager(0.8), INFO)
-    simulator.send_message("Look.")
-    call = '{"path": "src/a.py"}'
-    for _ in range(2):
-        simulator.step("Reading.", [simulator.tool_call(0, call, "read_file")])
-        simulator.answer_call(0, "import os\n" * 200)
-    for _ in range(4):
-        simulator.step("Going on.", 1)
-        simulator.answer_call(0, "fine")
-    outputs = [
-        item.seq for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
-    ]
-    assert simulator.transcript.window.masked == {outputs[0]}
 
 
 def test_the_words_of_the_newest_complete_turn_are_not_condensed() -> None:

@@ -95,23 +95,6 @@ def test_a_policy_that_keeps_fewer_steps_still_keeps_two(steps: int) -> None:
     assert max(masked + candidates) == transcript.messages.steps - 2
 
 
-def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
-    """Later sweeps leave them in full; a manual sweep can mask them."""
-    simulator = build_history(8, size=4_000, policy=disable_folding(BALANCED))
-    simulator.record_sweep(planner.sweep_now(simulator.transcript, BALANCED), SweepReason.MANUAL)
-    undone = simulator.transcript.window.masked
-    assert undone
-    simulator.undo(0)
-    for step in range(30):
-        simulator.step("On.", 1)
-        simulator.answer_call(0, f"{step} output line\n" * 300)
-    assert simulator.transcript.window.masked
-    assert not simulator.transcript.window.masked & undone
-    again = planner.sweep_now(simulator.transcript, BALANCED)
-    assert again is not None
-    assert undone <= set(again.masked)
-
-
 def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all outputs that are ready except undone ones; what never ran is never ready."""
     gauge = simulator.gauge(REFERENCE_WINDOW)

@@ -31,7 +31,6 @@ class TodoSession:
         replayer.feed({"role": "user", "content": "Please do the work."})
 
     def call(self, name: str, arguments: object, output: str) -> None:
-        """Let the agent make one call."""
         self._calls += 1
         call = {"id": f"c{self._calls}", "name": name, "arguments": json.dumps(arguments)}
         self.replayer.prepare_request()

@@ -12,7 +12,6 @@ from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, Windo
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import choose_cut
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.histories import SessionSimulator, build_history, histories
 
@@ -148,21 +147,3 @@ def test_a_message_kept_back_is_covered_later() -> None:
     assert 2 not in {
         entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     }
-
-
-def test_undoing_one_rewrite_leaves_the_other() -> None:
-    """Undoing a handover also undoes the sweep made with it, and no other."""
-    simulator = build_history(40, size=2_000)
-    assert simulator.transcript.rewrites.sweeps
-    by_batch = min(simulator.transcript.rewrites.sweeps)
-    simulator.hand_over(100)
-    handover_seq = max(simulator.transcript.rewrites.handovers)
-    handover_sweeps = [
-        seq for seq, sweep in simulator.transcript.rewrites.sweeps.items() if sweep.reason == "handover"
-    ]
-    simulator.record(Undone(handover_seq))
-    assert simulator.transcript.rewrites.is_active(by_batch)
-    assert not any(
-        simulator.transcript.rewrites.is_active(seq) or simulator.transcript.can_undo(seq)
-        for seq in handover_sweeps
-    )

@@ -11,8 +11,8 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
-from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
-from helix_desktop.context.rewrites import fold, planner
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED, handover_parts
 from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
@@ -136,15 +136,6 @@ def test_a_range_that_facts_would_hardly_shorten_waits_for_more() -> None:
         assert (span is not None) == (turns > 1)
         due = planner.observation_due(simulator.transcript, POLICY, simulator.gauge(20_000), 0)
         assert due == (span if turns > 2 else None)
-
-
-def test_nothing_is_due_when_off() -> None:
-    """Neither observations nor reflections, in the profiles that have none."""
-    raw, observed = conversation_with(4), conversation_with(1)
-    generations(observed, 3)
-    for name, is_due in (("balanced", True), ("classic", False), ("plain", False), ("off", False)):
-        assert (observation.due_observation(raw.transcript, PROFILES[name], 1) is not None) == is_due
-        assert (observation.due_reflection(observed.transcript, PROFILES[name], 1) is not None) == is_due
 
 
 def test_a_single_turn_is_never_observed() -> None:
@@ -300,41 +291,6 @@ def test_observations_must_be_shorter_than_what_they_replace() -> None:
     )
     simulator.record(Undone(seq))
     assert observation.pending_observations(simulator.transcript) == observation_seq
-
-
-def test_truncation_includes_observations() -> None:
-    """Truncation replaces the observations in it; wider observations can replace it later."""
-    simulator = conversation_with(4)
-    seq = place_observations(simulator, prepared(simulator))
-    items = simulator.transcript.messages.items
-    cut = fold_it(simulator, (1, items[-1].seq), "truncate")
-    assert [cover.seq for cover in simulator.transcript.window.covers] == [cut]
-    simulator.record(Undone(cut))
-    assert active_placements(simulator.transcript) == [seq]
-    simulator.record(Redone(cut))
-    for _ in range(2):
-        simulator.send_message("More.")
-        simulator.step("Look.", 1)
-        simulator.answer_call(0, "line of output\n" * 60)
-        simulator.step("Done.", 0)
-    wide = place_observations(simulator, prepared(simulator))
-    assert [cover.seq for cover in simulator.transcript.window.covers] == [wide]
-    assert problems(simulator.window().request.messages) == ["the last message is the assistant's"]
-
-
-def test_no_fold_crosses_a_boundary() -> None:
-    """A note across the end of a range would keep the observations out: the run is split there."""
-    policy = REPLACE(POLICY, fold_after_steps=2, fold_least=0, protect_tokens=0)
-    simulator = conversation_with(8)
-    items = simulator.transcript.messages.items
-    edge = max(item.seq for item in items if item.turn < 4)
-    gauge = simulator.gauge(REFERENCE_WINDOW)
-    plain = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True)
-    split = fold.due_folds(simulator.transcript, policy, gauge, is_cold=True, edges=(edge,))
-    assert any(fold.after < edge < fold.upto for fold in plain)
-    assert not any(fold.after < edge < fold.upto for fold in split)
-    assert {fold.upto for fold in split} >= {edge}
-    assert [split[0].after, split[-1].upto] == [plain[0].after, plain[-1].upto]
 
 
 FACTS = st.lists(

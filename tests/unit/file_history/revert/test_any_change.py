@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.revert_rig import RevertRig
+from helix_desktop.system import folders
+from tests.support.revert_rig import RevertRig, change_everything
 
 names = st.sampled_from(["a", "b", "A", "é", "a b"])
 entries = st.one_of(
@@ -83,3 +84,17 @@ def test_any_change_is_taken_back_and_done_again(first: Tree, second: Tree, thir
     finally:
         clear(folder)
         shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="that is the only way there")
+def test_a_system_that_knows_paths_only_and_exchanges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "BY_DESCRIPTOR", False)
+    rig = RevertRig(tmp_path)
+    changes, before, after = change_everything(rig)
+    captured = rig.revert(changes)
+    assert rig.states() == before
+    assert captured is not None
+    rig.revert(captured.list.changes)
+    assert rig.states() == after

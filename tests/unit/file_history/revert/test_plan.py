@@ -260,18 +260,6 @@ def test_a_folder_stays_for_what_the_user_keeps_in_it(rig: RevertRig) -> None:
     assert sorted(rig.states()) == ["new", "new/a"]
 
 
-def test_a_refused_plan_changes_nothing_when_a_file_changed_after_it(rig: RevertRig) -> None:
-    rig.write({"a": "1", "b": "1"})
-    changes = change(rig, a="2", b="2")
-    plan = rig.plan(changes)
-    rig.write({"b": "mine"})
-    with pytest.raises(RevertRefused, match="b changed") as refused:
-        rig.reverts.apply("session", plan, {})
-    assert refused.value.paths == ("b",)
-    assert rig.operations == []
-    assert (rig.root / "a").read_text() == "2"
-
-
 def test_a_moved_file_is_moved_back(rig: RevertRig) -> None:
     rig.write({"a": "content"})
     with rig.call() as changes:

@@ -34,7 +34,6 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
-from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import (
@@ -159,11 +158,6 @@ def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
     assert _state(simulator).cache.not_sent == 12_000
 
 
-def check_as_many_are_cached_as_on_the_cache_page(simulator: SessionSimulator) -> None:
-    states = content_states(simulator.transcript).values()
-    assert _state(simulator).cache.cached == sum(state == "cached" for state, _ in states)
-
-
 def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     simulator = build_history(6)
     simulator.step("On.", 0)
@@ -268,7 +262,7 @@ def test_the_provider_is_named_once_at_the_total() -> None:
     state, window = _state(simulator), simulator.window()
     assert gauge_source_text(state.gauge) == "By the provider's count"
     counted = format_tokens(window.estimate)
-    assert state.own_count == f"The rows are {counted} by Helix's count; the total is the provider's."
+    assert state.own_count == f"Helix counts {counted}, the provider {format_tokens(state.gauge.used)}."
     assert state.gauge.used < window.estimate
     assert not [row for row in state.rows if "rovider" in row.name + row.why]
 
@@ -364,7 +358,6 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     check_the_inspector_adds_up(simulator)
     check_an_output_is_named_by_its_call_and_target(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
-    check_as_many_are_cached_as_on_the_cache_page(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
 
 
