@@ -18,7 +18,7 @@ from helix_desktop.ui.design.layout import FlowBox, card, clear_layout, column, 
 from helix_desktop.ui.kit.forms import Choice, CustomField, Form, Group, Values
 from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, ShowTrash, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.data_folder import DataFolder
+from helix_desktop.ui.settings.about_page import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.workspace_dialogs.cleanup import AGES, QUOTAS
 from helix_desktop.words.numbers import format_size

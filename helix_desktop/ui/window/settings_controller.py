@@ -47,7 +47,7 @@ from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column
-from helix_desktop.ui.settings.policy.files import PolicyFiles
+from helix_desktop.ui.settings.policy.form import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.providers.page import ProvidersPage

@@ -14,9 +14,8 @@ from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, Source
 from helix_desktop.services.provider_check import UNTESTED_STEPS
 from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderCheckView, ProviderEditor
-from helix_desktop.ui.settings.providers.models import ProviderModels
+from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderModels, ProviderStatus
 from tests.support.window.list_contents import cell_texts
 
 

@@ -28,7 +28,7 @@ from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
-from helix_desktop.ui.settings.providers.draft import (
+from helix_desktop.ui.settings.providers.models import (
     ProviderDraft,
     ProviderStatus,
     validate_provider,

@@ -12,7 +12,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import find_button

@@ -40,10 +40,10 @@ from helix_desktop.ui.kit.intents import OpenFolder, OpenSettings, perform
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import page_column, scrolling_page
-from helix_desktop.ui.settings.policy.files import PolicyFiles
 from helix_desktop.ui.settings.policy.form import (
     FILE_FIELDS,
     POLICY,
+    PolicyFiles,
     PolicyValues,
     Profile,
     conflict_text,

@@ -27,16 +27,16 @@ from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, 
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.forms import Choice, Draft, FieldRow, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
-from helix_desktop.ui.settings.providers.draft import (
+from helix_desktop.ui.settings.providers.models import (
     EMPTY_DRAFT,
     IncompleteExtras,
     ProviderDraft,
+    ProviderModels,
     ProviderStatus,
     provider_name,
     validate_provider,
     web_address,
 )
-from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")

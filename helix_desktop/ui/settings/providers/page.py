@@ -30,13 +30,13 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import FoundServerList
 from helix_desktop.ui.settings.app_settings import ROLES, role_reasons
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.ui.settings.providers.draft import (
+from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
+from helix_desktop.ui.settings.providers.models import (
     EMPTY_DRAFT,
     ProviderDraft,
     ProviderStatus,
     provider_name,
 )
-from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
