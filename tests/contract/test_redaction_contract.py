@@ -70,7 +70,6 @@ def fold(seq: int, index: bytes) -> RecordedEvent:
 
 
 def recorded_at(seq: int, event: Event) -> RecordedEvent:
-    """Return the event with its sequence number."""
     return RecordedEvent(seq, START_MS + seq, event)
 
 

@@ -18,13 +18,15 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import OpeningGiven, StandingText
+from helix_desktop.domain.events.session import HoldSet, OpeningGiven, SessionRenamed, StandingText
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
+from tests.support.agent_rig import AgentRig
 from tests.support.histories import SessionSimulator
 from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.scripted_model import ScriptedModel, text_reply
 from tests.support.session_simulator import create_session
 
 _Refusal = Callable[[], BaseException]
@@ -115,3 +117,35 @@ async def test_a_planned_opening_stays_planned_when_it_is_refused() -> None:
     with pytest.raises(StoreWriteFailed):
         await session.record(OpeningGiven(texts))
     assert (session.transcript.opening_seq, session.transcript.opening) == (0, texts)
+
+
+async def test_no_request_is_sent_with_what_is_being_stored() -> None:
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
+    session = (await rig.begin()).session
+    rig.store.gated_event_types = (HoldSet,)
+    session.on(UserSpoke, lambda _: session.scope.start(session.record(HoldSet(True)), "hold"))
+    await rig.conversation.send("Look.")
+    await rig.store.gate_reached.wait()
+    assert session.transcript.on_hold
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert rig.model.requests == []
+    rig.store.gate.set()
+    await rig.wait_until_idle()
+    assert len(rig.model.requests) == 1
+
+
+async def test_a_branch_waits_for_what_is_being_stored() -> None:
+    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
+    session = (await rig.begin()).session
+    await rig.conversation.run("Look.")
+    rig.store.gated_event_types = (SessionRenamed,)
+    session.scope.start(session.record(SessionRenamed("Renamed")), "rename")
+    await rig.store.gate_reached.wait()
+    opening = session.scope.start(rig.workspace.branches.open(session.id), "branch")
+    await asyncio.sleep(0)
+    rig.store.gate.set()
+    branch = (await opening).session
+    assert branch.log[: len(session.log)] == session.log
+    assert branch.transcript.last_seq == len(branch.log)
+    assert isinstance(session.log[-1].event, SessionRenamed)

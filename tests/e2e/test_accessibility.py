@@ -164,7 +164,6 @@ def check_everything_visible_is_readable_and_reachable(app: App) -> None:
 
 
 def faults_in(app: App, scene: str) -> list[str]:
-    """Return the faults of a page or dialog."""
     nodes = app.showing_nodes(scene)
     showing = [node for node in nodes if "showing" in node.states]
     tab = app.ask("tab")

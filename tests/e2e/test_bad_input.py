@@ -83,7 +83,6 @@ def say(*words: str) -> int:
 
 
 def turn(*words: str) -> tuple[str, ...]:
-    """Return the arguments of a turn in the project."""
     return ("run", "--workspace", "ws", "--trust", "--message", "hi", *words)
 
 
@@ -133,9 +132,9 @@ UNUSABLE = [
     (turn("--budget-tokens", "9" * 40), "must be a number from 0 to 1,000,000,000,000 (got '999"),
     (turn("--budget-usd", "1e9"), "such as 2.50, at most 1,000,000 (got '1e9')"),
     (turn("--patience", "1e9"), "must be a number of seconds, at most 604,800 (got '1e9')"),
-    (turn("--from-handover", "last:e" + "9" * 5000), "isn't the event of a handover."),
-    (turn("--from-handover", "last:"), "isn't the event of a handover."),
-    (turn("--from-handover", "last:e0"), "isn't the event of a handover."),
+    (turn("--from-handover", "last:e" + "9" * 5000), "isn't the event of a summary."),
+    (turn("--from-handover", "last:"), "isn't the event of a summary."),
+    (turn("--from-handover", "last:e0"), "isn't the event of a summary."),
     (turn("--from-handover", ":e3"), "No session of this workspace starts with ''."),
     (turn("--session", "a", "--from-handover", "b"), "can't be used with --session"),
     (turn("--session", ""), "--session: must not be empty"),

@@ -32,7 +32,6 @@ def cli(tmp_path: Path) -> Cli:
 
 
 async def run_turn(cli: Cli, *paths: str) -> None:
-    """A turn that reads these files."""
     calls = StreamedReply(
         *(Call("read_file", f'{{"path": "{path}"}}', id=f"c{n}") for n, path in enumerate(paths))
     )

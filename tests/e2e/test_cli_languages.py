@@ -82,7 +82,6 @@ class Language:
     environ: dict[str, str]
 
     async def __call__(self, *words: str) -> CommandResult:
-        """Run a command with `--json`."""
         return await self.cli(*words, "--json", **self.environ)
 
 

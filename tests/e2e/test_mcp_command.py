@@ -43,7 +43,6 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture
 async def cli(tmp_path: Path) -> Cli:
-    """A workspace with one content."""
     cli = Cli.create(tmp_path)
     registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), wall_clock_ms)
     record = registry.add(cli.project)

@@ -44,7 +44,6 @@ def state(folder: Path) -> dict[str, bytes]:
 
 
 def copies() -> list[str]:
-    """Return the copies that are left in the places for them."""
     return [str(path) for path in Path("/tmp").glob("helix-desktop-reading-*")]
 
 

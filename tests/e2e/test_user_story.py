@@ -36,7 +36,6 @@ _START_S = 60.0
 
 @contextmanager
 def serve_in_thread(script: Script) -> Iterator[ChatServer]:
-    """Serve a script until the block ends."""
     started: SimpleQueue[tuple[ChatServer, asyncio.AbstractEventLoop, asyncio.Event]] = SimpleQueue()
 
     async def serve() -> None:
@@ -159,7 +158,6 @@ def recall_three_lines(user: DesktopUser) -> None:
 
 
 def compact(user: DesktopUser) -> None:
-    """Compact, after a look at the draft."""
     send(user, "Fine", messages=12)
     send(user, "Now the report", messages=14)
     user.keys("ctrl+shift+k")
@@ -173,17 +171,17 @@ def compact(user: DesktopUser) -> None:
 def edit_compare_and_put_back(user: DesktopUser) -> None:
     """Write a section anew, compare it with the original, and put back what it dropped."""
     user.keys("ctrl+3")
-    user.click("push button", "Edit Handover summary 1")
-    user.click("text", "Technical Details", inside="Handover summary")
+    user.click("push button", "Edit Summary of 12 messages")
+    user.click("text", "Technical Details", inside="Summaries")
     user.keys("ctrl+a")
     user.type("- All new! [e4]")
-    user.click("push button", "Save changes", inside="Handover summary")
-    user.see("label", "1 dropped · 1 added · 19 unchanged", inside="Handover summary")
+    user.click("push button", "Save changes", inside="Summaries")
+    user.see("label", "1 dropped · 1 added · 19 unchanged", inside="Summaries")
     user.click("push button", "Put back: Words about Technical Details.")
-    user.see("label", "1 added · 20 unchanged", inside="Handover summary")
-    user.click("push button", "Save changes", inside="Handover summary")
-    user.see("label", "Handover summary 1, edited (2)", inside="Handover summary")
-    user.click("push button", "Close", inside="Handover summary")
+    user.see("label", "1 added · 20 unchanged", inside="Summaries")
+    user.click("push button", "Save changes", inside="Summaries")
+    user.see("label", "Summary of 12 messages, edited (2)", inside="Summaries")
+    user.click("push button", "Close", inside="Summaries")
     user.see_no("dialog")
     texts = handover_texts(user)
     assert texts == [
@@ -274,7 +272,6 @@ def restart(user: DesktopUser) -> None:
 
 
 def what_is_there(user: DesktopUser) -> dict[str, Any]:
-    """Return what is visible and what is stored."""
     stored = {words: command(user, *words.split()) for words in ("sessions", "timeline", "cache list")}
     return {"visible": what_is_visible(user), **stored}
 

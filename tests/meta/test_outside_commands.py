@@ -233,7 +233,6 @@ class InProcessCli:
 
     @property
     def workspace(self) -> Path:
-        """The folder of the workspace's own data."""
         return self.folder / "data" / "workspaces" / WORKSPACE
 
 

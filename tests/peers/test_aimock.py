@@ -71,7 +71,6 @@ SCRIPT: Sequence[Mapping[str, Any]] = [
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[AiMock]:
-    """A server without requests."""
     with run_aimock(tmp_path, SCRIPT) as running:
         yield running
 

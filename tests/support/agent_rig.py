@@ -67,7 +67,6 @@ class SteppedClock:
         return self.now
 
     def advance_s(self, seconds: int) -> None:
-        """Let time go by."""
         self.now += seconds * 1000
         self._advanced.set()
         self._advanced = asyncio.Event()
@@ -285,7 +284,6 @@ class AgentRig(ConversationRig):
         await self.wait_until(lambda: len(self.updates_of(kind)) >= count)
 
     async def wait_until(self, condition: Any) -> None:
-        """Run the loop until a condition is true."""
         deadline = time.monotonic() + _TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline, "it never came to that"

@@ -30,7 +30,6 @@ def writes(then: str = "", kind: str = "command", **files: str | None) -> tuple[
 
 
 def reads(path: str) -> tuple[str, dict[str, Any]]:
-    """Return a call that reads a file."""
     return "read", {"path": path, "text": f"the text of {path}"}
 
 

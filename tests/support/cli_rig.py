@@ -97,7 +97,6 @@ class Cli:
         return await start_forked(args, self.folder, self._environ(environ or {}), stdout)
 
     async def __call__(self, *args: str | bytes | Path, **environ: str) -> CommandResult:
-        """Run a command to its end."""
         return await self.run_with_stdin(b"", *args, **environ)
 
     async def run_with_stdin(

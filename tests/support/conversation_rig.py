@@ -28,7 +28,6 @@ class ConversationRig:
         return self._conversation
 
     def switch_to(self, conversation: Conversation) -> None:
-        """Go on with another conversation of the workspace."""
         self._conversation = conversation
 
     def events(self, kind: type[Event]) -> list[Any]:

@@ -54,8 +54,6 @@ def default_settings(**changes: Any) -> Draft:
 
 
 class _EndedTask:
-    """A task that was over before its first step."""
-
     def add_done_callback(self, callback: Callable[[Any], object]) -> None:
         callback(self)
 

@@ -51,7 +51,6 @@ class ForkedProcess:
         os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """Ask it to end."""
         self._process.terminate()
 
     def kill(self) -> None:

@@ -36,5 +36,4 @@ def make_checkout(folder: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def git_program(root: Path, environment: Mapping[str, str] | None = None) -> GitProgram:
-    """Return the git program of a workspace, in no sandbox."""
     return GitProgram(root, environment or os.environ, no_sandbox_provider(), ToolGrants)

@@ -107,7 +107,6 @@ class DrawnRandom:
         return self.pick(NASTY_TEXTS)
 
     def model_text(self) -> str:
-        """Return a model's text: possibly empty."""
         return self.pick((*NASTY_TEXTS, *_BLANK_TEXTS))
 
     def tool_output(self) -> str:

@@ -29,7 +29,6 @@ def print_update(session_id: str, update: Update) -> None:
 
 
 async def open_project_workspace(services: AppServices, project: Path, base_url: str) -> OpenWorkspace:
-    """Open the project's workspace with the server's model."""
     record = services.registry.find_by_path(project) or services.registry.add(project, trusted=True)
     workspace = await services.open_workspace(record.id)
     await workspace.set_models(await services.models.adhoc(MODEL, base_url, WINDOW))

@@ -72,12 +72,10 @@ Messages = Sequence[dict[str, Any]]
 
 
 def is_summary_request(request: dict[str, Any]) -> bool:
-    """Return True if a request asks for a handover summary."""
     return str(request["messages"][-1]["content"]).startswith(SUMMARY_OPENING)
 
 
 def is_observation_request(request: dict[str, Any]) -> bool:
-    """Return True if a request asks for observations, or to refine them."""
     return str(request["messages"][-1]["content"]).startswith(OBSERVATION_OPENINGS)
 
 

@@ -85,7 +85,6 @@ class MemoryFileHistory:
         )
 
     async def scan(self, session_id: str) -> CapturedChanges | None:
-        """Return what changed outside all calls."""
         return await self._scan(session_id, None)
 
     async def _scan(self, session_id: str, paths: Sequence[str] | None) -> CapturedChanges | None:
@@ -129,7 +128,6 @@ class MemoryFileHistory:
         del self._contents[digest]
 
     async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
-        """Return what stands at paths now."""
         return {path: self._present(path) for path in paths}
 
     async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
@@ -138,7 +136,6 @@ class MemoryFileHistory:
         return tuple(place for place in self.coverage.places if place.path in paths)
 
     async def plan_revert(self, changes: Sequence[FileChange], capture_ids: Sequence[str] = ()) -> RevertPlan:
-        """Return what taking back changes would do."""
         files: dict[str, PlannedFile] = {}
         for change in reversed(joined_changes(changes)):
             present = self._present(change.path)

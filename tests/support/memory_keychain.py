@@ -12,13 +12,10 @@ class MemoryKeychain:
         self.items: dict[str, str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        """Read an item."""
         return self.items.get(f"{service} {username}")
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Write an item."""
         self.items[f"{service} {username}"] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        """Remove an item."""
         del self.items[f"{service} {username}"]

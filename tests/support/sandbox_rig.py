@@ -40,7 +40,6 @@ class SandboxRig:
         self.box = self.tools(self.root)
 
     def tools(self, root: Path) -> ToolRegistry:
-        """The tools of a workspace in this home."""
         environ = {**os.environ, "HOME": str(self.home)}
         return make_tools(
             root,

@@ -31,7 +31,6 @@ def mount_small_disk(path: Path, size: str = "64m") -> Iterator[None]:
 
 
 def fill_disk(file: Path) -> None:
-    """Write to a file until the disk is full."""
     with file.open("ab", buffering=0) as ballast:
         part = _BLOCK_BYTES
         while part:

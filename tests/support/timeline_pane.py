@@ -14,7 +14,6 @@ from tests.support.galleries.panes_samples import NOW_MS
 
 
 def open_timeline(qtbot: QtBot, state: TimelineState | None = None) -> Timeline:
-    """Return a timeline on screen, with these cards."""
     timeline = Timeline(lambda: NOW_MS)
     qtbot.addWidget(timeline)
     timeline.resize(800, 700)
@@ -55,7 +54,6 @@ def has(pane: Timeline, key: Hashable, name: str) -> bool:
 
 
 def names(pane: Timeline, key: Hashable) -> list[str]:
-    """Return the names of all that can be pressed on a card."""
     return [area.name for area in card(pane, key).hit_areas]
 
 

@@ -25,13 +25,11 @@ def _source_files() -> tuple[tuple[str, str], ...]:
 
 @cache
 def source_code() -> bytes:
-    """Files as they are read."""
     return "\n".join(text for _, text in _source_files()).encode()
 
 
 @cache
 def search_results() -> bytes:
-    """Lines as a search prints them."""
     words = ("def ", "import ", "raise ", "self.")
     lines = (
         f"{name}:{number}:{line}"

@@ -87,11 +87,9 @@ class MemoryCache:
         return SearchResults(tuple(hits[:limit]))
 
     async def tools(self) -> tuple[str, ...]:
-        """Return the tools with stored contents."""
         return tuple(sorted({entry.tool for _, entry in self._contents.values()}))
 
     async def sessions(self) -> list[SessionSummary]:
-        """No session: the contents are nobody's."""
         return []
 
     async def totals(self) -> StoreTotals:

@@ -149,7 +149,6 @@ async def _store_round(folder: Path, rng: random.Random) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run it as a script."""
     if arguments[:1] == ["child"]:
         run(int(arguments[1]), int(arguments[2]))
         return 0

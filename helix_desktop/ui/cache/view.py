@@ -95,9 +95,7 @@ class HandoverHits(QWidget):
         if links == self._links:
             return
         self._links = links
-        self.caption.set_text(
-            tr.plural(len(links), "Also in a handover summary:", "Also in %n handover summaries:")
-        )
+        self.caption.set_text(tr.plural(len(links), "Also in a summary:", "Also in %n summaries:"))
         self.chips.show_chips(
             [
                 (

@@ -43,7 +43,6 @@ SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] 
     "output": lambda theme: theme.seg_output,
     "recalled": lambda theme: theme.seg_recalled,
     "pinned": lambda theme: theme.seg_pinned,
-    "arguments": lambda theme: theme.seg_arguments,
     "excluded": lambda theme: theme.muted,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,

@@ -23,7 +23,7 @@ from helix_desktop.context.window.provider_cache import (
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -35,7 +35,6 @@ from helix_desktop.ui.inspector.inspector_data import (
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
-    RowKind,
     Segment,
     SegmentKind,
     WindowRow,
@@ -132,18 +131,17 @@ def _in_double_quotes(text: str) -> str:
 
 text = TextContext("Inspector")
 
-_LABELS: dict[RowKind, TranslatableText] = {
+_LABELS: dict[WindowItemKind, TranslatableText] = {
     "system": text("System prompt"),
     "tools": text("Tools"),
     "mcp": text("MCP tools"),
     "fields": text("Also sent"),
     "environment": text("Date, folder, system"),
     "instructions": text("Instructions"),
-    "handover": text("Summaries of older messages"),
+    "handover": text("Summaries"),
     "pinned": text("Pinned"),
     "user": text("You"),
     "assistant": text("Agent"),
-    "arguments": text("Agent, arguments cached"),
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
 }
@@ -206,11 +204,9 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
     return tuple(rows)
 
 
-def _kind(item: WindowItem) -> RowKind:
-    """Return a row's kind on screen, where cached arguments have one of their own, and all summaries one."""
-    if item.kind in ("fold", "observations"):
-        return "handover"
-    return "arguments" if item.kind == "assistant" and item.state == "arguments_cached" else item.kind
+def _kind(item: WindowItem) -> WindowItemKind:
+    """Return a row's kind on screen, where all summaries have one."""
+    return "handover" if item.kind in ("fold", "observations") else item.kind
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:

@@ -41,19 +41,17 @@ from helix_desktop.ui.kit.intents import (
     FocusComposer,
     Intent,
     LookAtStep,
-    ShowPage,
     ShowRequest,
     perform,
 )
 from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.gauge_source import gauge_source_text
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
     format_tokens,
 )
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
@@ -189,14 +187,11 @@ class Breakdown(QWidget):
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
         self._not_sent, self._entries = KeyValue("", ""), KeyValue("", "")
-        survives = PushButton(tr("What survives"), "link", name="show_survival")
-        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
                 *(self._legend_box, self.own_count, self.cost, self.policy),
                 TextLine(tr("Stored outputs"), 13, 600),
                 *(self._not_sent, self._entries, self.provider_cache),
-                row(survives, None),
             )
         )
 
@@ -503,10 +498,8 @@ class Inspector(Themed, QWidget):
 
 def _explain(kind: SegmentKind) -> str:
     match kind:
-        case "arguments":
-            return translate(STATE_WORDS["cached"].tooltip)
         case "handover":
-            return tr("Compacted: a summary is in their place. The agent can recall the messages.")
+            return tr("In place of compacted messages, which the agent can recall.")
         case "user":
             return tr("Your messages, with the files and outputs that you attached.")
         case "recalled":

@@ -85,7 +85,6 @@ class Life:
         return plan
 
     async def states(self, number: int) -> tuple[HunkState, ...]:
-        """Return what became of the hunks of a row."""
         row = await self.row(number)
         (change,) = row.changes
         (file,) = (await self.changes.of_session(SESSION)).files
@@ -94,7 +93,6 @@ class Life:
         )
 
     async def status(self) -> str:
-        """Return what became of the file."""
         (file,) = (await self.changes.of_session(SESSION)).files
         return file.status
 

@@ -61,3 +61,23 @@ async def test_stored_are_the_distinct_contents_compressed(tmp_path: Path) -> No
     assert totals.stored_size - totals.tree_size < changed
     assert totals.disk_size <= 1.25 * compressed + paths * 300 + len(contents) * 200 + 40 * _PAGE
     assert (await storage_of(tmp_path).check()).is_sound
+
+
+async def test_the_quota_costs_old_versions_never_the_present_ones(tmp_path: Path) -> None:
+    """What was removed is named where it is to come back; the newest change comes back whole."""
+    copy_sources(tmp_path / "work")
+    async with open_rig(tmp_path) as rig:
+        captures, _, _ = await change_sources(rig)
+        storage = storage_of(tmp_path)
+        totals = await storage.totals()
+        quota = totals.tree_size + (totals.stored_size - totals.tree_size) // 3
+        removed = await storage.clean_up((), quota)
+        assert removed.over_quota > 0
+        assert (await storage.totals()).stored_size <= quota
+        oldest = await rig.plan(captures[:1])
+        assert {file.problem for file in oldest.files if file.status == "blocked"} == {"content_removed"}
+        present = rig.walk()
+        newest = await rig.run_command("rm -r * && echo new > new.txt")
+        assert newest is not None
+        await rig.revert(await rig.plan([newest]))
+        assert rig.walk() == present

@@ -80,7 +80,6 @@ class Rig:
 
 @pytest.fixture
 async def rig(tmp_path: Path) -> AsyncGenerator[Rig]:
-    """A new store."""
     store = await SharedStore.open(tmp_path / "store", "a" * 32, TickingClock())
     yield Rig(tmp_path, store)
     await store.close()
@@ -92,7 +91,6 @@ def user(uuid: str, text: str, parent: str | None = None) -> Line:
 
 
 def record(uuid: str, parent: str | None, kind: str, message: Line, **more: Any) -> Line:
-    """A record of Claude Code."""
     return {
         "type": kind,
         "uuid": uuid,
@@ -122,7 +120,6 @@ def said(text: str) -> Line:
 
 
 def called(call_id: str, name: str = "Read", **arguments: Any) -> Line:
-    """A block that calls a tool."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 

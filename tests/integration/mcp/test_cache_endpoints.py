@@ -23,7 +23,6 @@ CONTENT = make_content(b"one line\n")
 
 @pytest.fixture
 async def services(tmp_path: Path) -> AsyncIterator[AppServices]:
-    """Services on their own data directory."""
     data = DataDir.locate(tmp_path / "data", {})
     data.ensure()
     services = AppServices(data, {})
@@ -33,7 +32,6 @@ async def services(tmp_path: Path) -> AsyncIterator[AppServices]:
 
 @pytest.fixture
 async def record(services: AppServices, tmp_path: Path) -> WorkspaceRecord:
-    """An open workspace with one content."""
     (tmp_path / "ws").mkdir()
     record = services.registry.add(tmp_path / "ws")
     workspace = await services.open_workspace(record.id)

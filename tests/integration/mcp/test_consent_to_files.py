@@ -84,7 +84,6 @@ class App:
         return config
 
     async def agree(self) -> None:
-        """Agree to the server as it is now."""
         await self.services.mcp_servers.consent(self.id, "box", self.config.fingerprint)
 
     async def agent_does(self, tool: str, **arguments: str) -> None:
@@ -110,7 +109,6 @@ async def app(project: Path) -> AsyncIterator[App]:
 
 
 async def approve(project: Path, command: str, *args: str, **fields: Any) -> None:
-    """Approve a server, which then runs."""
     async with app(project) as run:
         await run.add(command, *args, **fields)
         assert await run.state() == "ready", await run.status()
@@ -137,7 +135,6 @@ async def agree_to(run: App, *changed: str) -> None:
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    """Run the loop until a condition is true."""
     deadline = time.monotonic() + _START_S
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"

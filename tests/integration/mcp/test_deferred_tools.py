@@ -42,7 +42,6 @@ def agent_of(rig: McpRig, *steps: tuple[str, dict[str, Any]]) -> AgentRig:
 
 
 def answers(agent: AgentRig) -> list[str]:
-    """Return what the calls brought."""
     return [event.text for event in agent.events(ToolAnswered)]
 
 

@@ -60,7 +60,6 @@ class User:
 
 
 def form(**schema: Any) -> dict[str, Any]:
-    """The parameters of a request with a form."""
     return {"message": "Who are you?", "requestedSchema": {"type": "object", "properties": {}, **schema}}
 
 

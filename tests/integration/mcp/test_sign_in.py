@@ -69,7 +69,6 @@ class App:
         await self.servers.wait_until_ready(self.id, 60)
 
     async def call(self) -> str:
-        """Return what a call of a tool brings."""
         hub = self.servers._hubs[self.id]
         result = await hub.run(ToolCall("c1", "mcp__web__echo", '{"word": "hello"}'))
         return result.content.decode()

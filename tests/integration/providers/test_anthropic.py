@@ -261,7 +261,6 @@ class TestForms:
 
 
 def thinking_reply(request: dict[str, Any], signature: str) -> Reply:
-    """Think, and read a file."""
     return StreamedReply(
         Reasoning("hm"),
         OpaqueReasoning(signature),

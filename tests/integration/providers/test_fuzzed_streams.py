@@ -74,7 +74,6 @@ ODD = st.recursive(
 
 
 def places_in(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the place of each part of a chunk."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place, *(inner for key, part in parts for inner in places_in(part, (*place, key)))]
 

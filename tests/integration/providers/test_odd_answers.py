@@ -67,7 +67,6 @@ COMPLETED: Chunk = {"type": "response.completed", "response": {"status": "comple
 
 
 def block(index: Any, **content: Any) -> Chunk:
-    """Return the start of a block of Messages."""
     return {"type": "content_block_start", "index": index, "content_block": content or None}
 
 
@@ -76,7 +75,6 @@ def delta(index: Any, kind: str, field: str, part: Any) -> Chunk:
 
 
 def said(text: str) -> tuple[Chunk, ...]:
-    """Return a block of text of Messages."""
     return block(0, type="text", text=""), delta(0, "text_delta", "text", text)
 
 

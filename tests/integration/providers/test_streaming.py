@@ -87,7 +87,6 @@ class Rig:
         return self.dialect.model(server, self.http, self.sleeps.retry_policy, INFO, key=KEY, stall_s=stall_s)
 
     async def failure_of(self, *replies: Reply) -> ModelError:
-        """The error that these replies lead to."""
         async with self.serving(*replies) as server:
             with pytest.raises(ModelError) as caught:
                 await collect_stream(self.model(server), QUESTION)
@@ -375,7 +374,6 @@ class _LoopRounds:
             asyncio.get_running_loop().call_soon(self._tick)
 
     def stop(self) -> None:
-        """Count no further."""
         self._is_running = False
 
 

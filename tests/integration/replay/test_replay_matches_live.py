@@ -65,7 +65,6 @@ class RecordedModel:
         }
 
     def clock(self) -> int:
-        """The virtual time."""
         return self.now
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
@@ -123,7 +122,6 @@ async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tu
 def replayed(
     messages: list[dict[str, Any]], policy: ContextPolicy
 ) -> tuple[list[list[dict[str, Any]]], Replayer]:
-    """The requests of the recording, replayed."""
     replayer = Replayer(policy, WINDOW)
     sent = []
     for message in messages:

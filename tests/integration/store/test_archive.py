@@ -325,7 +325,6 @@ async def test_damaged_content_is_reported_and_its_log_is_still_exported(tmp_pat
 
 
 async def refused(archive: Path, folder: Path, *words: str) -> None:
-    """The file is refused, and the store is as it was."""
     other = await opened(folder / "fresh")
     before = await state(other)
     with pytest.raises(InvalidArchive) as caught:
@@ -376,7 +375,6 @@ async def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
 
 
 def write(path: Path, *members: tuple[str, bytes]) -> Path:
-    """A file with any members."""
     with path.open("wb") as file:
         tape = TarStreamWriter(file)
         for name, data in members:

@@ -66,7 +66,6 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState
 
 @pytest.fixture
 def folder(tmp_path: Path, older: tuple[Path, ExpectedState]) -> Path:
-    """A copy of the older store."""
     return Path(shutil.copytree(older[0], tmp_path / "store"))
 
 
@@ -99,7 +98,6 @@ async def check(folder: Path, expected: ExpectedState) -> None:
 
 
 def rows(db: Path) -> dict[bytes, bytes]:
-    """Return the rows of a closed database."""
     opened_db = plyvel.DB(str(db), compression=None)
     all_rows = dict(opened_db.iterator())
     opened_db.close()

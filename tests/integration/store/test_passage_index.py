@@ -20,7 +20,6 @@ from tests.support.store.search_samples import open_store
 
 
 async def say(store: LevelDbStore, session: str, *texts: str) -> None:
-    """Go on with a session's log."""
     seq = len(await store.events(session))
     events = [
         RecordedEvent(number, START_MS + number, UserSpoke(text, 1))

@@ -141,7 +141,6 @@ def guard_rig() -> Iterator[GuardRig]:
 
 @pytest.fixture
 def landlock_rig() -> Iterator[GuardRig]:
-    """The same without bubblewrap."""
     with _new_rig("landlock") as rig:
         yield rig
 

@@ -46,8 +46,6 @@ RESOURCES = DEMO_DIR.parent
 
 
 class NoRules:
-    """No saved approvals."""
-
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         return ()
 

@@ -20,7 +20,6 @@ from tests.support.tool_rig import make_call, make_tools
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A small workspace."""
     root = tmp_path / "work"
     (root / "src" / "deep").mkdir(parents=True)
     (root / "src" / "a.py").write_text("one\ntwo\nthree\n")

@@ -21,7 +21,6 @@ from tests.support.tool_rig import make_call, make_tools
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A small workspace."""
     root = tmp_path / "work"
     (root / "src").mkdir(parents=True)
     (root / "src" / "a.py").write_text("one\ntwo\nthree\n")
@@ -30,7 +29,6 @@ def root(tmp_path: Path) -> Path:
 
 
 async def text_of(root: Path, name: str, **arguments: object) -> str:
-    """Return a tool's answer as text."""
     return (await make_tools(root).run(make_call(name, **arguments))).content.decode()
 
 

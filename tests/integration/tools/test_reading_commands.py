@@ -76,7 +76,6 @@ def make_repository(root: Path) -> None:
 
 
 def git(root: Path, *words: str) -> None:
-    """Run git in a folder."""
     subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
 
 

@@ -27,7 +27,6 @@ def cache() -> MemoryCache:
 
 
 async def recall(root: Path, cache: MemoryCache, hash_: str, **more: object) -> ToolResult:
-    """A recall through the toolbox."""
     return await make_tools(root, cache).run(make_call("recall_cached_content", hash=hash_, **more))
 
 

@@ -30,7 +30,6 @@ class Listener:
 
 
 async def attach(rig: LoopRig, path: str, first_line: int = 0, last_line: int = 0) -> Any:
-    """Return a file of the workspace as an attachment."""
     session_id = rig.conversation.session.id
     return await rig.workspace.contents.attach_file(session_id, path, first_line, last_line)
 

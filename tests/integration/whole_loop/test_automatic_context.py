@@ -16,9 +16,11 @@ from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
+from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -264,3 +266,21 @@ async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> No
     assert ran.code == 0, ran
     assert WAITING not in printed
     assert "[compacted (context reached 85 %)" in ran.err
+
+
+async def test_a_budget_stops_the_background_work_and_says_so(tmp_path: Path) -> None:
+    """A budget that two steps use up: nothing is written beside the turn, which ends for the same reason."""
+    assistant = Assistant(steps=2, files=20)
+    async with loop_rig(tmp_path, assistant, window=LARGE) as rig:
+        write_files(rig.root, lines=330)
+        await rig.conversation.budget.set_limit(Budget(tokens=4_000))
+        ended = await rig.conversation.run(ask(0))
+        await rig.conversation.wait_for_background_work()
+        assert (ended.how, ended.cause) == ("failed", "budget")
+        assert ended.what == "The session budget is used up."
+        for warning in rig.updates_of(ErrorRaised):  # none if the end of the turn said it first
+            assert (warning.is_warning, warning.what) == (True, "No handover was prepared.")
+            assert "session budget" in warning.why
+        assert assistant.prompts == []
+        assert rig.events(HandoverMade) == rig.events(HandoverDiscarded) == []
+        await rig.assert_consistent()

@@ -104,7 +104,6 @@ class Reader:
 
 
 def logs(first: int, last: int) -> str:
-    """Return a prompt to read these logs."""
     return "Read " + " ".join(f"log_{part:02}.txt" for part in range(first, last))
 
 

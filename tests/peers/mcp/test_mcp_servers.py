@@ -22,7 +22,6 @@ EVERYTHING, FILES = "@modelcontextprotocol/server-everything", "@modelcontextpro
 
 @pytest.fixture
 async def rig(tmp_path: Path) -> AsyncIterator[McpRig]:
-    """A workspace's servers."""
     rig = McpRig(tmp_path)
     yield rig
     await rig.close()
@@ -39,7 +38,6 @@ def npm(name: str, package: str, *args: str) -> McpServerConfig:
 
 
 def make_history(folder: Path) -> None:
-    """A repository with one commit."""
     author = ["-c", "user.name=A", "-c", "user.email=a@b"]
     for words in (["init", "-q"], [*author, "commit", "-q", "--allow-empty", "-m", "First"]):
         subprocess.run(["git", *words], cwd=folder, check=True)
@@ -124,7 +122,6 @@ async def test_the_filesystem_server_reads_allowed_paths_only(rig: McpRig, tmp_p
 
 @pytest.mark.needs_peer(module="mcp_server_git")
 async def test_a_python_server_of_an_older_protocol_works(rig: McpRig, tmp_path: Path) -> None:
-    """A server in Python, of an older protocol."""
     make_history(tmp_path)
     await rig.start_servers(
         approved_server(

@@ -179,7 +179,6 @@ class AccessibilityBus:
         return str(reply[0])
 
     def press(self, node: Node) -> None:
-        """Do the first action of a node."""
         self.call([_method_call(node.ref, "Action", "DoAction", "i", (0,))])
 
     def announcements(self) -> list[str]:

@@ -468,7 +468,6 @@ async def _entry_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _wait_for_menu() -> AsyncIterator[QWidget]:
-    """The menu that is being opened."""
     await until(QApplication.activePopupWidget, "the menu")
     menu = QApplication.activePopupWidget()
     assert menu is not None
@@ -485,7 +484,6 @@ async def _wait_for_dialog(description: str) -> QWidget:
 
 
 def _front_dialog() -> QWidget | None:
-    """The dialog or panel that is open."""
     kinds = ("Switcher", "CommandPalette", "SearchPanel")
     return next(
         (

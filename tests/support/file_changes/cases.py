@@ -57,12 +57,10 @@ class ChangeCase:
 
 
 def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
-    """Return a call that writes a file."""
     return "write_file", {"path": path, "content": content}
 
 
 def edit(path: str, old: str, new: str) -> tuple[str, dict[str, Any]]:
-    """Return a call that edits a file."""
     return "edit_file", {"path": path, "old_text": old, "new_text": new}
 
 

@@ -33,7 +33,6 @@ class RandomEdits:
         self._root = root
 
     def path(self) -> str:
-        """Return a path, of a folder now and then."""
         folder = self.random.choice(_FOLDERS)
         return "/".join(filter(None, (folder, self.random.choice(_NAMES)))) or "e"
 

@@ -40,7 +40,6 @@ class HistoryRig:
         self.log: list[CapturedChanges] = []
 
     def walk(self) -> Tree:
-        """Return what stands in the workspace."""
         return walk_tree(self.root)
 
     async def run(self, calls: Calls, may_fail: bool = False) -> list[CapturedChanges]:

@@ -98,7 +98,6 @@ class SampleConversation:
 def sample_draft(
     event: HandoverMade, sections: tuple[Section, ...] = _SECOND, doubt: str = ""
 ) -> tuple[HandoverDraft, list[CountedPart]]:
-    """Return a draft that would make room, and the parts that are sent of it."""
     event = replace(
         event, sections=sections, before=104_200, after=31_400, coverage=_MISSING, focus="",
         fallback="The summary model's window is too small; the live model was asked.",
@@ -144,7 +143,7 @@ def handover_window(
             window.refresh()
     if stage in ("draft again", "edited"):
         window.fields[0].editor.appendPlainText("- A sentence more.")
-        what, why = words("The edited handover can't be read."), words("It is empty.")
+        what, why = words("The edited summary can't be read."), words("It is empty.")
         window.show_error(InvalidInput(verbatim(what), verbatim(why)))
     return window
 

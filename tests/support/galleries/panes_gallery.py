@@ -112,7 +112,6 @@ async def cache_diff(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def cache_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    """Nothing cached yet."""
     return await _browser(scope, theme, 0)
 
 
@@ -183,7 +182,6 @@ async def cache_failed(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def cache_search_narrow(scope: TaskScope, theme: Theme) -> QWidget:
-    """The same in a small window."""
     pane = await cache_search(scope, theme)
     pane.resize(540, 700)
     await settle()
@@ -247,7 +245,6 @@ async def timeline_past(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
-    """No message yet."""
     return make_timeline(theme, TimelineState(), 804, 600)
 
 
@@ -273,7 +270,6 @@ async def inspector_past(scope: TaskScope, theme: Theme) -> QWidget:
 
 
 async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
-    """The request as text."""
     pane = make_inspector(theme, samples.inspector_state(), 380, 620)
     pane.show_page("Next request", "system\n  You are an agent.\n\nuser\n  Re-render only what changed.")
     return pane

@@ -32,7 +32,6 @@ NOW = datetime(2026, 11, 20, 15, 4)
 
 
 def workspaces() -> tuple[WorkspaceRow, ...]:
-    """Five workspaces with every badge."""
     changed = git_text(GitStatus("feature/streaming-cache-for-handovers", upstream="origin/main", changed=3))
     worktree = git_text(
         GitStatus(
@@ -94,7 +93,6 @@ def _to_ms(moment: datetime) -> int:
 
 
 def placeholder(text: str) -> QWidget:
-    """Return a placeholder page with a label."""
     page = QWidget()
     page.setLayout(
         column(card(column(label(text, "muted"), None, margins=(16, 14, 16, 14))), margins=(18, 14, 18, 14))
@@ -108,7 +106,7 @@ def make_window() -> MainWindow:
     memory = LayoutStore(lambda key: states.get(key, b""), states.__setitem__)
     window = MainWindow(memory)
     lazy_pages: Any = (
-        partial(placeholder, name) for name in ("Cache", "Timeline", "Changes", "What survives")
+        partial(placeholder, name) for name in ("Cache", "Timeline", "Changes", "With and without Helix")
     )
     here: Any = map(placeholder, ("Chat", "Context"))
     window.add_pages(WindowPages(*here, *lazy_pages))

@@ -70,7 +70,6 @@ class McpRig:
 
     @property
     def tool_names(self) -> list[str]:
-        """Return the tools offered to a model."""
         return [spec.name for spec in self.tools.specs]
 
     async def call(
@@ -92,13 +91,11 @@ class McpRig:
         return (await self.call(name, **arguments)).content.decode()
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Run the loop until a condition is true."""
         deadline = time.monotonic() + _TIMEOUT_S
         while not condition():
             assert time.monotonic() < deadline, "it never came to that"
             await asyncio.sleep(0.01)
 
     async def close(self) -> None:
-        """End everything."""
         await self.hub.close()
         await self.scope.close()

@@ -53,7 +53,6 @@ class RawHttpServer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Listen no more."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()

@@ -20,7 +20,6 @@ LIST_COUNTER = [0]
 
 
 def send(**message: Any) -> None:
-    """Write one message."""
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
 

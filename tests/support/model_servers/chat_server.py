@@ -84,7 +84,6 @@ Script = Callable[[dict[str, Any]], Reply | Awaitable[Reply]]
 
 
 def text_reply(*texts: str) -> StreamedReply:
-    """An answer of these pieces of text."""
     return StreamedReply(*(Text(text) for text in texts))
 
 
@@ -133,7 +132,6 @@ class ChatServer:
 
     @property
     def base_url(self) -> str:
-        """The address that clients are given."""
         assert self._server is not None, "the server is not running"
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 

@@ -34,15 +34,11 @@ _INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content
 class ReplyEncoder(Protocol):
     """Writes one answer."""
 
-    def start(self) -> Iterator[bytes]:
-        """Return what precedes all parts."""
-        ...
+    def start(self) -> Iterator[bytes]: ...
 
     def encode_part(self, part: StreamPart) -> Iterator[bytes]: ...
 
-    def end(self) -> Iterator[bytes]:
-        """Return what follows all parts."""
-        ...
+    def end(self) -> Iterator[bytes]: ...
 
 
 class WireFormat(Protocol):

@@ -51,7 +51,6 @@ class ResourceMonitor:
     _max_leveldb_log: int = 0
 
     def take_sample(self, turn: int) -> ResourceSample:
-        """Take a sample, after a garbage collection."""
         gc.collect()
         logs = sum(log.stat().st_size for log in self.folder.rglob("db/*.log"))
         self._max_leveldb_log = max(self._max_leveldb_log, logs // 1024)

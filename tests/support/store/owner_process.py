@@ -31,7 +31,6 @@ asyncio.run(own())
 
 @asynccontextmanager
 async def owner_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Another process that owns the store in `folder`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", OWNER_SCRIPT, str(folder), WORKSPACE,
         cwd=REPO_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -22,15 +22,11 @@ class ReferenceDatabase(Protocol):
 
     name: str
 
-    def write(self, contents: list[Content]) -> None:
-        """Put these durably, at once."""
-        ...
+    def write(self, contents: list[Content]) -> None: ...
 
     def read(self, digest: str) -> bytes: ...
 
-    def close(self) -> None:
-        """Let go of the files."""
-        ...
+    def close(self) -> None: ...
 
 
 class RawLevelDb:
@@ -44,7 +40,6 @@ class RawLevelDb:
         )
 
     def write(self, contents: list[Content]) -> None:
-        """Put the bytes as they are."""
         batch = self._db.write_batch(sync=True)
         for content in contents:
             batch.put(bytes.fromhex(content.digest), content.data)
@@ -55,7 +50,6 @@ class RawLevelDb:
         return data
 
     def close(self) -> None:
-        """Let go of the files."""
         self._db.close()
 
 
@@ -94,7 +88,6 @@ class Sqlite:
         self._db.execute("CREATE TABLE contents (digest BLOB PRIMARY KEY, data BLOB)")
 
     def write(self, contents: list[Content]) -> None:
-        """Put the bytes as they are."""
         self._db.execute("BEGIN")
         rows = [(bytes.fromhex(content.digest), content.data) for content in contents]
         self._db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?)", rows)
@@ -106,7 +99,6 @@ class Sqlite:
         return data
 
     def close(self) -> None:
-        """Let go of the files."""
         self._db.close()
 
 
@@ -119,7 +111,6 @@ class Lmdb:
         self._env: Any = importlib.import_module("lmdb").open(str(folder), map_size=_MAP_SIZE)
 
     def write(self, contents: list[Content]) -> None:
-        """Put the bytes as they are."""
         with self._env.begin(write=True) as transaction:
             for content in contents:
                 transaction.put(bytes.fromhex(content.digest), content.data)
@@ -130,7 +121,6 @@ class Lmdb:
         return data
 
     def close(self) -> None:
-        """Let go of the files."""
         self._env.close()
 
 

@@ -29,7 +29,6 @@ PREVIOUS = replace(cache_row(9), created_at_ms=NOW_MS - 3_600_000)
 
 @pytest_asyncio.fixture
 async def content(qtbot: QtBot) -> AsyncIterator[EntryContent]:
-    """A view without an entry."""
     scope = TaskScope()
     view = EntryContent(scope.start, lambda: NOW_MS)
     qtbot.addWidget(view)

@@ -39,7 +39,6 @@ pytestmark = pytest.mark.qt_loop
 
 
 def titles(pane: CacheBrowser) -> list[str]:
-    """Return the column titles of the table."""
     return [
         str(pane.model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole))
         for at in range(pane.model.columnCount())
@@ -106,7 +105,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
     await wait_until(lambda: pane.model.rowCount() == len(large))
     assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
-    assert tool_option("fold").label == "Tool: Summary without a model"  # as the table's column writes it
+    assert tool_option("fold").label == "Tool: List of compacted outputs"  # as the table's column writes it
     assert bar.chips.isVisible()
     bar.chips._chips[0].click()
     await wait_until(lambda: bar.chips.texts == ["10 KB or more"])
@@ -156,13 +155,13 @@ def test_the_filter_menu_offers_a_rare_state_once_an_entry_has_it(qtbot: QtBot) 
 def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) -> None:
     bar = CacheFilterBar()
     qtbot.addWidget(bar)
-    bar.set_available(["fold", "handover", "read_file"], [])
+    bar.set_available(["run_command", "handover", "read_file"], [])
     tools = bar.filter_menu().actions()[1].menu()
     assert isinstance(tools, QMenu)
     assert [action.text() for action in tools.actions()] == [
-        "Handover summary",
+        "List of compacted outputs",
         "read_file",
-        "Summary without a model",
+        "run_command",
     ]
 
 
@@ -203,7 +202,6 @@ class PausedCache(SampleCache):
         return await super().totals()
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """Return the next hits."""
         self.parts += 1
         if cursor:
             await self.go_on.wait()

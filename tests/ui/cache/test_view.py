@@ -281,7 +281,6 @@ async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) ->
 
 
 async def test_selecting_a_filtered_entry_clears_the_filter(qtbot: QtBot, scope: TaskScope) -> None:
-    """An entry that the filter hides is selected after clearing the filter."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(50))
     QTest.keyClicks(pane.filter_bar.field, "docs")
     await wait_until(lambda: pane.model.rowCount() < 50)

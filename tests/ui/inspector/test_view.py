@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window_breakdown import WindowItemKind
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
-    RowKind,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
@@ -32,7 +32,6 @@ MINUTE, HOUR = 60_000, 3_600_000
 
 @pytest.fixture
 def pane(qtbot: QtBot) -> Inspector:
-    """An inspector of the sample window."""
     inspector = Inspector()
     qtbot.addWidget(inspector)
     inspector.resize(300, 900)
@@ -155,7 +154,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
 def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     """One that is compacted has a heading with its words; a row of no turn stands where it is."""
 
-    def entry(seq: int, kind: RowKind, question: int = 0) -> WindowRow:
+    def entry(seq: int, kind: WindowItemKind, question: int = 0) -> WindowRow:
         return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
 
     rows = (
@@ -166,10 +165,10 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), rows=rows))
     entries = pane.requests.entries
     groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
-    assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
+    assert groups == {"e40": [40, 41], "Rest of “Question 50”": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
-    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30 · In part"
-    assert entries.rows[heading].shown_state == "In part"
+    assert entries.index(heading).data() == "Rest of “Question 50” · 3 parts, Right opens them · 30"
+    assert not entries.rows[heading].shown_state
     pane.requests.setCurrentIndex(entries.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -235,8 +234,8 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     pane.requests.setFocus()
-    outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
-    others: tuple[RowKind, ...] = ("system", "user", "arguments", "handover")
+    outputs: tuple[WindowItemKind, ...] = ("output", "recalled", "pinned")
+    others: tuple[WindowItemKind, ...] = ("system", "user", "assistant", "handover")
     for kind in outputs:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
@@ -280,7 +279,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
-    kinds: tuple[RowKind, ...] = ("pinned", "handover", "system")
+    kinds: tuple[WindowItemKind, ...] = ("pinned", "handover", "system")
     for kind in kinds:
         at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, pane.requests.mapToGlobal(at))

@@ -32,7 +32,6 @@ text = TextContext("Test")
 
 
 def whole_number(typed: str) -> int:
-    """What the field for a number takes."""
     try:
         number = int(typed)
     except ValueError:

@@ -70,12 +70,10 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
 
 
 def line(root: QWidget, name: str) -> QLineEdit:
-    """The field with an accessible name."""
     return next(edit for edit in root.findChildren(QLineEdit) if edit.accessibleName() == name)
 
 
 def words(root: QWidget) -> str:
-    """All visible texts."""
     return "\n".join(label.text() for label in root.findChildren(QLabel) if label.isVisible())
 
 

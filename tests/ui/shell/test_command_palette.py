@@ -19,7 +19,6 @@ _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftMod
 
 
 def opened(window: MainWindow) -> CommandPalette:
-    """The panel, opened by its key."""
     QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
     panel = window.help_windows.command_palette
     assert panel is not None
@@ -29,7 +28,6 @@ def opened(window: MainWindow) -> CommandPalette:
 
 
 def words(panel: CommandPalette) -> list[str]:
-    """Return the offered commands, in order."""
     return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
 
 

@@ -35,7 +35,6 @@ _MIN_BAR_PX = 440  # a narrower bar contains its controls and little else
 
 
 def work(window: MainWindow) -> None:
-    """Open a session."""
     window.show_workspaces([WorkspaceRow("w1", "helix", "/src/helix", active=True)])
     window.sidebar.show_sessions(
         [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()

@@ -76,7 +76,6 @@ def commands(qtbot: QtBot) -> Iterator[WindowCommands]:
 
 @pytest.fixture
 def sidebar(qtbot: QtBot, commands: WindowCommands) -> Sidebar:
-    """A sidebar with three sessions."""
     new_sidebar = Sidebar(commands)
     new_sidebar.add_session_list()
     qtbot.addWidget(new_sidebar)
@@ -369,7 +368,6 @@ def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
 
 @pytest.fixture
 def rail(qtbot: QtBot, commands: WindowCommands) -> Rail:
-    """A rail with three workspaces."""
     new_rail = Rail(commands)
     qtbot.addWidget(new_rail)
     new_rail.resize(64, 600)

@@ -36,7 +36,6 @@ PLAIN = PROFILES["plain"]
 
 
 def costing(reply: ScriptedReply, input_tokens: int, output_tokens: int, cached: int = 0) -> ScriptedReply:
-    """Return the same reply with tokens that the provider reports."""
     *pieces, answer = reply
     assert isinstance(answer, ModelResponse)
     return [*pieces, msgspec.structs.replace(answer, usage=Usage(input_tokens, output_tokens, cached))]

@@ -50,7 +50,6 @@ def test_a_frozen_app_finds_the_unpacked_resources(tmp_path: Path, monkeypatch: 
 def test_an_installed_wheel_finds_the_resources_inside_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wheel carries resources inside the package."""
     (tmp_path / "helix_desktop" / "resources" / "tokenizers").mkdir(parents=True)
     monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "helix_desktop")
     assert resources_dir() == tmp_path / "helix_desktop" / "resources"

@@ -21,7 +21,6 @@ from helix_desktop.config.settings import (
 
 
 def entry(name: str, window: int, price: float) -> CatalogEntry:
-    """A published model."""
     return CatalogEntry(names=(name,), window=window, price_in=price, price_out=4 * price)
 
 

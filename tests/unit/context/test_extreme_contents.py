@@ -12,7 +12,6 @@ from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import NO_OUTPUT
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -131,31 +130,6 @@ def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
-def test_large_arguments_survive_every_rewrite(name: str) -> None:
-    """Swept, folded and handed over with the rest of their step."""
-    body = msgspec.json.encode("x = 'é'\n" * 200).decode()
-    simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
-    simulator.send_message("Write.")
-    for number in range(4):
-        arguments = ARGUMENTS[name].replace("%s", body)
-        simulator.step(f"I write {number}.", [simulator.tool_call(0, arguments, "write_file")])
-        simulator.answer_call(0, "Wrote it.")
-    session_rewrites.sweep_all(simulator, 2)
-    masked = [
-        item.event
-        for item in simulator.transcript.messages.items
-        if item.seq in simulator.transcript.window.masked
-    ]
-    assert any(isinstance(event, AssistantSpoke) for event in masked) or simulator.transcript.window.covers
-    assert unreachable_content(simulator) == []
-    session_rewrites.fold_all(simulator)
-    simulator.hand_over(0)
-    simulator.step("Done.", 0)
-    assert unreachable_content(simulator) == []
-    assert lint(simulator.sent_requests[-1].request.messages) == []
-
-
 def test_small_values_stay_as_the_model_wrote_them() -> None:
     """Numbers, escapes and all: only the large value is replaced."""
     body = msgspec.json.encode("x" * 900).decode()
@@ -175,20 +149,3 @@ def test_small_arguments_stay_unchanged(size: int) -> None:
         mask_arguments(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode()))
         is None
     )
-
-
-def test_many_outputs_of_one_step() -> None:
-    """Sixty parallel calls, their answers in any order, are one step through every rewrite."""
-    simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
-    simulator.send_message("Read everything.")
-    simulator.step("All at once.", 60)
-    for number in range(60):
-        simulator.answer_call(number * 7, f"file {number}\n" * 40)
-    for number in range(3):
-        simulator.step(f"More {number}.", 1)
-        simulator.answer_call(0, "ok")
-    session_rewrites.fold_all(simulator)
-    assert unreachable_content(simulator) == []
-    assert any(isinstance(item.event, ToolAnswered) for item in simulator.transcript.messages.items)
-    simulator.step("Done.", 0)
-    assert lint(simulator.sent_requests[-1].request.messages) == []

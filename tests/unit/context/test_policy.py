@@ -56,7 +56,6 @@ def test_an_empty_file_is_the_balanced_profile() -> None:
     ],
 )
 def test_invalid_fields_are_named(fields: dict[str, Any], field_name: str) -> None:
-    """An invalid field is an error that names it."""
     with pytest.raises(ValueError, match=field_name):
         policy_from(fields)
 

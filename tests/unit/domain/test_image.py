@@ -14,7 +14,6 @@ EDGE = st.integers(1, 16_000)
 
 
 def read(data: bytes, label: str = "") -> Image | None:
-    """Return what an image's header says."""
     return identify_image(data, digest_of(data), label)
 
 

@@ -89,7 +89,6 @@ def test_invalid_entries_are_reported(fields: dict[str, object], field: str, mes
     ],
 )
 def test_commands_and_addresses_are_valid_servers(fields: dict[str, object]) -> None:
-    """Commands, and addresses."""
     assert validate_server(msgspec.convert({"name": "x-1", **fields}, McpServerConfig)) == {}
 
 

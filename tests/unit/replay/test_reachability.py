@@ -36,8 +36,6 @@ def digest(text: str) -> str:
 
 
 class Stored(dict[str, bytes]):
-    """Contents by digest."""
-
     def __init__(self, *texts: str) -> None:
         super().__init__({digest(text): text.encode() for text in texts})
 

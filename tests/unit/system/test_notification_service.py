@@ -45,7 +45,6 @@ class Desktop:
         self.closed_by_user: set[int] = set()
 
     async def serve(self, requests: asyncio.Queue[Any]) -> None:
-        """Answer every call."""
         from jeepney import HeaderFields, new_error, new_method_return
 
         number = 0

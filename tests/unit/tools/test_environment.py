@@ -20,7 +20,6 @@ posix = pytest.mark.skipif(os.name == "nt", reason="a program in a script")
 
 
 def workspace_environment(root: Path, path: str = "") -> WorkspaceEnvironment:
-    """Return what the environment of a folder is found with."""
     variables = {**os.environ, "PATH": path or os.environ["PATH"]}
     return WorkspaceEnvironment(root, PosixJail(root), variables, no_sandbox_provider(), ToolGrants)
 

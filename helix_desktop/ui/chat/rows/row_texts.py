@@ -64,7 +64,7 @@ RUNNING_PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
-    "full": text("Waiting for a handover"),
+    "full": text("Waiting for a summary"),
 }
 _PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     **RUNNING_PHASES,
@@ -271,7 +271,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if form := output_form_text(row):
         words.append(form)
     if row.arguments_cached:
-        words.append(tr("arguments cached"))
+        words.append(tr("text cached"))
     if row.changed_since:
         words.append(translate(CHANGED_SINCE))
     if row.subagent_status is not None:

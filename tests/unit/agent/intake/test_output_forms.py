@@ -315,7 +315,6 @@ def output(tokens: int) -> OutputSource:
 
 
 def request_counts(*models: ScriptedModel) -> list[int]:
-    """Return the number of requests to each model."""
     return [len(model.extract_requests) for model in models]
 
 

@@ -49,7 +49,6 @@ def names(tools: Toolset) -> list[str]:
 
 
 async def answer(tools: Toolset, name: str) -> str:
-    """Return the result of a call of this name."""
     return (await tools.run(ToolCall("c1", name, "{}"))).content.decode()
 
 

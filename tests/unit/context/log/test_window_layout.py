@@ -53,7 +53,6 @@ def test_active_covers_never_overlap(candidates: list[Cover]) -> None:
 
 @given(covers(), st.data())
 def test_active_covers_do_not_depend_on_the_order(candidates: list[Cover], data: st.DataObject) -> None:
-    """The same covers are active in any input order."""
     assert active_covers(data.draw(st.permutations(candidates))) == active_covers(candidates)
 
 

@@ -273,7 +273,6 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
 
 
 def answer_of(simulator: SessionSimulator) -> ToolAnswered:
-    """Record the newest answer."""
     event = simulator.transcript.messages.items[-1].event
     assert isinstance(event, ToolAnswered)
     return event

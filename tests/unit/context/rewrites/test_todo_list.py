@@ -49,7 +49,6 @@ class TodoSession:
             self.call("read_file", {"path": path}, f"line of file {number} with some words\n" * 120)
 
     def request_text(self) -> str:
-        """Return the text of the request that would be sent now."""
         return "\n".join(
             f"{message['content']}{message.get('tool_calls')}" for message in self.replayer.request()
         )

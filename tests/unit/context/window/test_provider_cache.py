@@ -115,7 +115,6 @@ QUICK, PAUSE, AWAY = 20.0, 420.0, 7_200.0
 
 
 def gaps(*seconds: float, prefix: int = 30_000, added: int = 1_000) -> list[CallGap]:
-    """Return gaps of so many seconds."""
     return [CallGap(length, prefix, added) for length in seconds]
 
 

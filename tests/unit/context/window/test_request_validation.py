@@ -84,7 +84,6 @@ def test_no_user_message_is_dropped_or_invented(messages: tuple[Message, ...]) -
     ],
 )
 def test_problems_are_named(messages: tuple[Message, ...], description: str) -> None:
-    """The linter describes the problem."""
     assert description in "; ".join(problems(messages))
 
 

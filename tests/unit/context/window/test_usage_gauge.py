@@ -36,7 +36,6 @@ BALANCED = PROFILES["balanced"]
 
 
 def measured(simulator: SessionSimulator) -> UsageGauge:
-    """Return the gauge of what would be sent now."""
     return measure_usage(simulator.window(), simulator.transcript, simulator.policy, simulator.frame)
 
 
@@ -277,7 +276,6 @@ def full(steps: int = 14) -> SessionSimulator:
 
 
 def due(simulator: SessionSimulator, now: int = 10**9) -> CutPoint | None:
-    """Return the handover that is due at a time."""
     return planner.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
 
 

@@ -19,13 +19,10 @@ KINDS: tuple[type[msgspec.Struct], ...] = Event.__args__
 
 
 class Digests:
-    """A source of distinct digests."""
-
     def __init__(self) -> None:
         self.created: list[str] = []
 
     def new(self) -> str:
-        """Return a digest that was not returned before."""
         self.created.append(f"{len(self.created):064x}")
         return self.created[-1]
 

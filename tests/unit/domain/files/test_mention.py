@@ -88,7 +88,6 @@ def test_the_order_of_the_paths_changes_nothing(paths: list[str], query: str, ra
 
 
 def first(query: str, *paths: str, recent: tuple[str, ...] = ()) -> str:
-    """Return the best match."""
     return FuzzyPaths(paths).search(query, 1, recent)[0].path
 
 

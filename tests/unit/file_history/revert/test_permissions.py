@@ -18,7 +18,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no such per
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that every user can reach."""
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o777)
         yield Path(place)

@@ -39,7 +39,6 @@ def places(history: OpenedHistory) -> dict[str, str]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return the workspace's folder."""
     (tmp_path / "w").mkdir()
     return tmp_path / "w"
 

@@ -41,7 +41,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def found(root: Path, line: str, path: str = "/usr/bin:/bin", **fields: Any) -> StartFiles:
-    """Return what a command line runs."""
     command, *args = shlex.split(line)
     config = McpServerConfig(name="x", command=command, args=tuple(args), **fields)
     return find_start_files(config, root, {"PATH": path, "HOME": str(root.parent)})

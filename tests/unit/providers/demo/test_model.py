@@ -31,7 +31,6 @@ UNSEEN = "(not found, an earlier session may have changed it)"
 
 
 def run_sample_tests(root: Path) -> str:
-    """Return the last line of the sample's own tests."""
     ran = subprocess.run(
         [sys.executable, "-m", "unittest"], cwd=root, capture_output=True, text=True, check=False
     )
@@ -226,12 +225,10 @@ HEX = {name: name * 64 for name in "abcdef"}
 
 
 def marker(name: str) -> str:
-    """Return a marker of a made-up digest."""
     return f'[CACHED] recall_cached_content("{HEX[name]}")'
 
 
 def recalled(number: int, digest: str, text: str) -> list[Message]:
-    """Return an index that the demo has recalled."""
     call = ToolCall(f"r{number}", "recall_cached_content", f'{{"hash": "{digest}", "pattern": "p"}}')
     return [Message("assistant", "", (call,)), Message("tool", text, call_id=f"r{number}")]
 

@@ -46,7 +46,6 @@ def observations_with(*facts: Observation) -> ObservationsMade:
 
 
 def reflected(*facts: Observation) -> str:
-    """Return what a reflection keeps of these facts."""
     return write_reflection(
         full_request(observation.reflection_task("", [observations_with(*facts)])).messages[1].text
     )

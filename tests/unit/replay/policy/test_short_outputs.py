@@ -34,7 +34,6 @@ def messages() -> list[dict[str, Any]]:
 
 
 def recorded_under(profile: str, session: Sequence[dict[str, Any]] = ()) -> list[RecordedEvent]:
-    """The log of a session when a profile was in force."""
     with closing(Replayer(profile, MODEL.window)) as replayer:
         for message, is_turn_end in with_turn_ends([*session] or messages()):
             replayer.feed(message)

@@ -33,7 +33,6 @@ class CallingRig:
     id: str = "s"
 
     def __post_init__(self) -> None:
-        """Start the session."""
         self.record(SessionStarted("Tides"))
 
     def record(self, event: Event) -> int:
@@ -51,13 +50,11 @@ class CallingRig:
         return self.record(ToolAnswered(call.id, tool, "", digest, len(data), 1, 1, target, ok=ok))
 
     def write(self, content: str) -> None:
-        """Write a file by the tool."""
         arguments = json.dumps({"path": "docs/a.md", "content": content})
         self.use_tool(b"Wrote it to docs/a.md (new file).\n", "docs/a.md", "write_file", arguments)
 
     @property
     def tools(self) -> ToolRegistry:
-        """The tools that know this session."""
         return create_session_tools(self.cache, DESCRIPTIONS_DIR, estimate_tokens, self)
 
     async def show(self, handle: str, **arguments: object) -> ToolResult:

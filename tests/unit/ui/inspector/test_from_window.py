@@ -44,7 +44,7 @@ from helix_desktop.ui.inspector.from_window import (
     window_rows,
 )
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
-from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, fold_card_text
+from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
@@ -83,7 +83,7 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     }
     assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
     live = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
-    masked = {row.seq for row in state.rows if row.kind == "arguments"}
+    masked = {row.seq for row in state.rows if row.state == "arguments_cached"}
     assert masked == {
         seq for seq in simulator.transcript.window.masked & live
         if isinstance(simulator.transcript.messages.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
@@ -170,8 +170,8 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert isinstance(card, FoldCard)
-    assert fold_card_text(card) == f"Context full: {messages} compacted"
-    assert row.why.startswith(f"Replaces {messages}, e")
+    assert card.title == row.name
+    assert row.why == f"Replaces {messages}"
 
 
 def test_what_caching_an_output_saves_is_offered_as_what_it_saves() -> None:

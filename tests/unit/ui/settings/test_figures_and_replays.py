@@ -55,7 +55,6 @@ PLAIN = replace(OFF, points=(*POINTS[:3], WindowPoint(4, 4, 9_000)), sent=33_000
 
 
 def compared(mine: PolicyReplay, other: PolicyReplay) -> tuple[str, ...]:
-    """Return the lines of two replays."""
     return replay_notes(PolicyComparison(NAMES, "plain", "off", mine, other, "ready", is_one=False))
 
 
