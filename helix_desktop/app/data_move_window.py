@@ -24,10 +24,10 @@ from helix_desktop.services.app_command import app_command
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import show_error_dialog
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
+from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import is_motion_reduced, reduce_motion
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Start")

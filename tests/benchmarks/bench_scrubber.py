@@ -25,8 +25,7 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
-from helix_desktop.ui.timeline.chart.usage_points import usage_points
+from helix_desktop.ui.timeline.usage_chart import UsageChart, usage_points
 from helix_desktop.ui.window.inspector import past_inspector_state
 
 EVENTS = 10_000

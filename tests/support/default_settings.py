@@ -25,7 +25,7 @@ from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
-from helix_desktop.ui.settings.policy.files import PolicyFiles
+from helix_desktop.ui.settings.policy.form import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView

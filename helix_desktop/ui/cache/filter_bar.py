@@ -27,15 +27,12 @@ from helix_desktop.ui.cache.rows import (
     CacheState,
     Column,
 )
-from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
+from helix_desktop.ui.design.buttons import IconButton, PushButton, popup_below
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import column, row, shorten_row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.layout import FlowBox, column, row, shorten_row
+from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, current_language, translate

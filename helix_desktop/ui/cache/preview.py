@@ -20,13 +20,12 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState, target_name, tool_name
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
-from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.cards import EmptyState, Pill
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
-from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.layout.boxes import row as row_of
+from helix_desktop.ui.design.layout import column
+from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer

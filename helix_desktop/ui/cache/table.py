@@ -69,15 +69,14 @@ from helix_desktop.ui.cache.rows import (
     short_digest,
 )
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.drops import entries_data, run_drag
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
-from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.words.message_states import explain_changed
 from helix_desktop.words.numbers import format_size

@@ -48,16 +48,14 @@ from helix_desktop.ui.cache.rows import (
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.table import CacheTable, CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
+from helix_desktop.ui.design.buttons import PushButton, popup_below
+from helix_desktop.ui.design.cards import EmptyState, HelpLink, ThemedBackground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
-from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, pane, row, splitter
-from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.layout import column, pane, row, splitter
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.viewer.find_bar import FindShortcut
+from helix_desktop.ui.design.viewer.content_viewer import FindShortcut
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
 from helix_desktop.ui.kit.notices import Notice

@@ -71,11 +71,10 @@ from helix_desktop.ui.changes.texts import (
     who_text,
 )
 from helix_desktop.ui.design.drops import mentions_data, run_drag
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, mark_pane_stop, paint_row_focus
 from helix_desktop.ui.design.mirror import draw_chevron, mirror, mirrored_x
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Pill, Row, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import CopyText, Intent, ShowEvent, perform

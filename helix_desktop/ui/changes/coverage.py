@@ -15,13 +15,18 @@ from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
 from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, place_note
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import ThemedBackground
-from helix_desktop.ui.design.help_link import HelpLink
+from helix_desktop.ui.design.cards import HelpLink, ThemedBackground
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.scrolling import ListScrollArea
+from helix_desktop.ui.design.layout import (
+    DIALOG_MARGINS,
+    FlowBox,
+    ListScrollArea,
+    ResponsiveRow,
+    clear_layout,
+    column,
+    pane,
+    row,
+)
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.intents import perform

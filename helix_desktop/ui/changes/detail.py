@@ -44,12 +44,10 @@ from helix_desktop.ui.changes.texts import (
 )
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.cards import EmptyState, Pill
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.intents import perform

@@ -27,8 +27,8 @@ from helix_desktop.ui.changes.change_groups import (
     Obstacle,
     RowKind,
 )
+from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.diff.rows import HunkMark
-from helix_desktop.ui.design.pill import Tone
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts
 from helix_desktop.words.file_coverage import uncovered_reason_text

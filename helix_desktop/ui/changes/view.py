@@ -54,14 +54,12 @@ from helix_desktop.ui.changes.texts import (
 )
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
+from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch, popup_below
 from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import column, pane, splitter
-from helix_desktop.ui.design.layout.boxes import row as layout_row
-from helix_desktop.ui.design.layout.flow import FLOW_GAP, FlowBox
-from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.layout import FLOW_GAP, FlowBox, column, pane, splitter
+from helix_desktop.ui.design.layout import row as layout_row
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.kit.commands import PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import (

@@ -108,6 +108,12 @@ class CopyAnswer(msgspec.Struct, frozen=True):
     """Copy the last answer above the row, as Markdown."""
 
 
+class MarkOption(msgspec.Struct, frozen=True):
+    """Choose an option of a question, by its number from 1; or no longer."""
+
+    number: int
+
+
 class FocusField(msgspec.Struct, frozen=True):
     """Give the keyboard to a widget in the row, by its object name."""
 
@@ -123,9 +129,10 @@ class Decide(Intent, frozen=True):  # whether a call may run; `offer` is the rul
     offer: int = 0
 class AllowAllOnce(Intent, frozen=True):
     call_ids: tuple[str, ...]
-class AnswerQuestion(Intent, frozen=True):  # of a call, or skip it
+class AnswerQuestion(Intent, frozen=True):  # of a call, or skip it; `has_message`: what is typed is in it
     call_id: str
     reply: QuestionReply
+    has_message: bool = False
 # show in a card what the cache holds of its output: its first and last lines, or all of it
 class ReadOriginal(Intent, frozen=True):
     key: RowKey
@@ -193,7 +200,9 @@ ReadingAction: TypeAlias = (
     | ReadChanges
 )
 """What leaves the session as it is, and makes sense of its past, too."""
-RowAction: TypeAlias = Intent | ToggleSection | OpenMenu | CopyCode | ScrollText | CopyAnswer | FocusField
+RowAction: TypeAlias = (
+    Intent | ToggleSection | OpenMenu | CopyCode | ScrollText | CopyAnswer | MarkOption | FocusField
+)
 
 _NAMES: dict[type[Intent], ActionName] = {
     ShowInTimeline: "details",

@@ -296,11 +296,20 @@ class ComposerController(QObject):
         self._start_sending(OutgoingMessage(workspace, conversation, text, [], denied=call_id))
         return True
 
+    def answer_with_message(self, call_id: str, options: tuple[str, ...]) -> None:
+        """Begin to answer a question with what is typed, beside options; not if it can't be an answer."""
+        if self.widget.has_words:
+            workspace, conversation = self._session.workspace, self._session.conversation
+            text = self.widget.take_text()
+            message = OutgoingMessage(workspace, conversation, text, [], question=call_id, options=options)
+            self._start_sending(message)
+
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
         message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [], steer, typed)
-        card = self._page.question_card
-        if card is not None and not card.is_late and typed is None:
-            message.question, message.options = card.question, card.selection
+        asked = self._page.question
+        if asked is not None and not asked.is_late and typed is None:
+            message.question = asked.question.call_id
+            message.options = self._page.view.chat_viewport.item_cache.chosen(asked)
         elif typed is None:
             message.denied = self._page.view.interactions.approval_in_sight
         if self.attachments.is_attaching:
@@ -339,7 +348,7 @@ class ComposerController(QObject):
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
-            if self._answers_question(message) or self._denies_call(message):
+            if await self._answers_question(message) or self._denies_call(message):
                 await self._settle(message)
                 return
             if message.typed is not None:
@@ -362,14 +371,12 @@ class ComposerController(QObject):
             return
         await self._settle(message)
 
-    def _answers_question(self, message: OutgoingMessage) -> bool:
+    async def _answers_question(self, message: OutgoingMessage) -> bool:
         """Give a message to the question that waited for it; an answer can't have attachments."""
-        question = message.question
-        return (
-            question is not None
-            and not message.attachments
-            and message.conversation.answer(question.call_id, QuestionReply(message.options, message.text))
-        )
+        if not message.question or message.attachments:
+            return False
+        reply = QuestionReply(message.options, message.text)
+        return await message.conversation.answer_question(message.question, reply)
 
     def _denies_call(self, message: OutgoingMessage) -> bool:
         """Deny the call that waited for approval when a message was written, with its text as the reason."""

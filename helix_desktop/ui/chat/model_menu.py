@@ -16,7 +16,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer_controller import SESSION_MODEL
-from helix_desktop.ui.design.menus import popup_above
+from helix_desktop.ui.design.buttons import popup_above
 from helix_desktop.ui.kit.intents import (
     WORKSPACE_DEFAULT,
     AddProvider,

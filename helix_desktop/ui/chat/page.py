@@ -14,9 +14,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries, AttachFiles
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import DROPPED_IMAGE, AddedFile, files_from_mime
-from helix_desktop.ui.chat.composer.next_messages import ComposerStrip, NextMessages
-from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.question_card import QuestionCard
+from helix_desktop.ui.chat.composer.strips import ComposerStrip, NextMessages, TodoPanel
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, ChatModel, QuestionRow
 from helix_desktop.ui.chat.viewport.view import ChatView, is_typed
 from helix_desktop.ui.design.buttons import IconButton
@@ -24,8 +22,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.layout import PageArea, column, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.intents import AddProvider, ImportSessions, LookAtStep, perform
@@ -247,14 +244,14 @@ class ChatPage(Themed, QWidget):
         suggested.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
         for signal in (self.composer.submitted, self.composer.steered, suggested):
             signal.connect(lambda _: self._show_end())
-        self.composer.reason_changed.connect(self.view.show_reason)
+        self.composer.message_changed.connect(self.view.show_message)
         self.drop_hint = DropHint(self.composer.frame)
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
         self.view.typed.connect(self._type_in_composer)
         for takes_keys in (self.view, self.composer.editor):
             takes_keys.installEventFilter(self)
-        self.composer.text_changed.connect(lambda _: self._forget_numbers())
+        self.composer.text_changed.connect(lambda text: text and self._take_numbers())
         self._pages = PageArea(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
@@ -324,12 +321,10 @@ class ChatPage(Themed, QWidget):
             self.composer.editor.setFocus()
 
     @property
-    def question_card(self) -> QuestionCard | None:
-        """The card of the first question that waits; None if that is a server's: no text answers it."""
+    def question(self) -> QuestionRow | None:
+        """The first question that waits; None if that is a server's: no text answers it."""
         row = next((row for row in self.model.raw_rows() if isinstance(row, QuestionRow)), None)
-        cards = self.view.chat_viewport.item_cache.question_cards
-        card = cards.find(row.key) if row is not None else None
-        return card if isinstance(card, QuestionCard) else None
+        return None if row is None or isinstance(row.question, ServerQuestion) else row
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Let a question have the keys that no text field takes, and those of an empty composer."""
@@ -338,22 +333,44 @@ class ChatPage(Themed, QWidget):
         return super().eventFilter(watched, event)
 
     def _take_question_key(self, event: QKeyEvent) -> bool:
-        card = self.question_card
-        if card is None or not self.composer.is_empty or not self.composer.isEnabled():
+        """Mark an option by its number; then Enter sends what is marked, Backspace and Esc take it back."""
+        row, key, text = self.question, event.key(), event.text()
+        if row is None or not (self.composer.is_empty and self.composer.isEnabled()):
             return False
-        writes = is_typed(event) or event.text() == " "
-        if (writes or not event.text().isprintable()) and card.take_key(event):
-            return True
-        if writes and card.typed_numbers:  # then both are the message's text
-            self._type_in_composer(card.take_numbers() + event.text())
-            return True
-        return False
+        items, writes = self.view.chat_viewport.item_cache, is_typed(event) or text == " "
+        numbers = items.typed_numbers.get(row.key, "")
+        options = row.question.options if writes else ()
+        is_number = text.isdecimal() and text.isascii() and 1 <= int(text) <= len(options)
+        if numbers and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.view.interactions.answer_with_marked(self.model.index_of(row.key) or 0)
+        elif numbers and key in (Qt.Key.Key_Backspace, Qt.Key.Key_Escape):
+            self._take_numbers()
+        elif is_number and (row.question.multiple or not numbers):
+            items.typed_numbers[row.key] = numbers + text
+            self._mark(row, int(text))
+            option = options[int(text) - 1].label
+            words = tr("Marked: {option}. Enter to answer.", option=option)
+            is_marked = option in items.chosen(row)
+            self.view.announce(words if is_marked else tr("No longer marked: {option}", option=option))
+        elif writes and numbers:  # then both are the message's text
+            self._type_in_composer(self._take_numbers() + text)
+        else:
+            return False
+        return True
 
-    def _forget_numbers(self) -> None:
-        """Mark nothing by number once something is written: that is the answer then."""
-        card = self.question_card
-        if card is not None and self.composer.text():
-            card.take_numbers()
+    def _mark(self, row: QuestionRow, number: int) -> None:
+        index = self.model.index_of(row.key)
+        if index is not None:
+            self.view.interactions.mark_option(index, number)
+
+    def _take_numbers(self) -> str:
+        """Return the numbers that were typed, and undo what they marked: they are a text, or nothing."""
+        if (row := self.question) is None:
+            return ""
+        numbers = self.view.chat_viewport.item_cache.typed_numbers.pop(row.key, "")
+        for number in numbers:
+            self._mark(row, int(number))
+        return numbers
 
     def _show_end(self) -> None:
         """Show where the answer will stand; of several approvals, what is sent denies the first in sight."""

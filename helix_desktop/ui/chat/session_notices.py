@@ -15,7 +15,7 @@ from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.chat.composer.next_messages import ComposerStrip
+from helix_desktop.ui.chat.composer.strips import ComposerStrip
 from helix_desktop.ui.kit.intents import (
     WORKSPACE_DEFAULT,
     ChooseModel,

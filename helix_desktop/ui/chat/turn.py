@@ -38,7 +38,7 @@ from helix_desktop.ui.chat.actions import (
     ShowRewriteOf,
     StopCall,
 )
-from helix_desktop.ui.chat.composer.next_messages import (
+from helix_desktop.ui.chat.composer.strips import (
     EditQueued,
     MoveQueued,
     PutIntoMessage,
@@ -251,8 +251,11 @@ class TurnController(QObject):
         self._page.show_first_ask()
 
     @handles(AnswerQuestion)
-    async def answer_question(self, call_id: str, reply: QuestionReply) -> None:
+    async def answer_question(self, call_id: str, reply: QuestionReply, has_message: bool) -> None:
         self._page.composer.editor.setFocus()
+        if has_message:
+            self._composer.answer_with_message(call_id, reply.options)
+            return
         is_answered = await self._session.conversation.answer_question(call_id, reply)
         if is_answered and isinstance(reply, ServerReply) and reply.url and reply.action == "accept":
             self._session.perform(OpenLink(reply.url))

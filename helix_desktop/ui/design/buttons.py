@@ -5,25 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAccessibleWidget,
     QButtonGroup,
     QFrame,
+    QMenu,
     QPushButton,
     QSizePolicy,
     QToolButton,
+    QWidget,
 )
 
 from helix_desktop.ui.design.accessibility import TabInterface, announce
-from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
+
+_GAP = 4  # pixels
+
+
+def popup_below(menu: QMenu, anchor: QWidget, place: QRect | None = None) -> None:
+    """Open a menu below the widget that asked for it, or a place in it, without a nested event loop."""
+    place = anchor.rect() if place is None else place
+    menu.popup(anchor.mapToGlobal(QPoint(_left(menu, place), place.y() + place.height() + _GAP)))
+
+
+def popup_above(menu: QMenu, anchor: QWidget) -> None:
+    """Open a menu above the widget that asked for it, without a nested event loop."""
+    menu.popup(anchor.mapToGlobal(QPoint(_left(menu, anchor.rect()), -menu.sizeHint().height() - _GAP)))
+
+
+def _left(menu: QMenu, place: QRect) -> int:
+    """Return where a menu begins; Qt opens one at a point to its right in every language."""
+    return place.x() + place.width() - menu.sizeHint().width() if menu.isRightToLeft() else place.x()
+
 
 tr = Translator("Controls")
 

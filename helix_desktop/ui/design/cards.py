@@ -1,18 +1,150 @@
-"""Surfaces with something on them: cards, and what stands where nothing is yet."""
+"""Cards, pills and dots, headings that open what is below, and what stands where nothing is yet."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
+from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFont,
+    QFontMetrics,
+    QFontMetricsF,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QWhatsThisClickedEvent,
+)
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QFrame, QSizePolicy, QWidget
 
-from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, show_text
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.accessibility import DisclosureInterface
+from helix_desktop.ui.design.buttons import EnterActivates, PushButton
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, show_text
+from helix_desktop.ui.design.layout import column, row
+from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import TextRole, Theme, Themed
+from helix_desktop.words.translation import Translator
+
+Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
+_PILL_ICON = 12
+
+
+def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
+    """Return a tone's text, fill and outline; no outline is the fill's own color."""
+    match tone:
+        case "accent":
+            return theme.accent_text, theme.accent_soft, theme.accent_soft
+        case "ok":
+            return theme.ok, theme.ok_soft, theme.ok_soft
+        case "warn":
+            return theme.warn, theme.warn_soft, theme.warn_soft
+        case "error":
+            return theme.error, theme.error_soft, theme.error_soft
+    return theme.muted, theme.raised, theme.border
+
+
+def paint_pill(
+    painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
+) -> None:
+    """Paint a filled capsule with `text`, beginning `left` pixels from its beginning."""
+    color, fill, outline = colors
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(outline), 1))
+    painter.setBrush(QColor(fill))
+    painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
+    painter.setFont(font)
+    painter.setPen(QColor(color))
+    draw_text(
+        painter,
+        rect.adjusted(left, 0, 0, 0),
+        Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+        text,
+    )
+
+
+class Pill(EnterActivates, Themed, QAbstractButton):
+    """A capsule with a short text, or an icon alone; a button when `clickable`."""
+
+    def __init__(
+        self,
+        text: str,
+        tone: Tone = "neutral",
+        icon_name: str = "",
+        mono: bool = False,
+        clickable: bool = False,
+    ) -> None:
+        super().__init__()
+        self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
+        self._mono = mono
+        self._font = ui_font(11, 500, mono)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
+        if clickable:
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+        else:
+            self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.set_text(text)
+
+    def make_accessible(self) -> QAccessibleWidget | None:
+        return None if self._clickable else QAccessibleWidget(self, QAccessible.Role.StaticText)
+
+    def set_text(self, text: str, tone: Tone | None = None) -> None:
+        self._tone = tone or self._tone
+        self.setText(text)
+        if text or not self._icon_name:  # an icon alone keeps the name that it was given
+            self.setAccessibleName(text)
+        width = QFontMetricsF(self._font).horizontalAdvance(text) + 18
+        icon_width = _PILL_ICON + 4 if text else _PILL_ICON - 6
+        # Layouts ask for it again and again: to measure the text each time is most of what a long page costs.
+        self._hint = QSize(int(width) + (icon_width if self._icon_name else 0), scaled(21))
+        self.setFixedSize(self._hint)
+        self.update()
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self._font = ui_font(11, 500, self._mono)
+        self.set_text(self.text())
+
+    def sizeHint(self) -> QSize:
+        return self._hint
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        mirror(painter, self.rect())
+        color, fill, outline = tone_colors(self._theme, self._tone)
+        if self._clickable and (self.underMouse() or self.hasFocus()):
+            outline = self._theme.accent
+        body = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        left = 8 + (_PILL_ICON + 4 if self._icon_name else 0)
+        paint_pill(painter, body, self.text(), (color, fill, outline), self._font, left)
+        if self._icon_name:
+            picture = pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF())
+            draw_pixmap(painter, 8 if self.text() else 6, (self.height() - _PILL_ICON) // 2, picture)
+
+
+class Dot(Themed, QWidget):
+    def __init__(self, color_token: str, *, px: int = 7) -> None:
+        """`color_token` is the name of a token, `px` the diameter in pixels."""
+        super().__init__()
+        self._color_token = color_token
+        self.setFixedSize(px, px)
+
+    def set_color_token(self, color_token: str) -> None:
+        self._color_token = color_token
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(self._theme, self._color_token)))
+        painter.drawEllipse(QRectF(self.rect()))
+
 
 _SENTENCE_PX, _MIN_SENTENCE_PX, _MAX_SENTENCE_PX = 14, 200, 400  # at 100 %: the font, the lines of a sentence
 _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
@@ -107,3 +239,120 @@ class EmptyState(QWidget):
         self._sentence.setText(sentence)
         show_text(self.button, button)
         show_text(self._link, link)
+
+
+tr = Translator("Controls")
+
+_CHEVRON_PX, _NOTE_GAP = 14, 8  # pixels: the chevron's edge, and from the title's end to the note
+_CHEVRON_X, _TITLE_GAP_PX = 0, 6  # pixels: its icon has room around the chevron, where the focus ring is
+
+
+class DisclosureHead(EnterActivates, Themed, QAbstractButton):
+    def __init__(self, title: str, note: str = "", role: TextRole = "text") -> None:
+        super().__init__()
+        self._note, self._role = note, role
+        self.setText(title)
+        self.setAccessibleName(tr("{title}, {note}", title=title, note=note) if note else title)
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.apply_theme()
+
+    def make_accessible(self) -> QAccessibleWidget:
+        return DisclosureInterface(self)
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self.setFixedHeight(scaled(26))
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, scaled(26))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, scaled(26))
+
+    def full_text(self) -> str:
+        return f"{self.text()} · {self._note}" if self._note else self.text()
+
+    def full_width(self) -> int:
+        """Return the width in pixels at which nothing is shortened."""
+        title = QFontMetrics(ui_font(13, 600)).horizontalAdvance(self.text())
+        return _title_x() + title + (_NOTE_GAP + QFontMetrics(ui_font(12)).horizontalAdvance(self._note))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.setToolTip(self.full_text() if self.full_width() > self.width() else "")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        mirror(painter, self.rect())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
+        color = self._theme.text if self.underMouse() else self._theme.faint
+        side = scaled(_CHEVRON_PX)
+        draw_chevron(painter, _CHEVRON_X, (self.height() - side) // 2, color, side, is_open=self.isChecked())
+        room = self.rect().adjusted(_title_x(), 0, 0, 0)
+        painter.setFont(ui_font(13, 600))
+        painter.setPen(QColor(str(getattr(self._theme, self._role))))
+        self._draw_shortened(painter, room, self.text())
+        room.setLeft(room.left() + painter.fontMetrics().horizontalAdvance(self.text()) + _NOTE_GAP)
+        painter.setFont(ui_font(12))
+        painter.setPen(QColor(self._theme.faint))
+        self._draw_shortened(painter, room, self._note)
+
+    def _draw_shortened(self, painter: QPainter, room: QRect, text: str) -> None:
+        fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(room.width(), 0))
+        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, fitting)
+
+
+def _title_x() -> int:
+    return _CHEVRON_X + scaled(_CHEVRON_PX) + _TITLE_GAP_PX
+
+
+class Disclosure(QWidget):
+    """A heading with a body, which is built when it is first opened unless it is there."""
+
+    def __init__(self, head: DisclosureHead, body: QWidget | Callable[[], QWidget]) -> None:
+        super().__init__()
+        self._build = body if not isinstance(body, QWidget) else lambda: body
+        self._body: QWidget | None = None
+        self.head = head
+        if isinstance(body, QWidget):
+            body.setParent(self)  # a search finds what is in it
+            body.hide()
+        self._column = column(head, gap=2)
+        self.setLayout(self._column)
+        head.toggled.connect(self._toggle)
+
+    def _toggle(self, opened: bool) -> None:
+        if self._body is None:
+            self._body = self._build()
+            self._column.addWidget(self._body)
+        self._body.setVisible(opened)
+        self.updateGeometry()
+
+
+class HelpLink(QWidget):
+    """Opens the guide at a topic; a sentence may stand before the link.
+
+    It sends Qt's event for such links to the main window, so a view needs no way to the guide. The window
+    hides it once the user has followed the link: from then on the guide is in the Help menu.
+    """
+
+    def __init__(self, topic: str, lead: str = "") -> None:
+        """`topic` is one of the guide's."""
+        super().__init__()
+        self.topic = topic
+        self.link = PushButton(tr("How this works"), "link", name=f"what_is:{topic}")
+        self.link.clicked.connect(self._send_request)
+        words = [TextLine(lead, role="muted")] if lead else []
+        self.setLayout(row(*words, self.link, *([None] if lead else []), gap=4))
+
+    def _send_request(self) -> None:
+        window = self.window()
+        while (parent := window.parentWidget()) is not None:
+            window = parent.window()
+        QCoreApplication.sendEvent(window, QWhatsThisClickedEvent(self.topic))

@@ -16,11 +16,10 @@ from shiboken6 import isValid
 from helix_desktop import APP_NAME
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, row
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")

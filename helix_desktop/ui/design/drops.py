@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QP
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
+from helix_desktop.ui.design.cards import paint_pill, tone_colors
 from helix_desktop.ui.design.mirror import draw_text
-from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Theme, Themed
 

@@ -22,15 +22,19 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.domain.text_format import title_number
-from helix_desktop.ui.design.dynamic_style import TextRole, role_color, set_style_sheet
 from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
-from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import (
+    TextRole,
+    Themed,
+    is_motion_reduced,
+    role_color,
+    set_style_sheet,
+)
 from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, column
+from helix_desktop.ui.design.layout import LayoutItem, column
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon

@@ -23,8 +23,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import key_label, label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import current_theme

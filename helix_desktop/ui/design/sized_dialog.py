@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.design.focus import TabsInReadingOrder
 
 _TITLE_PX = 36  # the system's bar above a window, which nobody knows the height of before it is shown
 

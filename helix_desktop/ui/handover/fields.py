@@ -21,11 +21,11 @@ from PySide6.QtWidgets import QFrame, QListView, QWidget
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import ui_font

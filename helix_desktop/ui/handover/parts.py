@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -21,27 +21,51 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
-from helix_desktop.ui.design.dynamic_style import TextRole, restyle
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.scrolling import ListScrollArea
-from helix_desktop.ui.design.layout.stack import PageArea
-from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.layout import FlowBox, ListScrollArea, PageArea, clear_layout, column, pane, row
+from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import TextRole, Themed, restyle
 from helix_desktop.ui.handover.fields import VersionList
 from helix_desktop.ui.handover.ranges import RangeChoice
 from helix_desktop.ui.handover.versions import Version
+from helix_desktop.ui.kit.boxes import PaintState, Pen
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import Phase
-from helix_desktop.ui.timeline.running_view import PhaseSteps
+from helix_desktop.ui.timeline.card_data import PHASES, Phase
+from helix_desktop.ui.timeline.small_cards import paint_phases, phases_name
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
+
+
+class PhaseSteps(Themed, QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self._phase = PHASES[0]
+        self.apply_theme()
+
+    def set_phase(self, phase: Phase) -> None:
+        self._phase = phase
+        self.setAccessibleName(phases_name(phase))
+        self.update()
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self.setFixedHeight(scaled(24))
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, scaled(24))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, place = QPainter(self), QRectF(self.rect())
+        mirror(painter, place)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_phases(Pen(painter, self._theme, PaintState(QRectF())), place, self._phase)
+
 
 tr = Translator("Handover")
 

@@ -21,7 +21,7 @@ from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.fields import ComboBox, TextField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.handover.versions import WHOLE_CONVERSATION
 from helix_desktop.words.costs import estimate_text

@@ -42,15 +42,12 @@ from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, Hando
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton, show_copied
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead, Pill
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
-from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.labels import SelectableText, label
-from helix_desktop.ui.design.layout.boxes import card, column, pane
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.ui.handover.fields import SectionField
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, WindowParts, warning_line
 from helix_desktop.ui.handover.ranges import RangeChoice, nearest_range

@@ -25,18 +25,16 @@ from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.key_names import native_key, tip_with_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout import VerticalScrollArea, column, row
 from helix_desktop.ui.design.page_stack import PageName, PageNames, page_side
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.design.viewer.find_bar import FindShortcut
+from helix_desktop.ui.design.style.theme import Theme, Themed, set_style_sheet
+from helix_desktop.ui.design.viewer.content_viewer import FindShortcut
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Guide")

@@ -41,12 +41,11 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
+from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.mirror import mirror
-from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT, Themed, current_theme
+from helix_desktop.ui.design.style.theme import LIGHT, Themed, current_theme, set_style_sheet
 from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import (
     RequestGroup,

@@ -18,17 +18,11 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
-from helix_desktop.ui.design.cards import Card, EmptyState
-from helix_desktop.ui.design.disclosure import DisclosureHead
+from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, HelpLink, Pill
 from helix_desktop.ui.design.focus import mark_pane_stop
-from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
-from helix_desktop.ui.design.layout.boxes import column, line, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.stack import LazyPage
+from helix_desktop.ui.design.layout import FlowBox, LazyPage, ResponsiveRow, column, line, pane, row
 from helix_desktop.ui.design.mirror import mirror, set_margins
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS, ContextBar

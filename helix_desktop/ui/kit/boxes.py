@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.mirror import (
     draw_pixmap,
     draw_text,
@@ -28,7 +29,6 @@ from helix_desktop.ui.design.mirror import (
     text_direction,
     turn_back,
 )
-from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -46,6 +46,7 @@ class HitArea(NamedTuple):
     rect: QRectF
     radius: float = 7.0
     tip: str = ""
+    is_checked: bool | None = None  # of a choice
 
 
 class TextMark(NamedTuple):
@@ -425,6 +426,7 @@ class Button(Box):
     lit: Box | None = None  # what it shows under the pointer, or with the keyboard
     high: int = 0  # if it has a height of its own
     copied: Box | None = None  # what it shows while what it copies has just been copied
+    is_checked: bool | None = None  # of a choice: its arrow keys go to the others
     _wide: float = -1.0
 
     def width(self) -> float:
@@ -451,7 +453,7 @@ class Button(Box):
             return ()
         radii = {"chip": self.rect.height() / 2, "push": 8.0, "primary": 8.0, "ghost": 8.0}
         radius = radii.get(self.look, 6.0)
-        return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip),)
+        return (HitArea(self.name, self.action, self.label, self.rect, radius, self.tip, self.is_checked),)
 
     def paint(self, pen: Pen) -> None:
         is_active = pen.is_active(self.name)

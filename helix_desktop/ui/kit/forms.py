@@ -29,12 +29,12 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.disclosure import Disclosure
-from helix_desktop.ui.design.dynamic_style import restyle
+from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import WrappedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import translate
 
@@ -101,6 +101,8 @@ class Field(msgspec.Struct, frozen=True):
     room: int = 0
     is_inside: bool = False
     """It belongs to the switch above it, in a form without labels."""
+    is_beside: bool = False
+    """What is said of it stands beside the control, in `room` lines, not below."""
 
     def make(self, form: Form) -> QWidget:
         """Return the control, which tells `form` what the user chose."""
@@ -111,8 +113,17 @@ class Field(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def beside(self, form: Form) -> QWidget | None:
-        """Return what stands beside the control: its unit."""
-        return label(translate(self.unit), "faint") if self.unit else None
+        """Return what stands beside the control: its unit, and perhaps what is said of it."""
+        unit = label(translate(self.unit), "faint") if self.unit else None
+        if not self.is_beside:
+            return unit
+        below = _Below(translate(self.note), self.room)
+        below.setAlignment(
+            (below.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask) | Qt.AlignmentFlag.AlignVCenter
+        )
+        said = pane(row(unit or 0, below, gap=6, stretch=1))
+        said.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        return said
 
     def texts(self) -> tuple[str, ...]:
         """Return what a search finds the field by."""
@@ -419,7 +430,8 @@ class FieldRow(QWidget):
         super().__init__()
         self.control = control
         self._error = ""
-        own = control.findChild(_Below)
+        places = [place.findChild(_Below) for place in (control, trailing) if place is not None]
+        own = next(filter(None, places), None)
         self._below = own or _Below(note, room)
         if not (note or room or own):
             self._below.hide()  # never shown here: without a parent it would be a window
@@ -445,11 +457,12 @@ class FieldRow(QWidget):
     def _line(control: QWidget, trailing: QWidget | None) -> Any:
         line = row(control, gap=6)
         horizontal = control.sizePolicy().horizontalPolicy()
+        fills = trailing is not None and trailing.findChild(_Below) is not None
         is_narrow = control.maximumWidth() < _UNLIMITED_PX or horizontal == QSizePolicy.Policy.Maximum
-        line.setStretch(0, 0 if is_narrow else 1)
+        line.setStretch(0, 0 if is_narrow or fills else 1)
         if trailing is not None:
-            line.addWidget(trailing)
-        if is_narrow:
+            line.addWidget(trailing, int(fills))
+        if is_narrow and not fills:
             line.addStretch(1)
         return line
 

@@ -52,8 +52,7 @@ from helix_desktop.ui.design.async_actions import ReportOutcome
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout import ResponsiveRow, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon

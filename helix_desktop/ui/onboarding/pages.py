@@ -28,12 +28,10 @@ from PySide6.QtWidgets import (
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_text
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.intents import (
     AddProvider,
     ImportSessions,

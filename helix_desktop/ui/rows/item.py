@@ -31,6 +31,8 @@ class ListItem(ABC):
 
     backward_entry = ""
     """Name of the place that has the keyboard first when it comes from below; empty: the last one."""
+    enter_area = ""
+    """Name of the place that Enter presses on a choice, which Space checks; empty: Enter does too."""
     row_area = ""
     """Name of the place that a click beside all places presses; empty: none."""
 

@@ -20,10 +20,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QToolTip, QWidget
 
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
-from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
-from helix_desktop.ui.design.style.theme import Theme, Themed, current_theme
-from helix_desktop.ui.design.tab_order import keep_own_tab_order
+from helix_desktop.ui.design.focus import FocusRing, keep_own_tab_order, mark_pane_stop
+from helix_desktop.ui.design.style.theme import Theme, Themed, current_theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import HitArea, PaintState, TextMark, color_of
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.item import ListItem

@@ -138,6 +138,8 @@ class RowWidget(QWidget):
                 button.clicked.connect(lambda _=False, name=name: self.trigger(name))
                 button.show()
             self._buttons[name].setAccessibleName(area.label)
+            self._buttons[name].setCheckable(area.is_checked is not None)
+            self._buttons[name].setChecked(bool(area.is_checked))
             place = visual_rect(area.rect, self.item.width) if self.item is not None else area.rect
             self._buttons[name].setGeometry(place.translated(_BLEED, 0).toRect())
 
@@ -166,9 +168,14 @@ class RowWidget(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
-        if area is not None and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        is_choice, key = area is not None and area.is_checked is not None, event.key()
+        if self.item is not None and is_choice and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            area = self.item.hit_area(self.item.enter_area) or area
+        if area is not None and key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pool.activated.emit(self.index, area)
-        elif self.item is not None and area is not None and self.item.scroll_by_key(area, event.key()):
+        elif is_choice and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._pool.focus_stepped.emit(key == Qt.Key.Key_Down)
+        elif self.item is not None and area is not None and self.item.scroll_by_key(area, key):
             self.update()
         else:
             event.ignore()

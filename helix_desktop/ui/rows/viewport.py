@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar, QWidget
 
 from helix_desktop.ui.design.mirror import visual_rect
-from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import is_motion_reduced
 from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.rows.item import ListItem
 from helix_desktop.ui.rows.row_widget import RowArea, RowWidget, RowWidgetPool

@@ -14,12 +14,11 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.diagnostics import folder_sizes
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine, label, show_text
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox, card, clear_layout, column, pane, row
 from helix_desktop.ui.kit.forms import Choice, CustomField, Form, Group, Values
 from helix_desktop.ui.kit.intents import CleanUp, Export, Intent, RemoveSecret, ShowTrash, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.data_folder import DataFolder
+from helix_desktop.ui.settings.about_page import DataFolder
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.workspace_dialogs.cleanup import AGES, QUOTAS
 from helix_desktop.words.numbers import format_size

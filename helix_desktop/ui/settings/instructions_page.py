@@ -15,7 +15,7 @@ from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
+from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
 from helix_desktop.words.translation import Translator, translate

@@ -10,9 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy,
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator

@@ -19,10 +19,9 @@ from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.permissions.rules import parse_rule, rule_names
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.layout import ResponsiveRow, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, Toggle, Values
 from helix_desktop.ui.kit.intents import Intent

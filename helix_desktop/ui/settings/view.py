@@ -25,9 +25,7 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.layout.stack import PageArea
+from helix_desktop.ui.design.layout import PageArea, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.page_stack import PageName, PageNames
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX

@@ -62,22 +62,19 @@ from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
 from helix_desktop.replay.recording import recording_facts
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
+from helix_desktop.ui.design.cards import EmptyState, HelpLink, ThemedBackground
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout import FlowBox, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.mirror import keep_left_to_right
+from helix_desktop.ui.design.plot import Plot, axis_width, paint_axis, paint_curve
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.timeline.chart.plot import Plot, axis_width, paint_axis, paint_curve
 from helix_desktop.words.direction import dotted, isolate
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.message_states import STATE_WORDS

@@ -19,10 +19,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.file_history.line_match import Span
-from helix_desktop.ui.design.dynamic_style import TextRole, role_color
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import TextRole, Themed, role_color
 from helix_desktop.ui.kit.intents import ShowEvent, perform
 from helix_desktop.ui.kit.words import CODE_PAD_PX, StyledPart, format_range, formats, strip_markup
 from helix_desktop.words.translation import Translator

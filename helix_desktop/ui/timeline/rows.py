@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.buttons import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState, fold_head

@@ -9,7 +9,7 @@ from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.events.summary import Bullet, Observation, Section
 from helix_desktop.domain.text_format import ellipsize, ellipsize_title, utc_day
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.ui.design.pill import Tone
+from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.boxes import (
     Box,

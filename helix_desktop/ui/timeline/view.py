@@ -21,15 +21,11 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
-from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.dynamic_style import TextRole
-from helix_desktop.ui.design.help_link import HelpLink
+from helix_desktop.ui.design.cards import EmptyState, HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, column
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import TextRole, Themed
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.intents import (
     FocusComposer,
@@ -58,8 +54,6 @@ from helix_desktop.ui.timeline.card_data import (
     explain_group,
     merge_changes,
 )
-from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
-from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.rows import (
     CardList,
@@ -70,6 +64,7 @@ from helix_desktop.ui.timeline.rows import (
     key_of,
     rows_below,
 )
+from helix_desktop.ui.timeline.usage_chart import UsageChart, usage_points, with_current_usage
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import (
     format_tokens,

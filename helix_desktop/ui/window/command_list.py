@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QPainter, QStandardItem
 from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.ui.design.help_link import HelpLink
+from helix_desktop.ui.design.cards import HelpLink
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Frame, Row, Text, face, paint_box

@@ -31,7 +31,7 @@ from helix_desktop.ui.window.cleanup import CleanupController
 from helix_desktop.ui.window.import_export import ImportExportController
 from helix_desktop.ui.window.inspector import InspectorPresenter, PastController
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.navigation import SessionNavigation
+from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.window.quit import NotificationController, NotifiedUpdate, QuitController, Tray
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
@@ -40,7 +40,6 @@ from helix_desktop.ui.window.session_lists import SessionLists, unused_sessions
 from helix_desktop.ui.window.session_status import SessionStatus
 from helix_desktop.ui.window.settings_controller import SettingsController
 from helix_desktop.ui.window.trust import TrustController
-from helix_desktop.ui.window.view_state import ViewStateController
 from helix_desktop.ui.window.window_group import ShownSession, WindowGroup
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 

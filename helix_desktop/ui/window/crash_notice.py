@@ -13,7 +13,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.translation import Translator

@@ -34,9 +34,13 @@ from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.from_window import (
     cache_uses_text,
+    curl_command,
+    indented_json,
     inspector_state,
     provider_cache_state,
     request_row_text,
+    request_text,
+    window_json,
     window_rows,
     with_request_cost,
 )
@@ -47,7 +51,6 @@ from helix_desktop.ui.inspector.request_list import (
     change_price_text,
     recall_price_text,
 )
-from helix_desktop.ui.inspector.request_text import curl_command, indented_json, request_text, window_json
 from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit.intents import (
     LookAtStep,

@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, TypeVar, overload
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeVar, overload
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QWidget
 
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.ui.budget.status_line import STATUS_LINE_PX
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
-from helix_desktop.ui.design.layout.boxes import row
-from helix_desktop.ui.design.motion import is_motion_reduced
+from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.shell_data import JobAction, JobRow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, is_motion_reduced
 from helix_desktop.ui.kit.intents import ShowWaitingSession, perform
+from helix_desktop.ui.window.cost_line import STATUS_LINE_PX
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -33,6 +32,28 @@ T = TypeVar("T")
 _PARTS = 1000
 _GROUP, _POLL_MS = "carrying", 100
 _PAIR_PX = 640  # width of the strip, at 100 %, from which two jobs are in a line
+
+
+@dataclass(frozen=True, slots=True)
+class JobAction:
+    """The button of a running job: a model's work or a call is stopped, other work canceled or paused.
+
+    `effect` says what is kept then, or that nothing changes.
+    """
+
+    verb: Literal["cancel", "stop", "pause", "resume"]
+    run: Callable[[], object]
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One running job: verb and count as text, progress 0..1 or None when unknown."""
+
+    id: str
+    text: str
+    progress: float | None = None
+    action: JobAction | None = None
 
 
 class _JobButton(PushButton):

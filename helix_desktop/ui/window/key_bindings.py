@@ -12,9 +12,8 @@ from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWidget
 
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.ui.design.focus import is_pane_stop
+from helix_desktop.ui.design.focus import is_pane_stop, tab_stops
 from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.kit.window_commands import (
     CacheCommands,

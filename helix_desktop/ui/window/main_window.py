@@ -30,14 +30,11 @@ from PySide6.QtWidgets import (
 
 from helix_desktop import APP_NAME
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
-from helix_desktop.ui.design.focus import refocus
+from helix_desktop.ui.design.focus import TabsInReadingOrder, refocus
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.stack import LazyPage, PageArea
+from helix_desktop.ui.design.layout import LazyPage, PageArea, column, row
 from helix_desktop.ui.design.style.stylesheet import Appearance, ThemeMode
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.kit.commands import action_shortcut
 from helix_desktop.ui.kit.intents import (
     ClosePage,
@@ -72,6 +69,7 @@ from helix_desktop.ui.kit.window_commands import (
     fill_menu_bar,
 )
 from helix_desktop.ui.window.command_list import HelpWindows
+from helix_desktop.ui.window.cost_line import CostLine
 from helix_desktop.ui.window.jobs import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_key
 from helix_desktop.ui.window.panes import LayoutStore, Panes

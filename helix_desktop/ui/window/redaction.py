@@ -20,12 +20,19 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.scrolling import ListScrollArea
+from helix_desktop.ui.design.layout import (
+    DIALOG_MARGINS,
+    FlowBox,
+    ListScrollArea,
+    card,
+    clear_layout,
+    column,
+    pane,
+    row,
+)
 from helix_desktop.ui.design.sized_dialog import fitted_rect, free_rect
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart

@@ -29,7 +29,7 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker, heading_item
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import current_theme

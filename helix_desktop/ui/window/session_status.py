@@ -16,11 +16,11 @@ from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, verbatim
-from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.kit.intents import SetBudget, ToggleContextPanel, handles
+from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
 from helix_desktop.words.efforts import with_effort

@@ -17,16 +17,21 @@ from helix_desktop.ui.chat.model_menu import ModelMenu
 from helix_desktop.ui.chat.session_notices import MissingKeys, follow_model_change
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, pane, row
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
-from helix_desktop.ui.design.motion import reduce_motion
+from helix_desktop.ui.design.layout import (
+    LayoutItem,
+    ResponsiveRow,
+    VerticalScrollArea,
+    card,
+    column,
+    pane,
+    row,
+)
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import reduce_motion, restyle
 from helix_desktop.ui.kit.commands import action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.kit.intents import (
@@ -42,7 +47,7 @@ from helix_desktop.ui.kit.window_commands import MENUS, WindowCommands
 from helix_desktop.ui.onboarding.pages import WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column
-from helix_desktop.ui.settings.policy.files import PolicyFiles
+from helix_desktop.ui.settings.policy.form import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
 from helix_desktop.ui.settings.providers.page import ProvidersPage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -28,13 +29,12 @@ from helix_desktop import APP_NAME
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
+from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
-from helix_desktop.ui.design.layout.boxes import row
-from helix_desktop.ui.design.pill import Dot
+from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.safe_text import plain_tooltip
-from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
@@ -58,6 +58,25 @@ _LEAST_TITLE_PX, _TITLE_PX = 80, 140
 """Room that a button, and words about the session leave to the title."""
 _HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 52, 26, 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
+
+
+@dataclass(frozen=True, slots=True)
+class TopBarState:
+    """The session that is open: title, and what the status line says.
+
+    `failure` says why the newest turn failed, until the next one begins; `budget_spent`
+    says that it ended because the budget is spent.
+    """
+
+    session_id: str
+    title: str
+    running: bool
+    model: str
+    demo: bool
+    messages: int
+    waiting: bool = False  # for the user
+    failure: str = ""
+    budget_spent: bool = False
 
 
 class EditableTitle(QStackedWidget):

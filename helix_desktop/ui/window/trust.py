@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QDialog, QFrame, QLayout, QScrollArea, QWidget
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, pane, row
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.kit.intents import ApplyRemedy, RefreshLists, handles
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow

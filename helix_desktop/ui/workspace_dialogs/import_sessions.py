@@ -23,8 +23,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.fields import AT_END, SEARCH_ROLE, CheckList, ComboBox, SearchField
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.direction import dotted

@@ -14,7 +14,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME, TextsDialog
+from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import removed_text

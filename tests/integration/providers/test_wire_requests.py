@@ -24,7 +24,7 @@ from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model
-from helix_desktop.ui.inspector.request_text import curl_command, indented_json
+from helix_desktop.ui.inspector.from_window import curl_command, indented_json
 from tests.support.image_bytes import png
 from tests.support.model_contract import final_response
 from tests.support.model_servers.chat_server import ChatServer, text_reply

@@ -39,13 +39,13 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.session_notices import spend_notice
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.shell_data import JobAction, JobRow
-from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import ShareSession
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
+from helix_desktop.ui.window.jobs import JobAction, JobRow
 from helix_desktop.ui.window.main_window import CenterPage
 from helix_desktop.ui.window.quit import Tray
 from helix_desktop.ui.window.search import SearchPanel

@@ -25,7 +25,6 @@ from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
-from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
@@ -38,6 +37,7 @@ from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.timeline.card_data import RunningCard
+from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word

@@ -13,8 +13,8 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
-from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice
+from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.settings_controller import KeyboardPage

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.disclosure import DisclosureHead
+from helix_desktop.ui.design.cards import DisclosureHead
 from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.quick_picker import QuickPicker

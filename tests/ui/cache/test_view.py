@@ -30,10 +30,9 @@ from helix_desktop.ui.cache.rows import (
 from helix_desktop.ui.cache.table import MAX_CACHED_ROWS, PAD, PAGE_ROWS
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.buttons import TabButton
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, tab_stops
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.kit.intents import OpenFolder, Recall, ShowPage
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.intents import performed

@@ -7,14 +7,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.composer.next_messages import NextMessages
+from helix_desktop.ui.chat.composer.strips import NextMessages
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import row_key
@@ -89,7 +89,7 @@ def test_tab_leaves_a_conversation_that_asks_something(qtbot: QtBot) -> None:
     with qtbot.waitActive(window):
         window.show()
     page.view.setFocus()
-    assert [_press_tab() for _ in range(4)] == ["option:1", "option:2", "answer_field", "skip"]
+    assert [_press_tab() for _ in range(3)] == ["option:1", "option:2", "skip"]
     _press_tab()
     assert page.composer.editor.hasFocus()
     assert _press_tab(Qt.Key.Key_Backtab) == "option:1", "the first one, as of an approval"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.question import FormField, ServerQuestion
-from helix_desktop.ui.chat.question_card import QuestionCards
+from helix_desktop.ui.chat.question_card import FormCards
 from helix_desktop.ui.chat.rows.row_types import QuestionRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -18,7 +18,7 @@ def test_a_form_asks_for_the_height_that_its_fields_take_once_they_are_shown(qtb
     """Labels of several lines get their margins when they are shown: the card was measured before."""
     fields = tuple(FormField(f"{number}", "text", "A long title " * 8) for number in range(6))
     row = QuestionRow(row_key("form"), ServerQuestion("s", "What next?", server="releases", fields=fields))
-    cards = QuestionCards()
+    cards = FormCards()
     card = cards.card_for(row, ChatStyle(LIGHT))
     qtbot.addWidget(card)
     before = card.fit(_WIDTH_PX)

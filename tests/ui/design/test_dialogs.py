@@ -26,7 +26,7 @@ from helix_desktop.ui.design.dialogs import (
     pick_save_file,
     show_error_dialog,
 )
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT

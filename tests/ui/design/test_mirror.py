@@ -15,7 +15,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, Chip
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.fields import ComboBox, TextArea
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox
 from helix_desktop.ui.design.mirror import (
     draw_chevron,
     draw_pixmap,

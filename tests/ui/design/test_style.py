@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.window.window_breakdown import WindowItemKind
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import IconLabel, TextLine
-from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS

@@ -16,8 +16,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
-from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.design.focus import TabsInReadingOrder
+from helix_desktop.ui.design.layout import column, row
 from tests.support.window.keyboard_focus import focused_widget
 
 

@@ -15,17 +15,15 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.chat.composer.composer import ContextGauge, paint_usage_bar
 from helix_desktop.ui.design import accessibility
-from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.drops import drag_picture
 from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, SelectableText
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, reduce_motion
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.words.numbers import format_tokens

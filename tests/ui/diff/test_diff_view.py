@@ -16,10 +16,9 @@ from helix_desktop.ui.design.diff.canvas import CollapsedRow
 from helix_desktop.ui.design.diff.line_layouts import LineLayout, line_text
 from helix_desktop.ui.design.diff.rows import HunkMark
 from helix_desktop.ui.design.diff.view import DiffView
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, tab_stops
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.image_bytes import png
 
 _BEFORE = "".join(f"line {number}\n" for number in range(1, 61)).encode()

@@ -27,11 +27,10 @@ from helix_desktop.context.summaries.handover_revision import fields_to_markdown
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.design.disclosure import Disclosure
+from helix_desktop.ui.design.cards import Disclosure, Pill
+from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.handover.ranges import HandoverRange, handover_ranges
 from helix_desktop.ui.handover.versions import (
     DRAFT,

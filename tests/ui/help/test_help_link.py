@@ -7,8 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.cards import HelpLink
+from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 

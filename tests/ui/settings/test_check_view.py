@@ -12,11 +12,10 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check import UNTESTED_STEPS
-from helix_desktop.ui.design.disclosure import Disclosure
+from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderCheckView, ProviderEditor
-from helix_desktop.ui.settings.providers.models import ProviderModels
+from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderModels, ProviderStatus
 from tests.support.window.list_contents import cell_texts
 
 
@@ -46,7 +45,7 @@ def test_what_a_test_shows_of_tools_counts_more_than_the_server_list(qtbot: QtBo
     models.show_models(models.entries, "small", _resolve)
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
     assert cell_texts(models.table)[0][4] == "no"
-    assert models.spec_form.source("tools") == "shown by a test"
+    assert models.spec_form.form("tools").rows["tools"].note_text() == "shown by a test"
 
 
 def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtBot) -> None:

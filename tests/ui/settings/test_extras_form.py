@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.settings.providers.draft import EMPTY_DRAFT, ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.editor import ExtrasForm, ProviderEditor
+from helix_desktop.ui.settings.providers.models import EMPTY_DRAFT, ProviderDraft, ProviderStatus
 from tests.support.window.buttons import press
 
 

@@ -23,11 +23,12 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.settings.policy.form import conflict_text, profiles_beside
-from helix_desktop.ui.settings.providers.draft import (
+from helix_desktop.ui.settings.providers.models import (
     ProviderDraft,
     ProviderStatus,
     validate_provider,
@@ -223,28 +224,30 @@ def test_a_test_displays_its_checks_and_its_button_stops_it(qtbot: QtBot, dialog
 def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsView) -> None:
     dialog.providers.add_vendor(next(vendor for vendor in CATALOG.vendors if vendor.name == "anthropic"))
     models = dialog.providers.editor.models
-    window = models.spec_form.field("window")
+    window = models.spec_form.form("window").line("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")
-    assert "Anthropic, Models overview" in models.spec_form.source("window")
+    assert "Anthropic, Models overview" in models.spec_form.form("window").rows["window"].note_text()
 
     window.setText("200k")
     window.editingFinished.emit()
     assert models.entries[0].window == 200_000
     assert cell_texts(models.table)[0][1] == "200,000"
     assert cell_texts(models.table)[0][6] == "set by you · catalog"
-    assert models.spec_form.source("window") == "set by you"
+    assert models.spec_form.form("window").rows["window"].note_text() == "set by you"
 
     window.setText("many")
     window.editingFinished.emit()
     assert window.property("invalid")
-    assert models.spec_form.source("window") == "Enter a number."
+    assert models.spec_form.form("window").rows["window"].note_text() == "Enter a number."
     assert models.entries[0].window == 200_000
     window.setText("200,000")
     window.editingFinished.emit()
-    assert models.spec_form.source("window") == "set by you"
+    assert models.spec_form.form("window").rows["window"].note_text() == "set by you"
 
-    models.spec_form.choice("images").setCurrentIndex(2)
-    models.spec_form.choice("images").activated.emit(2)
+    images = models.spec_form.form("images").controls["images"]
+    assert isinstance(images, ComboBox)
+    images.setCurrentIndex(2)
+    images.activated.emit(2)
     assert models.entries[0].images is False
     press(dialog, "forget_figures")
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
@@ -255,13 +258,16 @@ def test_a_model_needs_both_prices_or_none(dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
     editor = dialog.providers.editor
     models = editor.models
-    price = models.spec_form.field("price_out")
+    price = models.spec_form.form("price_out").line("price_out")
     price.setText("1,5")
     price.editingFinished.emit()
     assert models.entries[0].price_out == 1.5
     assert cell_texts(models.table)[0][3] == "? / 1.5"
     press(dialog, "save_provider")
-    assert models.spec_form.source("price_in") == "Enter both prices, or neither: the costs would be too low."
+    assert (
+        models.spec_form.form("price_in").rows["price_in"].note_text()
+        == "Enter both prices, or neither: the costs would be too low."
+    )
 
 
 def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsView) -> None:

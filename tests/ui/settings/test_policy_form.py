@@ -20,7 +20,7 @@ from helix_desktop.ui.settings.policy.form import (
     conflict_text,
     profiles_beside,
 )
-from helix_desktop.ui.settings.policy.slider import PolicySlider
+from helix_desktop.ui.settings.policy.page import PolicySlider
 
 FIELDS = [field for field in all_fields(POLICY) if isinstance(field, Number)]
 

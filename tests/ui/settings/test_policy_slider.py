@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.settings.policy.slider import StopTrack
+from helix_desktop.ui.settings.policy.page import StopTrack
 
 
 def test_slider_is_mirrored_where_texts_begin_at_the_right(qtbot: QtBot) -> None:

@@ -12,7 +12,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.settings.providers.draft import ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.default_settings import NothingOnScreen
 from tests.support.window.buttons import find_button
@@ -162,11 +162,11 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     models = (ModelEntry(name="m"),)
     form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
-    window = page.editor.models.spec_form.field("window")
+    window = page.editor.models.spec_form.form("window").line("window")
     save = find_button(page.editor.footer, "save_provider")
     window.setText("many")
     window.editingFinished.emit()
-    output = page.editor.models.spec_form.field("output")
+    output = page.editor.models.spec_form.form("output").line("output")
     output.setText("4k")
     output.editingFinished.emit()
     assert window.text() == "many"  # an edit of another number leaves what was typed
@@ -200,9 +200,9 @@ def test_a_figure_of_a_server_names_it(qtbot: QtBot) -> None:
     reported = ModelEntry(name="m", reported=ModelSpec(window=8_192))
     form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="m")
     page.show_providers([form], [ProviderStatus("box", True, "none")])
-    assert page.editor.models.spec_form.source("window") == "reported by box"
+    assert page.editor.models.spec_form.form("window").rows["window"].note_text() == "reported by box"
     page.show_providers([replace(form, name="")], [ProviderStatus("box", True, "none")])
-    assert page.editor.models.spec_form.source("window") == "reported by server"
+    assert page.editor.models.spec_form.form("window").rows["window"].note_text() == "reported by server"
 
 
 def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot: QtBot) -> None:
@@ -218,29 +218,35 @@ def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot
     figures, table = page.editor.models.spec_form, page.editor.models.table
 
     def type_figure(name: str, typed: str) -> None:
-        figures.field(name).setText(typed)
-        figures.field(name).editingFinished.emit()
+        figures.form(name).line(name).setText(typed)
+        figures.form(name).line(name).editingFinished.emit()
 
-    reserved = figures.source("reserve")
+    def source(name: str) -> str:
+        return figures.form(name).rows[name].note_text()
+
+    reserved = source("reserve")
     type_figure("window", "500")
-    assert figures.source("window") == "Enter at least 4,000 tokens."
-    assert (figures.source("reserve"), cell_texts(table)[0][1]) == (reserved, "≈ 128,000")
+    assert source("window") == "Enter at least 4,000 tokens."
+    assert (source("reserve"), cell_texts(table)[0][1]) == (reserved, "≈ 128,000")
     type_figure("reserve", "128k")
     too_large = "Enter less than the context window of 128,000 tokens."
-    assert figures.source("reserve") == too_large
+    assert source("reserve") == too_large
     type_figure("price_in", "1")
     page.list.setCurrentRow(1)
-    assert (figures.field("window").text(), figures.source("reserve")) == ("", reserved)
+    assert (figures.form("window").line("window").text(), source("reserve")) == ("", reserved)
     page.list.setCurrentRow(0)
     table.select_model("n")
     with qtbot.assertNotEmitted(page.editor.saved):
         find_button(page.editor.footer, "save_provider").click()
     assert page.editor.models.selected_model == "m"
-    assert [figures.field(name).text() for name in ("window", "reserve")] == ["500", "128k"]
-    assert figures.source("reserve") == too_large
-    assert figures.source("price_out") == "Enter both prices, or neither: the costs would be too low."
+    assert [figures.form(name).line(name).text() for name in ("window", "reserve")] == ["500", "128k"]
+    assert source("reserve") == too_large
+    assert source("price_out") == "Enter both prices, or neither: the costs would be too low."
     type_figure("window", "200k")
-    assert (figures.source("window"), figures.source("reserve")) == ("set by you", "set by you")
+    assert (source("window"), source("reserve")) == (
+        "set by you",
+        "set by you",
+    )
     assert page.editor.models.entries[0].reserve == 128_000
     type_figure("price_out", "2")
     with qtbot.waitSignal(page.editor.saved):

@@ -10,9 +10,9 @@ from PySide6.QtGui import QPainterPathStroker
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, ReplayChart, label_rects
-from helix_desktop.ui.timeline.chart.plot import Plot
 from tests.support.window.looks import ShowLook
 
 WINDOW, HANDOVER_AT = 128_000, 108_800

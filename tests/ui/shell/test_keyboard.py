@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QLineEdit, QProgressBar, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
-from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.motion import reduce_motion
-from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.layout import column
+from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.kit.commands import add_shortcut
 from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.window.jobs import JobRow
 from helix_desktop.ui.window.key_bindings import focus_pane
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow

@@ -12,20 +12,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.pill import Dot
-from helix_desktop.ui.design.shell_data import JobAction, JobRow, TopBarState
 from helix_desktop.ui.design.sized_dialog import fit_screen, fitted_rect
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, current_theme
 from helix_desktop.ui.kit.intents import StopAgent, ToggleTheme, WidenPanel
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.window_commands import RUNNING_AGENT, WindowCommands
-from helix_desktop.ui.window.jobs import WaitingSession
+from helix_desktop.ui.window.jobs import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
-from helix_desktop.ui.window.top_bar import TopBar
+from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from tests.support.intents import performed
 from tests.support.window.bare_window import make_window
 

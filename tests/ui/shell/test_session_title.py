@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextEdit
 
-from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.kit.intents import RenameSession
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
+from helix_desktop.ui.window.top_bar import TopBarState
 from tests.support.intents import performed
 from tests.support.window.keyboard_focus import focused_widget
 

@@ -41,7 +41,7 @@ from helix_desktop.ui.timeline.card_data import (
     UsagePoint,
     card_groups,
 )
-from helix_desktop.ui.timeline.chart.usage_chart import downsample, point_text
+from helix_desktop.ui.timeline.usage_chart import downsample, point_text
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
-from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.settings.about_page import AboutPage
 from tests.support.local_site import http_response, redirect, serve_site
 from tests.support.window.buttons import press

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.services.tool_service import SAVED_CHANGES_FOLDER
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
-from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES
@@ -43,10 +42,10 @@ subprocess.run(['git', '-C', 'sub', 'config', 'core.fsmonitor', 'evil'], check=T
 """
 
 
-def _card(rig: WindowRig) -> QuestionCard | None:
-    find = rig.chat.view.chat_viewport.item_cache.question_cards.find
-    found = (find(row.key) for row in rig.rows(QuestionRow))
-    return next((card for card in found if isinstance(card, QuestionCard)), None)
+def _take_back(rig: WindowRig) -> None:
+    """Choose the first answer of the card that waits, if it is there."""
+    for row in rig.rows(QuestionRow):
+        rig.chat.view.chat_viewport.widget_pool.visible[row.key].trigger("option:1")
 
 
 def _labels(rig: WindowRig) -> list[str]:
@@ -71,17 +70,15 @@ async def test_the_card_takes_back_and_the_line_restores(qapp: QApplication, tmp
         await rig.conversation.set_mode("auto")
         project = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
         rig.type_message("Plant it")
-        await until(lambda: _card(rig) is not None, "the card")
-        card = _card(rig)
+        await until(lambda: rig.rows(QuestionRow), "the card")
+        (asked,) = rig.rows(QuestionRow)
+        await until(lambda: asked.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")
+        card = rig.chat.view.chat_viewport.widget_pool.visible[asked.key].item
         assert card is not None
-        assert [option.label for option in card.options] == ["Take back", "Keep"]
-        assert card.field.isHidden()
-        assert card.skip.isHidden()
+        assert [area.label.split(". ")[1] for area in card.hit_areas] == ["Take back", "Keep"]
 
         def take_back() -> bool:
-            if (shown := _card(rig)) is not None:
-                shown.options[0].click()
-                shown.answer.click()
+            _take_back(rig)
             return not rig.rows(QuestionRow)
 
         await until(take_back, "the answer")
@@ -118,9 +115,7 @@ async def test_the_changes_page_lists_what_was_undone_and_restores_it(
         rig.type_message("Plant it")
 
         def take_back() -> bool:
-            if (shown := _card(rig)) is not None:
-                shown.options[0].click()
-                shown.answer.click()
+            _take_back(rig)
             return bool(rig.events(ToolAnswered))
 
         await until(take_back, "the answer")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.agent.session import CompactionProgress, Update
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
+from helix_desktop.ui.design.style.theme import is_motion_reduced, reduce_motion
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.quit import LONG_TURN_S, NotificationController, NotifiedUpdate, Tray
 from tests.support.manual_clock import ManualClock

@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.row_texts import figures_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.design.viewer.texts_dialog import TextsDialog
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import RemoveWorkspace
 from helix_desktop.ui.window.crash_notice import RecoverySummary, report_crash
 from tests.support.model_servers.chat_server import (

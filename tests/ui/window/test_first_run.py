@@ -18,7 +18,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.samples import PREPARED_TASKS
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
 from helix_desktop.ui.kit.intents import OpenSample
-from helix_desktop.ui.settings.providers.draft import ProviderDraft
+from helix_desktop.ui.settings.providers.models import ProviderDraft
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import find_button, find_buttons, press

@@ -23,7 +23,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.handover.versions import FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import EditHandover, ExportHandover, Undo

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
-from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.model_servers.chat_server import (
     ChatServer,

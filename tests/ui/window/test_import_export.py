@@ -15,7 +15,7 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.ui.cache.entry_actions import ExportEntries
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
-from helix_desktop.ui.design.viewer.texts_dialog import TEXT_NAME
+from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME
 from helix_desktop.ui.kit.intents import OpenSettings, ShareSession
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.workspace_dialogs.share_session import ShareDialog

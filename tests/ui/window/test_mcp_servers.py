@@ -24,7 +24,7 @@ from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.ui.cache.rows import COLUMN_BY_KEY
 from helix_desktop.ui.chat.actions import RowKey, StopCall
 from helix_desktop.ui.chat.composer.completer import CompletionItem
-from helix_desktop.ui.chat.question_card import QuestionCards, ServerQuestionCard
+from helix_desktop.ui.chat.question_card import FormCard, FormCards
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.buttons import PushButton, Switch
@@ -351,16 +351,16 @@ def asking(params: dict[str, Any]) -> StreamedReply:
     )
 
 
-async def shown_card(rig: WindowRig) -> ServerQuestionCard:
+async def shown_card(rig: WindowRig) -> FormCard:
     """Send a message, allow the call that it leads to, and return the card of the server's question."""
     rig.type_message("Go")
     await rig.answer_approval("once")
     await until(lambda: rig.rows(QuestionRow), "the question")
     (row,) = rig.rows(QuestionRow)
-    find = rig.chat.view.chat_viewport.item_cache.question_cards.find
+    find = rig.chat.view.chat_viewport.item_cache.form_cards.find
     await until(lambda: find(row.key), "the card")
     card = find(row.key)
-    assert isinstance(card, ServerQuestionCard)
+    assert isinstance(card, FormCard)
     return card
 
 
@@ -378,7 +378,7 @@ async def press_until_answered(rig: WindowRig, button: QWidget, key: Qt.Key | No
     await until(is_gone, "the question is answered")
 
 
-def words_of(card: ServerQuestionCard) -> list[str]:
+def words_of(card: FormCard) -> list[str]:
     return [part.text() for part in card.findChildren(QLabel) if part.isVisible()]
 
 
@@ -395,7 +395,7 @@ async def test_a_form_is_filled_in_and_what_is_wrong_is_said(qapp: QApplication,
         status = rig.window.top_bar.status
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert words_of(card)[:2] == ["raw asks", "What should be released?"]
-        assert rig.chat.question_card is None
+        assert rig.chat.question is None
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
         assert QApplication.focusWidget() is form.line("field:0")
         QTest.keyClick(form.line("field:0"), Qt.Key.Key_Escape)
@@ -446,7 +446,7 @@ async def test_a_form_is_declined_and_canceled(qapp: QApplication, tmp_path: Pat
 
 def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -> None:
     """It is opened and sent what its own card says, also if the one before was still there."""
-    cards, key = QuestionCards(), RowKey(call_id="c1", part="approval")
+    cards, key = FormCards(), RowKey(call_id="c1", part="approval")
     urls = "https://example.org/", "https://other.example/"
     for url in urls:
         question = ServerQuestion("c1", f"Open {url}", server="raw", url=url)
@@ -454,7 +454,7 @@ def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -
         shown = [part.text().replace("\u200b", "") for part in card.findChildren(QLabel)]
         assert {url, f"Open {url}"} <= set(shown)
         assert cards.card_for(QuestionRow(key, question, "1 of 2"), ChatStyle(LIGHT)) is card
-    cards.clear()
+    cards.drop(key)
 
 
 async def test_a_page_is_opened_by_a_click_alone(qapp: QApplication, tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.settings.view import SettingsPage
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until

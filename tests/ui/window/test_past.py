@@ -14,7 +14,7 @@ from helix_desktop.context.log.steps import read_steps
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.intents import Undo
-from helix_desktop.ui.timeline.chart.usage_chart import Scrubber
+from helix_desktop.ui.timeline.usage_chart import Scrubber
 from tests.support.model_servers.chat_server import (
     ChatServer,
     StreamedReply,

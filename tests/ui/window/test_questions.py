@@ -17,7 +17,6 @@ from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.tool_card import ToolCard
-from helix_desktop.ui.chat.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
 from helix_desktop.ui.design.labels import TextLine
@@ -67,16 +66,39 @@ async def begin(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server)
 
 
-async def cards(rig: WindowRig, count: int) -> list[QuestionCard]:
-    """Return the cards that wait, once so many are built."""
+async def cards(rig: WindowRig, count: int) -> list[QuestionRow]:
+    """Return the questions that wait, once there are so many."""
+    await until(lambda: len(rig.rows(QuestionRow)) == count, "the questions")
+    return rig.rows(QuestionRow)
 
-    def built() -> list[QuestionCard]:
-        find = rig.chat.view.chat_viewport.item_cache.question_cards.find
-        found = (find(row.key) for row in rig.rows(QuestionRow))
-        return [card for card in found if isinstance(card, QuestionCard)]
 
-    await until(lambda: len(built()) == count, "the questions")
-    return built()
+def chosen(rig: WindowRig, card: QuestionRow) -> tuple[str, ...]:
+    """Return the options that are marked."""
+    return rig.chat.view.chat_viewport.item_cache.chosen(card)
+
+
+def places(rig: WindowRig, card: QuestionRow) -> list[str]:
+    """Return what can be pressed on a card."""
+    index = rig.chat.model.index_of(card.key)
+    assert index is not None
+    return [area.name for area in rig.chat.view.chat_viewport.item(index).hit_areas]
+
+
+def click(rig: WindowRig, card: QuestionRow, name: str) -> None:
+    """Click a place of a card, unless it is on its way already."""
+    if name in places(rig, card):
+        click_area(rig.chat.view, card.key, name)
+
+
+def focused() -> str:
+    widget = QApplication.focusWidget()
+    return widget.objectName() if widget is not None else ""
+
+
+def press_key(key: Qt.Key) -> None:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    QTest.keyClick(widget, key)
 
 
 def replies(rig: WindowRig) -> list[QuestionReply | None]:
@@ -114,17 +136,21 @@ async def test_questions_are_answered_by_keyboard_by_mouse_and_after_a_restart(
             rig.type_message("one")
             rig.type_message("my own draft", send=False)
             (card,) = await cards(rig, 1)
-            assert not has_keyboard(card.options[0]), "whoever types is not interrupted"
+            assert has_keyboard(rig.composer.editor), "whoever types is not interrupted"
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             (card,) = await cards(rig, 1)
             assert accessible_name(rig.rows(ToolRow)[0]) == "Question, not answered: Which database?"
-            assert card.skip.isHidden()
-            await press_until(rig, lambda: QTest.mouseClick(card.options[1], Qt.MouseButton.LeftButton), 0)
+            assert rig.composer.text() == "my own draft"
+            assert places(rig, card) == ["option:1", "option:2", "option:3", "answer:message"]
+            click(rig, card, "option:2")
+            assert chosen(rig, card) == ("Postgres",), "what is typed may belong to it: so it is not sent yet"
+            await press_until(rig, lambda: click(rig, card, "answer"), 0)
             await until(lambda: len(rig.events(UserSpoke)) == 2, "the answer begins a turn")
             await rig.wait_for_turn_end()
             assert rig.events(UserSpoke)[1].text == "Your question: Which database?\n\nMy answer: Postgres"
             assert rig.rows(QuestionRow) == []
+            assert rig.composer.text() == "my own draft"
 
 
 async def _check_the_keyboard(rig: WindowRig) -> None:
@@ -137,19 +163,24 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert has_keyboard(rig.composer.editor)
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Backtab)
-        assert has_keyboard(card.options[0]), "as on the card of an approval"
-        QTest.keyClick(card.options[0], Qt.Key.Key_Down)
-        assert has_keyboard(card.options[1])
-        card.field.setFocus()
-        QTest.keyClicks(card.field, "with pgvector 2")
-        QTest.keyClick(card.field, Qt.Key.Key_Up)
-        assert has_keyboard(card.options[2])
-        QTest.keyClick(card.options[2], Qt.Key.Key_2)
-        assert has_keyboard(card.options[1])
-        await press_until(rig, lambda: QTest.keyClick(card.options[1], Qt.Key.Key_Return), 0)
+        assert focused() == "option:1", "as on the card of an approval"
+        press_key(Qt.Key.Key_Down)
+        assert focused() == "option:2"
+        press_key(Qt.Key.Key_3)
+        assert (focused(), chosen(rig, card)) == ("option:3", ("DuckDB",))
+        press_key(Qt.Key.Key_Backspace)
+        press_key(Qt.Key.Key_Up)
+        assert (focused(), chosen(rig, card)) == ("option:2", ())
+        rig.type_message("with pgvector 2", send=False)
+        click(rig, card, "option:1")
+        click(rig, card, "option:2")
+        assert chosen(rig, card) == ("Postgres",), "one is an answer"
+        assert places(rig, card)[3:] == ["skip", "answer", "answer:message"]
+        await press_until(rig, lambda: click(rig, card, "answer:message"), 0)
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Postgres",), "with pgvector 2")]
         assert has_keyboard(rig.composer.editor)
+        assert rig.composer.text() == ""
         (row,) = rig.rows(ToolRow)
         assert accessible_name(row) == "Question, answered: Which database?"
         assert text_of_row(row) == "Which database?\nPostgres\nwith pgvector 2"
@@ -172,9 +203,9 @@ async def test_numbers_mark_an_option_after_a_click_and_a_message_is_the_answer(
         await rig.answer_approval("once")
         (card,) = await cards(rig, 1)
         QTest.keyClick(rig.chat.view, Qt.Key.Key_2)
-        assert (card.selection, rig.composer.text()) == (("Postgres",), "")
+        assert (chosen(rig, card), rig.composer.text()) == (("Postgres",), "")
         QTest.keyClick(rig.chat.view, Qt.Key.Key_Escape)
-        assert card.selection == ()
+        assert chosen(rig, card) == ()
         QTest.keyClick(rig.chat.view, Qt.Key.Key_3)
         await press_until(rig, lambda: QTest.keyClick(rig.chat.view, Qt.Key.Key_Return), 0)
         await rig.wait_for_turn_end()
@@ -185,9 +216,9 @@ async def test_numbers_mark_an_option_after_a_click_and_a_message_is_the_answer(
         editor = rig.composer.editor
         editor.setFocus()
         QTest.keyClick(editor, Qt.Key.Key_2)
-        assert (card.selection, rig.composer.text()) == (("Postgres",), "")
+        assert (chosen(rig, card), rig.composer.text()) == (("Postgres",), "")
         QTest.keyClicks(editor, " of them")
-        assert (card.selection, rig.composer.text()) == ((), "2 of them")
+        assert (chosen(rig, card), rig.composer.text()) == ((), "2 of them")
         QTest.keyClick(editor, Qt.Key.Key_Return)
         await rig.wait_for_turn_end()
         assert replies(rig)[1:] == [QuestionReply((), "2 of them")]
@@ -204,13 +235,17 @@ async def _check_several_questions(rig: WindowRig) -> None:
         waiting = [row for row in rig.chat.model.raw_rows() if isinstance(row, ApprovalRow | QuestionRow)]
         assert [row.position for row in waiting] == ["1 of 3", "2 of 3", "3 of 3"]
         assert isinstance(waiting[0], ApprovalRow)
-        assert not colors.answer.isEnabled()
-        QTest.mouseClick(colors.options[0], Qt.MouseButton.LeftButton)
-        QTest.keyClick(colors.options[0], Qt.Key.Key_3)
-        assert has_keyboard(colors.options[2])
-        assert colors.answer.isEnabled()
-        await press_until(rig, lambda: QTest.keyClick(colors.options[2], Qt.Key.Key_Return), 1)
-        await press_until(rig, lambda: QTest.mouseClick(name.skip, Qt.MouseButton.LeftButton), 0)
+        assert places(rig, colors) == ["option:1", "option:2", "option:3", "skip"]
+        assert places(rig, name) == ["skip"]
+        rig.chat.view.jump_to(colors.key)
+        click(rig, colors, "option:1")
+        rig.chat.view.interactions.focus.focus_area(colors.key, "option:3")
+        press_key(Qt.Key.Key_Space)
+        assert chosen(rig, colors) == ("Red", "Green")
+        assert places(rig, colors)[3:] == ["skip", "answer"]
+        await press_until(rig, lambda: press_key(Qt.Key.Key_Return), 1)
+        rig.chat.view.jump_to(name.key)
+        await press_until(rig, lambda: click(rig, name, "skip"), 0)
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Red", "Green")), QuestionReply()]

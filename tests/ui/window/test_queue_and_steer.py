@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.chat.composer.next_messages import QueueLine
+from helix_desktop.ui.chat.composer.strips import QueueLine
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, UserRow
 from helix_desktop.ui.design.dialogs import TextInputDialog

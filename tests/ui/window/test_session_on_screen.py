@@ -17,7 +17,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, age_options, tool_option
 from helix_desktop.ui.chat.actions import RowKey
-from helix_desktop.ui.design.layout.stack import LazyPage
+from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Compact, SetTheme, Undo, Zoom

@@ -15,10 +15,10 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.ui.design.disclosure import Disclosure
+from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.settings.providers.draft import ProviderDraft
 from helix_desktop.ui.settings.providers.editor import ProviderCheckView
+from helix_desktop.ui.settings.providers.models import ProviderDraft
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,

@@ -51,11 +51,17 @@ from helix_desktop.ui.design.buttons import PushButton, show_copied
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
-from helix_desktop.ui.design.layout.scrolling import ListScrollArea
-from helix_desktop.ui.design.layout.stack import LazyPage
+from helix_desktop.ui.design.layout import (
+    DIALOG_MARGINS,
+    FlowBox,
+    LazyPage,
+    ListScrollArea,
+    ResponsiveRow,
+    clear_layout,
+    column,
+    pane,
+    row,
+)
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.kit.forms import FieldRow, align_labels
 from helix_desktop.ui.kit.intents import handles

@@ -17,13 +17,11 @@ from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.document_units import count_units
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import TextLine, label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, pane, splitter
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, pane, splitter
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")

@@ -31,12 +31,11 @@ from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle, cut_label, draw_thumbnail
-from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
+from helix_desktop.ui.design.buttons import EnterActivates, popup_below
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
-from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height, place_flow
-from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.layout import FLOW_GAP, flow_height, place_flow
 from helix_desktop.ui.design.style.icons import icon as icon_of
+from helix_desktop.ui.design.style.theme import set_style_sheet
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Icon, Pen, Text
 from helix_desktop.ui.kit.intents import Intent, perform

@@ -32,13 +32,12 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.quick_picker import LineDelegate, PickerList, cast_shadow
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import current_theme
+from helix_desktop.ui.design.style.theme import current_theme, set_style_sheet
 from helix_desktop.ui.kit.boxes import Icon, PaintState, Pen, Text
 from helix_desktop.words.translation import Translator, translate
 

@@ -46,7 +46,6 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.key_names import tip_with_key
 from helix_desktop.ui.design.labels import ElidedLabel
@@ -55,7 +54,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scale, scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed
+from helix_desktop.ui.design.style.theme import LIGHT, Theme, Themed, set_style_sheet
 from helix_desktop.ui.kit.boxes import Icon, Pen, Row, Text
 from helix_desktop.ui.kit.intents import StopAgent, perform
 from helix_desktop.words.gauge_source import gauge_source_text
@@ -408,8 +407,8 @@ class Composer(Themed, QWidget):
     """The text is worth saving: typing paused, or went on for long."""
     text_changed = Signal(str)
     model_clicked = Signal()
-    reason_changed = Signal(bool)
-    """Whether what is typed can be the reason of a denial; it may be as before."""
+    message_changed = Signal(bool, bool)
+    """Whether what is typed can be the reason of a denial, and an answer; it may be as before."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -483,11 +482,15 @@ class Composer(Themed, QWidget):
         return not (self.text() or self.editor.is_composing or self._chips.keys)
 
     @property
-    def has_reason(self) -> bool:
-        """Return True if what is typed can be the reason of a denial: words alone, and no answer."""
+    def has_words(self) -> bool:
+        """Return True if what is typed can be an answer: words alone."""
         text = self.text()
-        is_message = bool(text.strip()) and parse_slash_input(text) is None
-        return is_message and not (self._chips.keys or self._has_question)
+        return bool(text.strip()) and parse_slash_input(text) is None and not self._chips.keys
+
+    @property
+    def has_reason(self) -> bool:
+        """Return True if it can be the reason of a denial: no question waits for it."""
+        return self.has_words and not self._has_question
 
     def take_text(self) -> str:
         """Return what is typed, and empty the field; the draft behind an earlier message comes back."""
@@ -765,7 +768,7 @@ class Composer(Themed, QWidget):
         self._steer.setFont(self._style.font(SMALL, MEDIUM))
         self.editor.setAccessibleDescription(". ".join(filter(None, (hint, self._note.full_text()))))
         self._fit_line()
-        self.reason_changed.emit(self.has_reason)
+        self.message_changed.emit(self.has_reason, self.has_words)
 
     def _show_button(self, button: QPushButton, name: str, px: int, colors: tuple[str, str, str]) -> None:
         color, background, edge = colors

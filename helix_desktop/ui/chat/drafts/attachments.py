@@ -35,7 +35,7 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.design.dialogs import DialogChoice, ask, pick_open_files
-from helix_desktop.ui.design.layout.stack import LazyPage
+from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall, ShowPage, handles
 from helix_desktop.ui.kit.session import Session

@@ -14,7 +14,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.question import Question
 from helix_desktop.domain.slash_command import SlashInput
 from helix_desktop.domain.store import Draft
 from helix_desktop.domain.text_format import ellipsize_title
@@ -31,8 +30,8 @@ from helix_desktop.words.translation import translate
 class OutgoingMessage:
     """A message on its way, with what goes along; `steer`: into the running turn.
 
-    `question` waited when it was sent, with these `options` marked: it is the answer. So did the approval of
-    the call `denied`: it is the reason.
+    The question of the call `question` waited when it was sent, with these `options` marked: it is the
+    answer. So did the approval of the call `denied`: it is the reason.
 
     `typed` is the command of a prompt file that the text is. `is_settled`: it is recorded, or in the draft
     again, so that no draft is to begin with it. `task` sends it.
@@ -44,7 +43,7 @@ class OutgoingMessage:
     attachments: list[Attachment]
     steer: bool = False
     typed: SlashInput | None = None
-    question: Question | None = None
+    question: str = ""
     options: tuple[str, ...] = ()
     denied: str = ""
     is_settled: bool = False

@@ -284,7 +284,7 @@ class ApprovalItem(RowItem):
             "Demo calls are scripted, and only change files in the sample's folder. The rest of them "
             "then runs without asking. Change it in Settings → Permissions."
         )
-        labels = _LABELS | ({"deny": _DENY_WITH_MESSAGE} if context.has_reason else {})
+        labels = _LABELS | ({"deny": _DENY_WITH_MESSAGE} if context.has_message else {})
         buttons: list[Box] = [
             push_button(
                 f"decide:{answer}", Decide(row.key.call_id, answer), translate(label),

@@ -369,7 +369,8 @@ class ItemContext(msgspec.Struct, frozen=True):
 
     `names_model`: the answer before was by another model. `answer_tips`: what tooltips say about answers to
     an approval, with their keys. `joins`: the line of a call shares its block with the row above, and with
-    the one below. `has_reason`: Deny takes what is typed as its reason.
+    the one below. `has_message`: an answer to what it asks can take what is typed along. `marked` are the
+    options of a question that are chosen, by number.
     """
 
     shows_header: bool = True
@@ -377,7 +378,8 @@ class ItemContext(msgspec.Struct, frozen=True):
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
     joins: tuple[bool, bool] = (False, False)
     names_model: bool = True
-    has_reason: bool = False
+    has_message: bool = False
+    marked: frozenset[int] = frozenset()
 
 
 def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: bool = False) -> TextBlock:

@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.actions import (
     CopyCode,
     Decide,
     EditMessage,
+    MarkOption,
     OpenLink,
     OpenMenu,
     ReadChanges,
@@ -43,6 +44,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
     AssistantRow,
+    QuestionRow,
     Row,
     ToolRow,
     TurnFooterRow,
@@ -51,7 +53,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
-from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.buttons import popup_below
 from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
@@ -466,7 +468,7 @@ class RowInteractions(ListInteractions):
         self._copied_timer.timeout.connect(lambda: self._show_copied(None))
         self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
         chat_viewport.layout_changed.connect(self._read_contents)
-        cards = chat_viewport.item_cache.question_cards
+        cards = chat_viewport.item_cache.form_cards
 
         def answer(key: RowKey, action: AnswerQuestion) -> None:
             if self._guard.accepts(key, action):
@@ -474,7 +476,10 @@ class RowInteractions(ListInteractions):
 
         cards.answered.connect(answer)
         cards.resized.connect(self._fit_row)
-        chat_viewport.model.row_removed.connect(self._drop_cards)
+        model = chat_viewport.model
+        model.row_removed.connect(
+            lambda: chat_viewport.item_cache.drop_answers({row.key for row in model.raw_rows()})
+        )
 
     def _paint_state(self, index: int, item: ListItem) -> PaintState:
         state = super()._paint_state(index, item)
@@ -500,6 +505,8 @@ class RowInteractions(ListInteractions):
                 if not text.scroll_to(text.offset + _PAGE * text.width):  # from the end back
                     text.scroll_to(0.0)
                 self._chat_viewport.repaint()
+            case MarkOption(number=number):
+                self.mark_option(index, number)
             case CopyAnswer():
                 self._copy(key, self._answer_above(index), area)
             case Intent() as action if self._guard.accepts(key, action):
@@ -537,15 +544,25 @@ class RowInteractions(ListInteractions):
         areas = self.focus.visible_areas(placed) if placed is not None else []
         return next((area for area in areas if area.name == f"decide:{answer}"), None)
 
+    def mark_option(self, index: int, number: int) -> None:
+        """Choose an option of the question of a row, or no longer; the keyboard goes along on its card."""
+        viewport = self._chat_viewport
+        row, focused = viewport.model.raw_row(index), viewport.widget_pool.focused_widget()
+        assert isinstance(row, QuestionRow)
+        viewport.item_cache.mark(row, number)
+        viewport.relayout_in_place(index)
+        if focused is not None and focused.index == index:  # where Enter presses the one that has it
+            self.focus.focus_area(row.key, f"option:{number}")
+
+    def answer_with_marked(self, index: int) -> None:
+        """Answer the question of a row with the options that are chosen."""
+        area = self._chat_viewport.item(index).hit_area("answer")
+        if area is not None:
+            self._activate(index, area)
+
     def _fit_row(self, key: RowKey) -> None:
         self._chat_viewport.item_cache.drop(key)
         self._chat_viewport.refresh()
-
-    def _drop_cards(self) -> None:
-        cards = self._chat_viewport.item_cache.question_cards
-        for key in cards.keys:
-            if self._chat_viewport.model.index_of(key) is None:
-                cards.drop(key)
 
     def _toggle(self, index: int, section: RowSection) -> None:
         row, items = self._chat_viewport.model.row(index), self._chat_viewport.item_cache

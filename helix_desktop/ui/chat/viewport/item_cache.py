@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from collections.abc import Collection
 
 from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowKey, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.message_buttons import answer_buttons, versions_note
 from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card
-from helix_desktop.ui.chat.items.user_message import UserMessageItem
+from helix_desktop.ui.chat.items.user_message import UserMessageItem, answer_buttons, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.question_card import QuestionCards, QuestionItem, answered_question
+from helix_desktop.ui.chat.question_card import (
+    FormCards,
+    FormItem,
+    QuestionItem,
+    answered_question,
+    chosen_options,
+)
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
+    AskRow,
     AssistantRow,
     ChatModel,
     DividerRow,
@@ -69,9 +77,12 @@ class ItemCache:
         self._expanded: dict[RowKey, frozenset[RowSection]] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self._failed: set[RowKey] = set()  # of rows that can't be shown as they are
-        self.question_cards = QuestionCards()
+        self.form_cards = FormCards()
+        self.marked: dict[RowKey, frozenset[int]] = {}  # options that are chosen of a question
+        self.typed_numbers: dict[RowKey, str] = {}  # that chose them
         self.answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
-        self.has_reason = False
+        self.takes_message: tuple[type[AskRow], ...] = ()
+        """The cards whose answer can take along what is typed."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -121,7 +132,7 @@ class ItemCache:
         self._expanded.clear()
         self._markdown_by_key.clear()
         self._failed.clear()
-        self.question_cards.clear()
+        self.drop_answers(set())
 
     def drop(self, key: RowKey) -> None:
         """Create the item of a key again when it is needed next."""
@@ -148,7 +159,8 @@ class ItemCache:
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
             self._names_model(index, shape),
-            self.has_reason and isinstance(shape, ApprovalRow),
+            isinstance(shape, self.takes_message),
+            self.marked.get(shape.key, frozenset()),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
@@ -212,6 +224,22 @@ class ItemCache:
     def toggle(self, key: RowKey, section: RowSection) -> None:
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {section}
 
+    def drop_answers(self, kept: Collection[RowKey]) -> None:
+        """Forget what was chosen and typed of other questions than these."""
+        for key in {*self.form_cards.keys, *self.marked} - {*kept}:
+            self.form_cards.drop(key)
+            self.marked.pop(key, None)
+            self.typed_numbers.pop(key, None)
+
+    def mark(self, row: QuestionRow, number: int) -> None:
+        """Choose an option, by its number, or no longer; where one is an answer, in place of another."""
+        marked = self.marked.get(row.key, frozenset())
+        self.marked[row.key] = (marked if row.question.multiple else marked & {number}) ^ {number}
+
+    def chosen(self, row: QuestionRow) -> tuple[str, ...]:
+        """Return the labels of the options that are chosen."""
+        return chosen_options(row.question, self.marked.get(row.key, frozenset()))
+
     def gap(self, index: int) -> float:
         if index == 0:
             return self.style.px(20)
@@ -230,8 +258,10 @@ class ItemCache:
                 return RowItem(row, context, tools, excerpt_card(row, excerpt, context, tools))
             case ToolRow():
                 return ToolCard(row, context, tools)
+            case QuestionRow(question=ServerQuestion()):
+                return FormItem(row, context, tools, self.form_cards)
             case QuestionRow():
-                return QuestionItem(row, context, tools, self.question_cards)
+                return QuestionItem(row, context, tools)
             case ApprovalRow():
                 return ApprovalItem(row, context, tools)
             case DividerRow():

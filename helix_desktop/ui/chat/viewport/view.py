@@ -14,14 +14,16 @@ from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 
 from helix_desktop.ui.chat.actions import ApprovalAnswer, ReadingAction, RowKey
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
-from helix_desktop.ui.chat.items.message_buttons import VERSION_ARROWS
 from helix_desktop.ui.chat.items.tool_card import has_menu
+from helix_desktop.ui.chat.items.user_message import VERSION_ARROWS
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
 from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
     AskRow,
     AssistantRow,
     ChatModel,
+    QuestionRow,
     ToolRow,
     TurnFooterRow,
     UserRow,
@@ -37,11 +39,10 @@ from helix_desktop.ui.chat.viewport.interactions import (
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport, ItemCache
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.fonts import scale
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.style.theme import Theme, set_style_sheet
 from helix_desktop.ui.kit.intents import CopyMarkdown, Intent, LookAtStep, perform
 from helix_desktop.ui.rows.list_view import RowListView
 from helix_desktop.ui.rows.selection import Selection
@@ -238,10 +239,11 @@ class ChatView(RowListView):
             self.chat_viewport.item_cache.answer_tips = tips
             self.chat_viewport.refresh()
 
-    def show_reason(self, has_reason: bool) -> None:
-        """Say on cards that wait for approval whether their Deny takes what is typed as the reason."""
-        if has_reason != self.chat_viewport.item_cache.has_reason:
-            self.chat_viewport.item_cache.has_reason = has_reason
+    def show_message(self, is_reason: bool, is_answer: bool) -> None:
+        """Say on cards that wait whether a denial, or an answer, can take along what is typed."""
+        takes_message = (ApprovalRow,) * is_reason + (QuestionRow,) * is_answer
+        if takes_message != self.chat_viewport.item_cache.takes_message:
+            self.chat_viewport.item_cache.takes_message = takes_message
             self.chat_viewport.refresh()
 
     def jump_to(self, key: RowKey) -> bool:

@@ -43,7 +43,7 @@ from helix_desktop.ui.design.diff.rows import (
 )
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import row as row_of
+from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap

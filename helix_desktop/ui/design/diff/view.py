@@ -1,36 +1,405 @@
-"""The diff of one file: its lines, its images, or words about what has neither."""
+"""The diff of one file: texts to read, select and search, images, or words about what has neither."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAccessible, QImage, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QContextMenuEvent,
+    QFocusEvent,
+    QGuiApplication,
+    QImage,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
+    QMenu,
     QStackedWidget,
     QWidget,
 )
 
-from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.file_history.diff import DiffLine, FileDiff
 from helix_desktop.domain.image import identify_image
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, ViewSwitch
-from helix_desktop.ui.design.diff.rows import HunkMark
-from helix_desktop.ui.design.diff.text_view import DiffText
+from helix_desktop.ui.design.diff.canvas import DiffCanvas, hunk_verb, hunk_words
+from helix_desktop.ui.design.diff.rows import END, DiffRows, DiffSelection, HunkMark, Side, line_on_side
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import column, line, pane, row, shorten_row
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout import VerticalScrollArea, column, line, pane, row, shorten_row
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.viewer.find_bar import FindBar, FindShortcut
+from helix_desktop.ui.design.viewer.content_viewer import FindBar, FindShortcut
+from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 from helix_desktop.ui.design.viewer.picture import Picture, read_image
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_diffs import describe_mode, describe_state, describe_without_lines
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
+
+
+_ROWS_AROUND = 4  # rows above a change that is gone to
+_SPOKEN_CHARACTERS = 300
+_DRAG_MS = 40  # between two steps of scrolling while text is selected
+_CHANGE_STEPS = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}
+
+_PAUSE_LINES = 4_000  # lines searched between two pauses
+
+
+class DiffSearch:
+    """All lines of a diff, for the find bar.
+
+    A hit's row is twice the number of its row among all, folded ones too; one more for a changed line that
+    stands right.
+    """
+
+    def __init__(self, rows: DiffRows | None) -> None:
+        self._rows = rows
+
+    def search(self, query: str) -> Iterator[Match | None]:
+        """Yield where `query` stands, letter case aside; None now and then, as a place to pause."""
+        if not query or self._rows is None:
+            return
+        pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
+        for row_range in self._rows.row_ranges:
+            for sides in row_range.rows:
+                for side, shown in enumerate(sides if sides.is_changed else sides[:1]):
+                    for hit in pattern.finditer(shown.text) if shown is not None else ():
+                        yield Match(2 * number + side, hit.start(), hit.end() - hit.start())
+                        count += 1
+                        if count >= MATCH_LIMIT:
+                            return
+                number += 1
+                if number % _PAUSE_LINES == 0:
+                    yield None
+
+
+class DiffText(DiffCanvas):
+    """Shows the hunks of a text; lines that are the same are folded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("diff-text")
+        self._words_row = self._words_scroll = 0  # the change whose words were shown last, and where they are
+        self._first_scroll: int | None = None  # where the first change is in sight, until the user scrolls
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self._drag_point = QPointF()
+        self._drag_timer = QTimer(self)
+        self._drag_timer.setInterval(_DRAG_MS)
+        self._drag_timer.timeout.connect(self._drag_on)
+
+    @property
+    def selected_text(self) -> str:
+        return self._selection.text(self.rows)
+
+    def show_diff(
+        self,
+        diff: FileDiff | None,
+        path: str,
+        marks: Sequence[HunkMark] = (),
+        *,
+        can_revert: bool = False,
+        is_redo: bool = False,
+    ) -> None:
+        """Show a diff of texts with its first change in sight; of long lines, what differs first."""
+        super().show_diff(diff, path, marks, can_revert=can_revert, is_redo=is_redo)
+        self._show_first_change()
+        self._show_words_at(0)
+        self.setAccessibleName(tr("Changes of {path}", path=path) if path else tr("Changes"))
+
+    def set_side_by_side(self, on: bool) -> None:
+        if on != self._side_by_side:
+            super().set_side_by_side(on)
+            self._show_words_at(self._places.row_at(self.verticalScrollBar().value()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the change and its words in sight, unless the user has scrolled since."""
+        is_at_first = self.verticalScrollBar().value() == self._first_scroll
+        super().resizeEvent(event)
+        if is_at_first:
+            self._show_first_change()
+        if self.horizontalScrollBar().value() == self._words_scroll:
+            self._show_words_at(self._words_row)
+
+    def point_of(self, row: int, column: int) -> QPoint:
+        """Return where a character of a row is in the viewport: the middle of its left edge."""
+        line = self.rows.row(row)
+        pane, line_at = self._panes()[-1], line.line if line is not None else None
+        at, x = self._layout_of(line_at).place_of(column) if line_at is not None else (0, 0.0)
+        top = self._places.top_of(row) - self.verticalScrollBar().value() + at * self._heights.lines
+        y = top + self._heights.lines // 2
+        return QPoint(int(pane.text + x) - self.horizontalScrollBar().value(), y)
+
+    def go_to_change(self, step: int) -> None:
+        """Go to the next change (1) or the previous one (-1); round the ends."""
+        starts, row = self.rows.change_starts, self.current_row
+        if not starts:
+            return
+        if step > 0:
+            self.go_to_row(next((start for start in starts if start > row), starts[0]))
+        else:
+            self.go_to_row(next((start for start in reversed(starts) if start < row), starts[-1]))
+        self._show_words_at(self.current_row)
+
+    def _show_first_change(self) -> None:
+        """Scroll down to the first change where it is below what is in sight, as in a low pane."""
+        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
+        if start is not None:
+            bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
+            if bottom > self.viewport().height():
+                top = self._places.top_of(start) - self._heights.lines
+        bar.setValue(top)
+        self._first_scroll = bar.value()
+
+    def _show_words_at(self, row: int) -> None:
+        """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
+        pane, bar = self._panes()[0], self.horizontalScrollBar()
+        wide, x = int(pane.right - pane.text), 0
+        starts = self.rows.change_starts if bar.maximum() else ()
+        start = next((start for start in starts if start >= row), None)
+        line = self.rows.line_with_words(start) if start is not None else None
+        if line is not None:
+            x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
+        bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
+        self._words_row, self._words_scroll = row, bar.value()
+
+    def go_to_row(self, index: int) -> None:
+        """Put the keyboard on a row, bring it into sight, and let a screen reader read it."""
+        if not len(self.rows):
+            return
+        row = self.current_row = max(0, min(index, len(self.rows) - 1))
+        top, bar, height = self._places.top_of(row), self.verticalScrollBar(), self._heights.lines
+        bottom = top + self._places.height_of(row) + height
+        if top < bar.value() or bottom > bar.value() + self.viewport().height():
+            bar.setValue(top - _ROWS_AROUND * height)
+        if self.hasFocus():
+            announce(self, self.words_of_row(self.current_row))
+        self.viewport().update()
+
+    def words_of_row(self, index: int) -> str:
+        """Return what a screen reader reads of a row."""
+        row_range, at = self.rows.locate(index)
+        if row_range.kind == "fold":
+            return tr.plural(len(row_range.rows), "%n unchanged line", "%n unchanged lines")
+        if row_range.kind == "head":
+            return hunk_words(self._diff.hunks[row_range.hunk], self._heads.mark_of(row_range.hunk))
+        row = row_range.rows[at]
+        if row.is_changed and row.left is not None and row.right is not None:
+            return tr("{removed}; {added}", removed=_words_of(row.left), added=_words_of(row.right))
+        return _words_of(row.line)
+
+    def copy(self) -> None:
+        """Copy what is selected; without a selection the line that the keyboard is on."""
+        text = self.selected_text
+        if self._selection.is_empty and len(self.rows):
+            whole_line = DiffSelection("both", (self.current_row, 0), (self.current_row, END))
+            text = whole_line.text(self.rows)
+        if text:
+            QGuiApplication.clipboard().setText(text)
+
+    def select_all(self) -> None:
+        """Select all lines that are not folded."""
+        side: Side = (
+            "right" if self._side_by_side and self._selection.side == "both" else self._selection.side
+        )
+        self._selection = DiffSelection(side, (0, 0), (len(self.rows), 0))
+        self.viewport().update()
+
+    # What the find bar asks for; its pages are lines.
+
+    @property
+    def content(self) -> DiffSearch:
+        return DiffSearch(self.rows)
+
+    @property
+    def page_index(self) -> int:
+        """Return the number of the first line in sight, among all lines."""
+        return self._line_at_top()
+
+    def page_of(self, match: Match) -> int:
+        """Return the number of the line of a hit."""
+        return match.row // 2
+
+    def show_match(self, match: Match, others: Iterable[Match]) -> None:
+        """Bring a hit into sight, out of a fold too, and mark all."""
+        self._match, self._matches = match, {}
+        for other in others:
+            self._matches.setdefault(other.row, []).append(other)
+        line = match.row // 2
+        row_range, _ = self.rows.locate(self.rows.index_of_line(line))
+        if row_range.kind == "fold":
+            self._open(row_range)
+        self.go_to_row(self.rows.index_of_line(line))
+        pane, bar = self._panes()[0], self.horizontalScrollBar()
+        x, wide = int(match.column * self._painter.advance), int(pane.right - pane.text)
+        if not bar.value() <= x <= bar.value() + wide - wide // 5:
+            bar.setValue(x - wide // 3)
+        self.viewport().update()
+
+    def clear_matches(self) -> None:
+        self._matches, self._match = {}, None
+        self.viewport().update()
+
+    # Keyboard and mouse
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_all()
+        elif event.key() == Qt.Key.Key_F7:
+            self.go_to_change(-1 if back else 1)
+        elif event.key() in _CHANGE_STEPS and not event.modifiers():
+            self.go_to_change(_CHANGE_STEPS[Qt.Key(event.key())])
+        elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and len(self.rows):
+            row_range, _ = self.rows.locate(self.current_row)
+            if row_range.kind == "fold":
+                self.open_fold(row_range.hunk)
+        elif (target := self._row_by_key(Qt.Key(event.key()))) is not None:
+            if back:
+                self._select_rows_to(target)
+            self.go_to_row(target)
+        else:
+            super().keyPressEvent(event)
+
+    def _row_by_key(self, key: Qt.Key) -> int | None:
+        page = max(1, self.viewport().height() // self._heights.lines - 1)
+        return {
+            Qt.Key.Key_Down: self.current_row + 1,
+            Qt.Key.Key_Up: self.current_row - 1,
+            Qt.Key.Key_PageDown: self.current_row + page,
+            Qt.Key.Key_PageUp: self.current_row - page,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(self.rows) - 1,
+        }.get(key)
+
+    def _select_rows_to(self, target: int) -> None:
+        selection = self._selection
+        if selection.is_empty:
+            side: Side = "right" if self._side_by_side else "both"
+            selection = DiffSelection(side, (self.current_row, 0), (self.current_row, 0))
+        self._selection = selection.moved_to(max(0, min(target, len(self.rows))), 0)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or not len(self.rows):
+            super().mousePressEvent(event)
+            return
+        row, side, column = self._place_at(event.position())
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._selection.side == side:
+            self._selection = self._selection.moved_to(row, column)
+        else:
+            self._selection = DiffSelection(side, (row, column), (row, column))
+        self.current_row = row
+        self.viewport().update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if not event.buttons() & Qt.MouseButton.LeftButton or not len(self.rows):
+            super().mouseMoveEvent(event)
+            return
+        self._drag_point = event.position()
+        self._drag_on()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._drag_timer.stop()
+        super().mouseReleaseEvent(event)
+
+    def _drag_on(self) -> None:
+        """Move the end of the selection to the pointer; outside, go on scrolling while it stays there."""
+        y, bar = self._drag_point.y(), self.verticalScrollBar()
+        outside = min(0.0, y) + max(0.0, y - self.viewport().height())
+        bar.setValue(bar.value() + int(outside))
+        row, _, column = self._place_at(self._drag_point, self._selection.side)
+        self._selection = self._selection.moved_to(row, column)
+        self.viewport().update()
+        if outside:
+            self._drag_timer.start()
+        else:
+            self._drag_timer.stop()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or not len(self.rows):
+            return
+        row, side, column = self._place_at(event.position())
+        line = line_on_side(self.rows.row(row), side)
+        if line is not None:
+            start, end = _word_around(line.text, column)
+            self._selection = DiffSelection(side, (row, start), (row, end))
+            self.viewport().update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        if not len(self.rows):
+            return
+        menu = QMenu(self)
+        copy = menu.addAction(tr("Copy"), self.copy)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        menu.addAction(tr("Select all"), self.select_all).setShortcut(QKeySequence.StandardKey.SelectAll)
+        if event.reason() == QContextMenuEvent.Reason.Mouse:
+            self.current_row = self._places.row_at(self.verticalScrollBar().value() + event.pos().y())
+        row_range, _ = self.rows.locate(self.current_row)
+        if self._can_revert and (row_range.is_hunk or row_range.kind == "head"):
+            hunk = row_range.hunk
+            menu.addSeparator()
+            verb = hunk_verb(is_redo=self._heads.does_redo(hunk))
+            menu.addAction(verb, lambda: self.hunk_revert_requested.emit(hunk))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def _place_at(self, point: QPointF, side: Side | None = None) -> tuple[int, Side, int]:
+        """Return the row, the side and the column at a point; `side` holds the side of a selection."""
+        panes = self._panes()
+        if side is None:
+            side = "both" if len(panes) == 1 else "left" if point.x() < panes[1].left else "right"
+        y = self.verticalScrollBar().value() + int(point.y())
+        row = self._places.row_at(y)
+        line = line_on_side(self.rows.row(row), side)
+        if line is None:
+            return row, side, 0
+        pane = panes[1 if side == "right" else 0]
+        at = (y - self._places.top_of(row)) // self._heights.lines
+        x = point.x() - pane.text + self.horizontalScrollBar().value()
+        return row, side, self._layout_of(line).column_at(x, at)
+
+
+def _words_of(line: DiffLine) -> str:
+    text = line.text[:_SPOKEN_CHARACTERS].strip().encode(errors="replace").decode() or tr("blank")
+    match line.kind:
+        case "added":
+            return tr("Line {number} added: {text}", number=line.new, text=text)
+        case "removed":
+            return tr("Line {number} removed: {text}", number=line.old, text=text)
+    return tr("Line {number}: {text}", number=line.new, text=text)
+
+
+def _word_around(text: str, column: int) -> tuple[int, int]:
+    """Return the columns of the word, or of the one other character, at a column."""
+    start = end = min(column, max(0, len(text) - 1))
+    while start > 0 and _in_word(text[start - 1]):
+        start -= 1
+    while end < len(text) and _in_word(text[end]):
+        end += 1
+    return (start, end) if end > start else (start, min(len(text), start + 1))
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
 
 _MAX_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the window
 _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read

@@ -1,10 +1,13 @@
-"""Design tokens: every color of the window, light and dark; and the widgets that paint with them."""
+"""Design tokens: every color, light and dark; widgets that paint with them; whether things may move."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 if TYPE_CHECKING:
@@ -230,3 +233,50 @@ def apply_theme_to_all() -> None:
     for widget in QApplication.allWidgets():
         if isinstance(widget, Themed):
             widget.apply_theme()
+
+
+TextRole: TypeAlias = Literal["text", "muted", "faint", "accent_text", "ok", "warn", "error"]
+
+
+def restyle(widget: QWidget, name: str, value: object) -> None:
+    """Set a dynamic property that the style sheet reads, and style the widget again if it changed."""
+    if widget.property(name) == value:
+        return
+    widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+
+
+def set_style_sheet(widget: QWidget, sheet: str) -> None:
+    """Set a widget's own style sheet if it is another one: Qt reads the same one, and styles it, again."""
+    if widget.styleSheet() != sheet:
+        widget.setStyleSheet(sheet)
+
+
+def role_color(theme: Theme, role: TextRole) -> str:
+    return str(getattr(theme, role))
+
+
+ReducedMotion = Literal["system", "on", "off"]
+
+_REDUCED = "motion_reduced"
+_FLASH = "usual_cursor_flash_ms"
+
+
+def reduce_motion(choice: ReducedMotion) -> None:
+    """Reduce motion in all windows or not; "system" follows the desktop where Qt knows it, on Windows."""
+    reduced = _system_reduces() if choice == "system" else choice == "on"
+    hints = QGuiApplication.styleHints()  # of the application, as the color scheme is
+    if hints.property(_FLASH) is None:
+        hints.setProperty(_FLASH, hints.cursorFlashTime())
+    hints.setProperty(_REDUCED, reduced)
+    hints.setCursorFlashTime(0 if reduced else int(hints.property(_FLASH)))
+
+
+def is_motion_reduced() -> bool:
+    return bool(QGuiApplication.styleHints().property(_REDUCED))
+
+
+def _system_reduces() -> bool:
+    # Other platforms of Qt report no effects at all, whatever the desktop's setting is.
+    return sys.platform == "win32" and not QApplication.isEffectEnabled(Qt.UIEffect.UI_General)

@@ -1,40 +1,213 @@
-"""The framed text of the preview: its pages, with line numbers, selection by lines, find, and copy."""
+"""The framed text of a content: its pages, line numbers, selection by lines, find, copy; and in a dialog."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
     QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
     QTextCursor,
 )
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QStackedWidget, QTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QPlainTextEdit,
+    QStackedWidget,
+    QTextEdit,
+    QTreeWidgetItem,
+    QWidget,
+)
 
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.document_units import count_units
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
+from helix_desktop.ui.design.fields import CheckList, SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
-from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
-from helix_desktop.ui.design.layout.boxes import line, row, shorten_row
+from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
+from helix_desktop.ui.design.layout import (
+    DIALOG_MARGINS,
+    FlowBox,
+    column,
+    line,
+    pane,
+    row,
+    shorten_row,
+    splitter,
+)
 from helix_desktop.ui.design.mirror import keep_left_to_right
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.design.viewer.find_bar import FindBar, FindShortcut
-from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
+from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
+
+
+class FindShortcut(QObject):
+    """Gives Ctrl+F to a pane while the keyboard is in it, before a shortcut of the window takes it."""
+
+    def __init__(self, pane: QWidget, callback: Callable[[], object]) -> None:
+        """Call `callback` each time; the pane owns this object."""
+        super().__init__(pane)
+        self._callback = callback
+        pane.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent) or not event.matches(QKeySequence.StandardKey.Find):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()
+            return True
+        if event.type() is QEvent.Type.KeyPress:
+            self._callback()
+            return True
+        return False
+
+
+_DEBOUNCE_MS = 120  # after the last key, before the search begins
+
+
+class SearchedContent(Protocol):
+    def search(self, query: str) -> Iterator[Match | None]:
+        """Yield the hits, and None now and then, as a place to pause."""
+
+
+class SearchedView(Protocol):
+    @property
+    def content(self) -> SearchedContent: ...
+
+    @property
+    def page_index(self) -> int:
+        """Return the page on screen, counted from 0."""
+        ...
+
+    def page_of(self, match: Match) -> int:
+        """Return the page that a hit stands on."""
+
+    def show_match(self, match: Match, others: Iterable[Match]) -> None:
+        """Bring a hit into sight and mark it among the others."""
+
+    def clear_matches(self) -> None:
+        """Take all marks away."""
+
+
+class FindBar(QWidget):
+    closed = Signal()
+    found = Signal(str)
+    """The words that have hits, once all hits are known; empty: there are none now."""
+
+    def __init__(self, text: SearchedView) -> None:
+        super().__init__()
+        self._text = text
+        self._hits: list[Match] = []
+        self._current = 0
+        self._results: Iterator[Match | None] = iter(())
+        self.field = SearchField(tr("Find in this content"))
+        self.count = TextLine("", 12, role="muted")
+        self.count.setMinimumWidth(96)
+        before = IconButton("chevron-up", tr("Previous result (Shift+F3)"), on_click=lambda: self.step(-1))
+        after = IconButton("chevron-down", tr("Next result (F3)"), on_click=lambda: self.step(1))
+        leave = IconButton("x", tr("Close (Esc)"), on_click=self.close_bar)
+        parts = (self.field, 6, self.count, before, after, leave)
+        self.setLayout(row(*parts, margins=(10, 6, 8, 6), gap=4, stretch=0))
+        self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self.search)
+        self._continue_timer = QTimer(self, singleShot=True, interval=0)
+        self._continue_timer.timeout.connect(self._continue_search)
+        self.field.textChanged.connect(lambda _: self._debounce.start())
+
+    def open_bar(self) -> None:
+        self.show()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+        if self.field.text() and not self._hits:
+            self.search()
+
+    def find_text(self, query: str) -> None:
+        """Search for words without taking the keyboard; without any, go."""
+        with QSignalBlocker(self.field):
+            self.field.setText(query)
+        self.setVisible(bool(query))
+        self.search()
+
+    def close_bar(self) -> None:
+        self.clear_hits()
+        self.hide()
+        self.closed.emit()
+
+    def clear_hits(self) -> None:
+        self._continue_timer.stop()
+        self._hits, self._current = [], 0
+        self._text.clear_matches()
+        self.count.set_text("")
+        self.found.emit("")
+
+    def step(self, offset: int) -> None:
+        """Go `offset` hits on, round the ends."""
+        if not self._hits:
+            return
+        self._current = (self._current + offset) % len(self._hits)
+        self._text.show_match(self._hits[self._current], self._hits)
+        place, count = self._current + 1, len(self._hits)
+        self._show_count(
+            tr("{place} of {count}+", place=place, count=count)
+            if count >= MATCH_LIMIT
+            else tr("{place} of {count}", place=place, count=count)
+        )
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go to the next hit on Enter and F3, with Shift to the previous one; close on Esc."""
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
+                self.step(-1 if back else 1)
+            case Qt.Key.Key_Escape:
+                self.close_bar()
+            case _:
+                super().keyPressEvent(event)
+
+    def _show_count(self, text: str) -> None:
+        self.count.set_text(text)
+        focused = QApplication.focusWidget()
+        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+            announce(self, text)
+
+    def search(self) -> None:
+        self.clear_hits()
+        if self.field.text():
+            self._results = self._text.content.search(self.field.text())
+            self._continue_search()
+
+    def _continue_search(self) -> None:
+        """Search until the content's next place to pause, so that a large one holds up nobody."""
+        for hit in self._results:
+            if hit is None:
+                self._continue_timer.start()
+                return
+            self._hits.append(hit)
+        if not self._hits:
+            self._show_count(tr("No results"))
+            return
+        first = self._text.page_index
+        self._current = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)
+        self.step(0)
+        self.found.emit(self.field.text())
+
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
 _MIN_TEXT_PX = 46  # three lines
@@ -464,3 +637,72 @@ def _lines_on_page(content: PagedContent, page: int) -> str:
     if first == last:  # a long one has several pages
         return tr("part of line {line} of {count}", line=first, count=count)
     return tr("{first}–{last} of {count} lines", first=first, last=last, count=count)
+
+
+_SIZE, _MIN_SIZE = (940, 680), (560, 480)
+_BESIDE_PX = 80  # of the window that it is opened from, above and below
+_LIST_PX, _TEXT_PX = 250, 640  # first widths of the list and of a text
+_SEARCHED_FROM = 12  # names
+TEXT_NAME = Qt.ItemDataRole.UserRole
+"""What holds the name of a text in an item of the list."""
+
+
+class TextsDialog(SizedDialog):
+    """Names at the left, the text of the current one at the right; a single text has all of it."""
+
+    def __init__(
+        self,
+        parent: QWidget,
+        title: str,
+        notes: Iterable[str],
+        texts: Mapping[str, str | None],
+        *,
+        below: Sequence[QWidget] = (),
+        buttons: Sequence[PushButton] = (),
+        start: StartCoroutine | None = None,
+    ) -> None:
+        """`notes` stand above the `texts`, of which None is still to come, `below` and `buttons` under them.
+
+        `start` owns what indexes a long text.
+        """
+        height = max(_MIN_SIZE[1], min(_SIZE[1], parent.window().height() - _BESIDE_PX))
+        super().__init__(parent, title, (_SIZE[0], height), _MIN_SIZE)
+        self.texts = dict(texts)
+        self.viewer = ContentViewer(start)
+        self.viewer.wrap_button.setChecked(True)
+        self.field = SearchField(tr("Search names"))
+        self.field.setVisible(len(texts) >= _SEARCHED_FROM)
+        self.field.textChanged.connect(self._filter)
+        self.list = CheckList(title)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # files differ at the end of their names
+        for name in texts:
+            item = QTreeWidgetItem([name])
+            item.setData(0, TEXT_NAME, name)
+            item.setToolTip(0, name)
+            self.list.addTopLevelItem(item)
+        names = pane(column(self.field, self.list, gap=6))
+        names.setVisible(len(texts) > 1)
+        split = splitter(names, self.viewer, sizes=(_LIST_PX, _TEXT_PX), handle_px=12)
+        split.setStretchFactor(1, 1)
+        close = PushButton(tr("Close"), "" if buttons else "primary", name="close", on_click=self.reject)
+        words = [label(title, "title"), *(label(note, "muted", wrap=True) for note in notes)]
+        foot = FlowBox([close, *buttons], right_from=0)
+        body = column(*words, split, *below, foot, margins=DIALOG_MARGINS, gap=10)
+        body.setStretchFactor(split, 1)
+        self.setLayout(body)
+        self.list.currentItemChanged.connect(lambda *_: self.show_current())
+        self.list.setCurrentItem(self.list.items()[0])
+        (self.list if len(texts) > 1 else self.viewer.text).setFocus()
+
+    def show_current(self) -> None:
+        """Show the text of the current name, if it is there by now."""
+        item = self.list.currentItem()
+        name = item.data(0, TEXT_NAME) if item is not None else ""
+        text = self.texts.get(name)
+        self.viewer.show_data(None if text is None else text.encode("utf-8", "replace"), name)
+
+    def _filter(self, typed: str) -> None:
+        self.list.filter(typed)
+        shown = [item for item in self.list.items() if not item.isHidden()]
+        if shown and self.list.currentItem() not in shown:
+            self.list.setCurrentItem(shown[0])

@@ -12,11 +12,10 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.image import identify_image
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
+from helix_desktop.ui.design.layout import VerticalScrollArea, column
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator

@@ -24,14 +24,12 @@ from helix_desktop.services.mcp_config import (
 from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.accessibility import DisclosureInterface
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.errors import error_text

@@ -16,13 +16,9 @@ from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay,
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout.boxes import card, column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, row
 from helix_desktop.ui.design.mirror import keep_left_to_right
-from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.ui.timeline.chart.plot import (
+from helix_desktop.ui.design.plot import (
     Plot,
     axis_width,
     paint_axis,
@@ -31,6 +27,8 @@ from helix_desktop.ui.timeline.chart.plot import (
     paint_times,
     times_height,
 )
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import (
     format_integer,

@@ -20,32 +20,30 @@ from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
-from helix_desktop.ui.design.dynamic_style import restyle
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
+from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit.forms import Choice, Draft, FieldRow, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
-from helix_desktop.ui.settings.providers.draft import (
+from helix_desktop.ui.settings.providers.models import (
     EMPTY_DRAFT,
     IncompleteExtras,
     ProviderDraft,
+    ProviderModels,
     ProviderStatus,
     provider_name,
     validate_provider,
     web_address,
 )
-from helix_desktop.ui.settings.providers.models import ProviderModels
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
 
 
-_BODY_PX = 84
+_BODY_PX, _FIELD_PAD_PX = 84, 26
 
 
 class _HeaderRow(QWidget):
@@ -618,8 +616,9 @@ class ProviderEditor(QWidget):
             "environment": tr("Type to use another one."),
             "keychain": tr("Saved. Type to replace it."),
         }
-        removed = self._remove_key.isChecked()
-        self.key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
+        words = tr("Removed when you save") if self._remove_key.isChecked() else texts[self._key_source]
+        self.key.setPlaceholderText(words)
+        self.key.setMinimumWidth(self.key.fontMetrics().horizontalAdvance(words) + _FIELD_PAD_PX)
 
     def update_form(self, form: ProviderDraft) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""

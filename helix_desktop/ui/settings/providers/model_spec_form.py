@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.choices import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
-from helix_desktop.ui.design.dynamic_style import restyle
-from helix_desktop.ui.design.fields import ComboBox
-from helix_desktop.ui.design.labels import ElidedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, pane, row
+from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
+from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.layout import card, column, row
+from helix_desktop.ui.kit.forms import Choice, Choices, Form, Line, Values, align_labels
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
@@ -63,6 +64,7 @@ _NUMBERS = (
 )
 _ADVANCED = frozenset(name for name, _, _ in _NUMBERS[4:])
 """Figures that few models need to be told; abilities stand with them."""
+_FIGURES = tuple(name for name, _, _ in _NUMBERS)
 _NAMES = {name: words for name, words, _ in _NUMBERS} | {"tools": text("Tools"), "images": text("Images")}
 UNKNOWN = "?"
 """What a cell shows of a figure that nobody gave."""
@@ -150,14 +152,13 @@ MIN_WINDOW_TOKENS = 4_000
 """Tokens below which a window cannot hold the tools and one answer."""
 
 
-def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: int) -> ModelEntry:
-    """Return a model with a figure that was typed; ValueError that says why it can't be used.
+def entry_with_figure(entry: ModelEntry, name: str, value: float | None, known_window: int) -> ModelEntry:
+    """Return a model with a figure of the user's; ValueError that says why it can't be used.
 
     `known_window` is its context window in tokens, where the user enters none. A price of 0 for input or
-    output says that the model is free, while the other one has none; an empty one says nothing.
+    output says that the model is free, while the other one has none; None says nothing.
     """
-    number = parse_usd(typed) if name.startswith("price") else parse_tokens(typed)
-    window, reserve = entry.window, entry.reserve
+    number, window, reserve = value or 0, entry.window, entry.reserve
     if name == "window":
         window = int(number)
         if reserve >= (window or known_window):
@@ -171,7 +172,7 @@ def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: in
     entry = msgspec.structs.replace(entry, **{name: number})
     if name not in ("price_in", "price_out"):
         return entry
-    is_free = bool(typed.strip()) and not (entry.price_in or entry.price_out)
+    is_free = value is not None and not (entry.price_in or entry.price_out)
     return msgspec.structs.replace(entry, free=is_free)
 
 
@@ -200,7 +201,42 @@ def _reserve_fault(reserve: int, window_size: int) -> str:
 
 
 _ABILITIES = (("tools", text("Supports tools")), ("images", text("Supports images")))
-_FIELD_PX, _MIN_SOURCE_PX = 104, 48
+_FIELD_PX, _CHOICE_PX = 104, 180
+
+
+class ModelFigures(Values):
+    """What the user sets of one model, by name; None: what others say of it counts."""
+
+    written = Signal(object)  # ModelEntry
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entry, self.known_window = ModelEntry(name="?"), 0
+
+    def get(self, name: str) -> Any:
+        own = getattr(self.entry, name)
+        if name not in _FIGURES:
+            return own
+        return own if own or (name in ("price_in", "price_out") and self.entry.free) else None
+
+    def set(self, name: str, value: Any) -> None:
+        entry = self.entry
+        if name == "window":
+            entry = msgspec.structs.replace(entry, learned=None)  # what the user says now counts
+        if name in _FIGURES:
+            entry = entry_with_figure(entry, name, value, self.known_window)
+        else:
+            entry = msgspec.structs.replace(entry, **{name: value})
+        self.written.emit(entry)
+
+
+def _figure(name: str, words: str, unit: str) -> Line:
+    parse = parse_usd if name.startswith("price") else parse_tokens
+    return Line(
+        name, words, unit=unit, room=2, is_beside=True, width_px=_FIELD_PX,
+        parse=lambda typed: parse(typed) if typed.strip() else None,
+        format=lambda value: "" if value is None else _number_text(name, value),
+    )  # fmt: skip
 
 
 class ModelSpecForm(QWidget):
@@ -212,67 +248,56 @@ class ModelSpecForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._entry, self._spec = ModelEntry(name="?"), ResolvedModelSpec({})
-        self._invalid: dict[str, str] = {}
-        self._known_window, self._shown_window = 0, ""
+        self._figures, self._invalid = ModelFigures(), dict[str, str]()
+        self._spec = self._defaults = ResolvedModelSpec({})
         self._name = ElidedLabel(role="strong")
         self.default_button = IconButton("star", tr("Make default"), px=15, edge=26, name="use_by_default")
         self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
         self.remove_button = IconButton("trash-2", tr("Remove model"), px=15, edge=26, name="remove_model")
         self._reset_button.setObjectName("forget_figures")
-        self._fields: dict[str, QLineEdit] = {}
-        self._choices: dict[str, ComboBox] = {}
-        self._titles, self._sources = list[QLabel](), dict[str, QLabel]()
         head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
-        grid, advanced = self._grid(), self._grid()
-        self.advanced = Disclosure(DisclosureHead(tr("Advanced")), pane(advanced))
-        self._add_fields(grid, advanced)
-        for part in (grid, advanced):  # their columns begin at the same places
-            part.setColumnMinimumWidth(0, max(title.sizeHint().width() for title in self._titles))
-        parts = column(head, grid, self.advanced, margins=(14, 10, 14, 12), gap=6)
+        figures = {name: _figure(name, words, unit) for name, words, unit in _NUMBERS}
+        abilities = [
+            Choice(name, words, room=2, is_beside=True, choices=partial(self._ability_choices, name))
+            for name, words in _ABILITIES
+        ]
+        effort = Choice(
+            "effort", text("Reasoning effort"), room=2, is_beside=True, choices=self._effort_choices
+        )
+        usual = [field for name, field in figures.items() if name not in _ADVANCED]
+        others = [field for name, field in figures.items() if name in _ADVANCED]
+        self._form = Form((*usual, effort), self._figures, gap=3)
+        self._others = Form((*others, *abilities), self._figures, gap=3)
+        align_labels(*self._form.rows.values(), *self._others.rows.values())
+        units = [self.form(name).trailing[name].findChildren(QLabel)[0] for name in _FIGURES]
+        for (name, words, unit), shown in zip(_NUMBERS, units, strict=True):
+            self.form(name).controls[name].setAccessibleName(tr("{name} ({unit})", name=words, unit=unit))
+            shown.setFixedWidth(max(label.sizeHint().width() for label in units))
+        for name in ("tools", "images", "effort"):
+            self.form(name).controls[name].setMinimumWidth(_CHOICE_PX)
+        self.advanced = Disclosure(DisclosureHead(tr("Advanced")), self._others)
+        parts = column(head, self._form, self.advanced, margins=(14, 10, 14, 12), gap=6)
         self.setLayout(column(card(parts, "well")))
+        for form in (self._form, self._others):
+            form.edited.connect(self._note_invalid)
+        self._figures.written.connect(self.changed)
         self._reset_button.clicked.connect(self._reset)
 
-    def _grid(self) -> QGridLayout:
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(10)
-        grid.setVerticalSpacing(5)
-        grid.setColumnStretch(3, 1)
-        grid.setColumnMinimumWidth(3, _MIN_SOURCE_PX)
-        return grid
+    def form(self, name: str) -> Form:
+        """Return the form that has the field of a name."""
+        return self._form if name in self._form.fields else self._others
 
-    def _add_fields(self, grid: QGridLayout, advanced: QGridLayout) -> None:
-        for name, words, unit in _NUMBERS:
-            field = QLineEdit()
-            field.setFixedWidth(_FIELD_PX)
-            field.setAlignment(Qt.AlignmentFlag.AlignRight)
-            field.editingFinished.connect(lambda name=name: self._on_edited(name))
-            self._fields[name] = field
-            self._add(advanced if name in _ADVANCED else grid, name, translate(words), field, translate(unit))
-        for name, words in _ABILITIES:
-            choice = ComboBox()
-            choice.setMinimumWidth(_FIELD_PX)
-            choice.activated.connect(lambda _, name=name: self._on_selected(name))
-            self._choices[name] = choice
-            self._add(advanced, name, translate(words), choice, "")
-        self._effort = ComboBox()
-        self._effort.setMinimumWidth(_FIELD_PX)
-        self._effort.activated.connect(self._on_effort_selected)
-        self._add(grid, "effort", tr("Reasoning effort"), self._effort, "")
+    def _ability_choices(self, name: str) -> Choices:
+        default = _default_text(self._defaults.supports(name))
+        return ((None, default), (True, tr("Yes")), (False, tr("No")))
 
-    def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
-        line = grid.rowCount()
-        title_label = label(title, "muted")
-        title_label.setBuddy(control)
-        self._titles.append(title_label)
-        control.setAccessibleName(tr("{name} ({unit})", name=title, unit=unit) if unit else title)
-        self._sources[name] = label("", "faint", wrap=True)
-        grid.addWidget(title_label, line, 0)
-        grid.addWidget(control, line, 1, 1, 1 if unit else 2)
-        if unit:
-            grid.addWidget(label(unit, "faint"), line, 2)
-        grid.addWidget(self._sources[name], line, 3)
+    def _effort_choices(self) -> Choices:
+        levels = sort_levels([*self._offered_efforts, self._figures.entry.effort])
+        return (("", effort_name("default")), *((level, effort_name(level)) for level in levels))
+
+    @property
+    def _offered_efforts(self) -> Sequence[EffortLevel]:
+        return self._spec.model_info("", self._figures.entry.name).offered_efforts
 
     def show_model(
         self,
@@ -284,111 +309,56 @@ class ModelSpecForm(QWidget):
     ) -> None:
         """Show a model; `defaults` is what would be known without the user's own figures.
 
-        `invalid` are figures that can't be used, as they were typed.
+        `invalid` are figures that can't be used, as they were typed: each is tried once more.
         """
-        self._entry, self._invalid = entry, dict(invalid)
-        self._known_window = int(defaults.number("window"))
+        self._spec, self._defaults, self._invalid = spec, defaults, dict(invalid)
+        self._figures.entry, self._figures.known_window = entry, int(defaults.number("window"))
         self._name.set_full_text(entry.name)
         self.default_button.setVisible(not is_default)
         is_changed = entry.user_spec != ModelSpec() or entry.learned is not None
         self._reset_button.setVisible(is_changed or bool(invalid))
-        for name, field in self._fields.items():
-            own = getattr(entry, name)
-            other = (defaults if own else spec).number(name)
+        for form in (self._form, self._others):
+            form.refresh()
+        for name in _FIGURES:
             is_price = name in ("price_in", "price_out")
-            field.setText(_number_text(name, own) if own or (is_price and entry.free) else "")
+            other = (defaults if getattr(entry, name) else spec).number(name)
             is_known = other or (is_price and defaults.is_free)
-            field.setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
-            restyle(field, "invalid", False)
-        self._shown_window = self._fields["window"].text()
-        for name, choice in self._choices.items():
-            choice.clear()
-            default = _default_text(defaults.supports(name))
-            for words, value in ((default, None), (tr("Yes"), True), (tr("No"), False)):
-                choice.addItem(words, value)
-            choice.setCurrentIndex({None: 0, True: 1, False: 2}[getattr(entry, name)])
-        self._show_effort(entry.effort, spec.model_info("", entry.name).offered_efforts)
-        self._spec = spec
-        for name in (*self._fields, *self._choices):
-            self._show_source(name)
+            self.form(name).line(name).setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
+            self._show_source(name, spec.values.get(name) or (spec.values.get("free") if is_price else None))
+        for name, _ in _ABILITIES:
+            self._show_source(name, spec.values.get(name))
+        offered = self._offered_efforts
+        self._form.rows["effort"].show_note("" if offered else tr("this model has no reasoning effort"))
+        self._form.controls["effort"].setEnabled(bool(offered or entry.effort))
         for name, typed in invalid.items():
-            self._fields[name].setText(typed)
-            try:
-                entry_with_figure(entry, name, typed, self._known_window)
-            except ValueError as error:
-                self._show_fault(name, str(error))
+            self.form(name).line(name).setText(typed)
+            self.form(name).retry(name)
+        self._open_faults()
 
     def show_faults(self, faults: Mapping[str, str]) -> None:
         for name, fault in faults.items():
             if name not in self._invalid:
-                self._show_fault(name, fault)
+                self.form(name).show_error(name, fault)
+        self._open_faults()
 
-    def _show_effort(self, effort: Effort, levels: Sequence[EffortLevel]) -> None:
-        self._effort.clear()
-        self._effort.addItem(effort_name("default"), "")
-        for level in sort_levels([*levels, effort]):
-            self._effort.addItem(effort_name(level), level)
-        self._effort.setCurrentIndex(max(0, self._effort.findData(effort)))
-        self._effort.setEnabled(self._effort.count() > 1)
-        self._sources["effort"].setText("" if levels else tr("this model has no reasoning effort"))
-
-    def field(self, name: str) -> QLineEdit:
-        return self._fields[name]
-
-    def choice(self, name: str) -> ComboBox:
-        return self._choices[name]
-
-    def source(self, name: str) -> str:
-        return self._sources[name].text()
-
-    def _on_edited(self, name: str) -> None:
-        """Take a figure over, or mark its field and say why it cannot be; it may heal others."""
-        self._invalid[name] = self._fields[name].text()
-        entry, before = self._entry, dict(self._invalid)
-        if name == "window" and self._invalid[name] != self._shown_window:
-            entry = msgspec.structs.replace(entry, learned=None)  # what the user says now counts
-        for other in (name, *(set(before) - {name})):
-            try:
-                entry = entry_with_figure(entry, other, self._invalid[other], self._known_window)
-            except ValueError as error:
-                self._show_fault(other, str(error))
-                continue
-            del self._invalid[other]
-            restyle(self._fields[other], "invalid", False)
-            self._show_source(other)
-        self.invalid_changed.emit(self._entry.name, dict(self._invalid))
-        self._emit(entry)
-
-    def _emit(self, entry: ModelEntry) -> None:
-        if entry != self._entry:
-            self.changed.emit(entry)
-
-    def _show_fault(self, name: str, fault: str) -> None:
-        restyle(self._fields[name], "invalid", True)
-        restyle(self._sources[name], "role", "error")
-        self._sources[name].setText(fault)
-        if name in _ADVANCED:
+    def _open_faults(self) -> None:
+        if self._others.errors():
             self.advanced.head.setChecked(True)
 
-    def _show_source(self, name: str) -> None:
-        restyle(self._sources[name], "role", "faint")
-        fact = self._spec.values.get(name)
-        if fact is None and name in ("price_in", "price_out"):
-            fact = self._spec.values.get("free")
-        self._sources[name].setText(spec_source_text(fact) if fact is not None else tr("unknown"))
+    def _show_source(self, name: str, fact: SourcedValue | None) -> None:
+        self.form(name).rows[name].show_note(spec_source_text(fact) if fact is not None else tr("unknown"))
 
-    def _on_selected(self, name: str) -> None:
-        entry = msgspec.structs.replace(self._entry, **{name: self._choices[name].currentData()})
-        self._emit(entry)
-
-    def _on_effort_selected(self) -> None:
-        entry = msgspec.structs.replace(self._entry, effort=self._effort.currentData())
-        self._emit(entry)
+    def _note_invalid(self, name: str) -> None:
+        self._invalid.pop(name, None)
+        if self.form(name).rows[name].error_text():
+            self._invalid[name] = self.form(name).line(name).text()
+        self.invalid_changed.emit(self._figures.entry.name, dict(self._invalid))
 
     def _reset(self) -> None:
-        self.invalid_changed.emit(self._entry.name, {})
+        entry = self._figures.entry
+        self.invalid_changed.emit(entry.name, {})
         unset = {name: getattr(ModelSpec(), name) for name in ModelSpec.__struct_fields__}
-        self.changed.emit(msgspec.structs.replace(self._entry, learned=None, **unset))
+        self.changed.emit(msgspec.structs.replace(entry, learned=None, **unset))
 
 
 def _number_text(name: str, number: float) -> str:

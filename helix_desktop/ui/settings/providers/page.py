@@ -23,22 +23,20 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, pane, row
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.layout.stack import FittedStack
+from helix_desktop.ui.design.layout import FittedStack, FlowBox, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import FoundServerList
 from helix_desktop.ui.settings.app_settings import ROLES, role_reasons
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.ui.settings.providers.draft import (
+from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
+from helix_desktop.ui.settings.providers.models import (
     EMPTY_DRAFT,
     ProviderDraft,
     ProviderStatus,
     provider_name,
 )
-from helix_desktop.ui.settings.providers.editor import CheckNotice, ProviderEditor
 from helix_desktop.words.models import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 

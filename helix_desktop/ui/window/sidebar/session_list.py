@@ -35,10 +35,10 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.store import ListPlace
+from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import mirror
-from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed, current_theme

@@ -22,8 +22,8 @@ from helix_desktop.ui.chat.composer.attachment_chips import (
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.kit.intents import StopAgent
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button, find_buttons, press

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.todo import TODO, TodoItem
-from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
+from helix_desktop.ui.chat.composer.strips import TodoPanel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ChatModel, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility

@@ -36,9 +36,14 @@ from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
-from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
+from helix_desktop.ui.inspector.from_window import (
+    inspector_state,
+    request_row_text,
+    request_sections,
+    request_text,
+    window_rows,
+)
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
-from helix_desktop.ui.inspector.request_text import request_sections, request_text
 from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.attachments import attachment_facts

@@ -68,9 +68,8 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
     card_title,
 )
-from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
-from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.usage_chart import DROP_KINDS, usage_points
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.numbers import format_tokens
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories

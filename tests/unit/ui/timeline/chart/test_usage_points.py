@@ -23,8 +23,8 @@ from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.timeline.card_data import card_groups
-from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.usage_chart import usage_points
 from helix_desktop.words.rewrites import context_change_text
 from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites

@@ -8,10 +8,9 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
-from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
 from helix_desktop.ui.kit.forms import Draft, Form, Line
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
 from helix_desktop.words.translation import Translator

@@ -1,1 +1,0 @@
-"""What a session costs, and its budget."""

@@ -1,1 +1,0 @@
-"""Layouts and containers that several views use."""
