@@ -118,6 +118,7 @@ class SessionBranches:
     async def _read_source(self, session_id: str) -> BranchSource:
         """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
         if (session := self._find_session(session_id)) is not None:
+            await session.drain()  # a branch of what the store refuses would be none
             source = BranchSource(session_id, list(session.log), session.transcript, is_open=True)
         else:
             log = await self._store.events(session_id)

@@ -112,11 +112,11 @@ class ContextWindow:
     async def undo(self, *seqs: int) -> None:
         """Undo sweeps, folds, handovers or placements of observations by recording counter-events."""
         can_undo = self._session.transcript.can_undo
-        await self._session.record(*(Undone(seq) for seq in reversed(seqs) if can_undo(seq)))
+        await self._session.record_decided(lambda: [Undone(seq) for seq in reversed(seqs) if can_undo(seq)])
 
     async def redo(self, *seqs: int) -> None:
         can_redo = self._session.transcript.can_redo
-        await self._session.record(*(Redone(seq) for seq in seqs if can_redo(seq)))
+        await self._session.record_decided(lambda: [Redone(seq) for seq in seqs if can_redo(seq)])
 
     async def choose_form(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.

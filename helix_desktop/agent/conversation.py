@@ -261,14 +261,15 @@ class Conversation:
 
     def send_next_queued(self) -> None:
         """Send the first queued message, unless a turn runs; after a stop, messages wait for this call."""
-        queued = self.session.transcript.queued_messages
+        waiting, stored = self.session.transcript.queued_messages.items(), len(self.session.log)
+        queued = next(((seq, message) for seq, message in waiting if seq <= stored), None)  # else it may fail
         if (
-            queued
+            queued is not None
             and not self.is_running
             and not self.session.model_choice.pending
             and self._services.is_trusted()
         ):
-            seq, message = next(iter(queued.items()))
+            seq, message = queued
             self._begin(UserMessage(message.text, message.attachments, queued_seq=seq, prompt=message.prompt))
 
     async def continue_turn(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A session: the only place that records events. Store first, then apply, then publish to its listeners."""
+"""A session: the only place that records events: apply, store, then append to the log and publish."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class SideQuestionProgress(msgspec.Struct, frozen=True):
 
 
 class RequestChanged(msgspec.Struct, frozen=True):
-    """The model, the tools or the policy of a session's next request changed; nothing was recorded."""
+    """A session's next request changed without an event: its model, tools or policy, or a save failed."""
 
 
 class ExternalChange(msgspec.Struct, frozen=True):
@@ -388,6 +388,9 @@ class UnusedCalls:
 class Session:
     """One session: its log and what follows from it, the settings it works with, and who follows it.
 
+    While events are being stored, the transcript has them already and the log has not; if the store refuses
+    them, the transcript is again as the log says. `drain` waits for that.
+
     `prompts` are by name, `prompt_versions` says the version of each that events record.
     """
 
@@ -415,7 +418,7 @@ class Session:
         self.prompts, self.prompt_versions = prompts, prompt_versions
         self.model_choice = ModelChoice(self)
         self.log, self.transcript = log, transcript
-        self._ahead: Transcript | None = None
+        self._is_failing = False  # whether the newest events were refused by the store
         self.ratios = dict(ratios)
         self.seen_interruption = 0  # the newest end of an interrupted turn that the user knows of
         self.settings = settings
@@ -475,9 +478,9 @@ class Session:
         recalls: Sequence[str] = (),
         ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
-        """Record events: durable, applied, published. Canceling the call does not undo or split that.
+        """Record events: applied, durable, published. Canceling the call does not undo or split that.
 
-        Raises StoreError if the store failed; then nothing was applied.
+        Raises StoreError if the store failed; then nothing stays applied.
         """
         return await self.record_decided(lambda: events, contents, recalls, ends_partial_answer)
 
@@ -526,28 +529,26 @@ class Session:
             first = self.transcript.last_seq + 1
             recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
             used_at_ms = now if _is_use(events) else self._used_at_ms(now)
-            summary = self._summary(self._state_after(recorded), used_at_ms)
-            commit = Commit(self.id, recorded, contents, recalls, summary, ends_partial_answer)
-            await self._store.commit(commit)
-            for recorded_event in recorded:
-                self.transcript.apply(recorded_event)
-                self.log.append(recorded_event)
+            # To copy it for each commit costs ever more; to read the log again on each refusal, too.
+            before = self.transcript.fork() if self._is_failing else None
+            try:
+                for recorded_event in recorded:
+                    self.transcript.apply(recorded_event)
+                summary = self._summary(self.transcript, used_at_ms)
+                commit = Commit(self.id, recorded, contents, recalls, summary, ends_partial_answer)
+                await self._store.commit(commit)
+            except BaseException:
+                if recorded:
+                    self._is_failing = True
+                    self.transcript.become(before or Transcript(self.log))
+                    self.publish(RequestChanged())
+                raise
+            self._is_failing = False
+            self.log += recorded
             self.ratios = summary.ratios
         for recorded_event in recorded:
             self.publish(EventRecorded(recorded_event))
         return recorded
-
-    def _state_after(self, recorded: Sequence[RecordedEvent]) -> Transcript:
-        """Return the state after events that are not durable yet, and so not applied to the transcript.
-
-        It is a second transcript, kept in step: to copy the first for each batch costs ever more. After
-        the store refused something, that stands in it, and it is copied again.
-        """
-        if self._ahead is None or self._ahead.last_seq != self.transcript.last_seq:
-            self._ahead = self.transcript.fork()
-        for recorded_event in recorded:
-            self._ahead.apply(recorded_event)
-        return self._ahead
 
     def _used_at_ms(self, now_ms: int) -> int:
         """Return when the session was last used, not only moved in the list; now if it was not yet."""
@@ -665,8 +666,7 @@ class Session:
 
     async def save_partial_answer(self, answer: AssistantSpoke | None) -> None:
         """Save what came so far of an answer, for after a crash; None: delete it. Raise StoreError."""
-        now, last_seq = self.clock(), self.transcript.last_seq
-        recorded = RecordedEvent(last_seq, now, answer) if answer is not None else None
+        recorded = RecordedEvent(len(self.log), self.clock(), answer) if answer is not None else None
         await self._store.save_partial_answer(self.id, recorded)
 
     async def close_calls(self, reason: TurnOutcome) -> None:

@@ -111,9 +111,9 @@ async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorksp
     for handover in handovers:
         event, session = f"e{handover.seq}", handover.session
         print_out(
-            tr("prepared handover {event} of session {session}", event=event, session=session)
+            tr("next summary {event} of session {session}", event=event, session=session)
             if handover.is_checkpoint
-            else tr("handover {event} of session {session}", event=event, session=session)
+            else tr("summary {event} of session {session}", event=event, session=session)
         )
         _print_matches(handover)
     print_err(_found_text(results, len(handovers)))
@@ -129,7 +129,7 @@ def _shown_text(listed: int, entries: int) -> str:
 def _found_text(results: SearchResults, handovers: int) -> str:
     parts = [
         tr.plural(len(results.hits), "%n entry", "%n entries"),
-        tr.plural(handovers, "%n handover", "%n handovers"),
+        tr.plural(handovers, "%n summary", "%n summaries"),
     ]
     if results.hits:
         parts.append(_count_text())

@@ -212,10 +212,10 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
     (text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
     (text("times steps were summarized without a model"), lambda totals: format_integer(totals.counts.folds)),
     (
-        text("times messages were compacted as handovers"),
+        text("times messages were compacted in sections"),
         lambda totals: format_integer(totals.counts.handovers),
     ),
-    (text("prepared handovers"), lambda totals: format_integer(totals.counts.checkpoints)),
+    (text("times this was written ahead of time"), lambda totals: format_integer(totals.counts.checkpoints)),
     (text("times a model wrote summaries"), lambda totals: format_integer(totals.counts.observations)),
     (text("times these summaries were shortened"), lambda totals: format_integer(totals.counts.reflections)),
     (text("of these without a model"), lambda totals: format_integer(totals.counts.fallbacks)),

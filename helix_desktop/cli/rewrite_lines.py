@@ -128,21 +128,21 @@ def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -
         return tr("not compacted: {reason}", reason=join_sentences(event.what, event.why))
     if event.origin:
         return tr(
-            "started with the handover of “{title}” ({session}): {tokens} tokens",
+            "started with the summary of “{title}” ({session}): {tokens} tokens",
             title=event.origin_title,
             session=event.origin[:8],
             tokens=event.after,
         )
     if event.revises:
         return tr(
-            "handover {event} edited by you: {before} → {after} tokens in context",
+            "summary {event} edited by you: {before} → {after} tokens in context",
             event=f"e{event.revises}",
             before=event.before,
             after=event.after,
         )
     if event.replaces:
         return tr(
-            "handover {event} run again: {before} → {after} tokens in context, {model}",
+            "summary {event} written again: {before} → {after} tokens in context, {model}",
             event=f"e{event.replaces[0]}",
             before=event.before,
             after=event.after,
@@ -166,11 +166,11 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
         return tr("a summary wasn't used")
     handover = prepared.handover
     if handover.revises:
-        return tr("prepared handover {event} edited by you", event=f"e{handover.revises}")
+        return tr("next summary {event} edited by you", event=f"e{handover.revises}")
     return tr.plural(
         handover.messages,
-        "prepared handover: %n message, read {read} tokens, {model}",
-        "prepared handover: %n messages, read {read} tokens, {model}",
+        "next summary: %n message, read {read} tokens, {model}",
+        "next summary: %n messages, read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )

@@ -89,7 +89,7 @@ def _what(hit: SearchHit) -> str:
         case "output":
             return tr("output")
         case "handover":
-            return tr("handover")
+            return tr("summary")
         case "file":
             return tr("file")
 
@@ -110,7 +110,7 @@ def _write_marked(head: str, text: str, terms: tuple[str, ...]) -> None:
 def _found_text(findings: SearchFindings, sessions: int) -> str:
     hits = findings.count
     if not hits:
-        return tr("No results. All words must be in one message, output, handover or path.")
+        return tr("No results. All words must be in one message, output, summary or path.")
     parts = [
         tr.plural(hits, "%n place", "%n places")
         + " "

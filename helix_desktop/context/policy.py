@@ -161,8 +161,8 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("Large outputs over"), _text("tokens"),
         _text("The agent gets a part of them, and can recall the rest.")),
     "intake_deadline_s": PolicyField(
-        _text("Agent chooses the part within"), "s",
-        _text("After that, or with 0, it gets the beginning and the end.")),
+        _text("Time to choose the part"), "s",
+        _text("For the agent. After that, or with 0, it gets the beginning and the end.")),
     "preview_above": _share(0.05, 0.8),
     "preview_tokens": _COUNT,
     "least_saving": _COUNT,
@@ -171,7 +171,7 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("A step is one answer of the model with its tool calls. Older outputs are cached.")),
     "protect_tokens": PolicyField(
         _text("Newest outputs kept"), _text("tokens"),
-        _text("Of these steps, at most; in a context window below 128,000 tokens, less in proportion."),
+        _text("At most, of these steps. Less in a context window below 128,000 tokens."),
         is_scaled=True),
     "protect_argument_steps": _COUNT,
     "protect_recalls": _COUNT,
@@ -193,11 +193,11 @@ FIELDS: Mapping[str, PolicyField] = {
     "condense_message": _COUNT,
     "observe_at": _share(
         0.0, 0.9, _text("Compact early from"),
-        _text("Once new messages take this share of the context, a model summarizes them. 0: never.")),
+        _text("To save tokens, once new messages fill this much of the context. 0: never.")),
     "observe_place_at": _share(0.0, 0.9),
     "reflect_at": _share(
         0.05, 0.9, _text("Shorten summaries above"),
-        _text("Once these summaries take this share of the context, what is outdated is dropped.")),
+        _text("Once they fill this much of the context. What is outdated is dropped.")),
     "handover_at": _share(
         0.30, 0.95, _text("Compact at"),
         _text("At the latest. Lower where the answer needs the room.")),
@@ -208,7 +208,7 @@ FIELDS: Mapping[str, PolicyField] = {
     "handover_least_gain": _share(0.0, 0.5),
     "handover_keep": _share(0.02, 0.5),
     "checkpoint_tokens": PolicyField(
-        _text("Write a handover summary every"), _text("tokens"),
+        _text("Prepare a summary every"), _text("tokens"),
         _text("Of new messages and outputs. The next compaction starts from it. 0: never.")),
     "user_text_tokens": _COUNT,
     "ledger_tokens": _COUNT,

@@ -221,7 +221,7 @@ def _check_cached(transcript: Transcript) -> DemoCheck:
     parts = (
         tr.plural(len(sweeps), "%n time", "%n times"),
         tr.plural(len(masked) - len(replies), "%n output", "%n outputs"),
-        tr.plural(calls, "arguments of %n call", "arguments of %n calls"),
+        tr.plural(calls, "%n call", "%n calls"),
         _saved_text(sum(sweep.saved for sweep in sweeps)),
     )
     return DemoCheck(tr("cached"), bool(sweeps), " · ".join(parts))
@@ -268,7 +268,7 @@ def _check_summarized(transcript: Transcript) -> DemoCheck:
     ]
     times = tr.plural(len(handovers), "%n time", "%n times")
     parts = (times, tr("{count} automatic", count=automatic), *changes)
-    return DemoCheck(tr("handover summaries"), automatic > 0, " · ".join(parts))
+    return DemoCheck(tr("summaries"), automatic > 0, " · ".join(parts))
 
 
 def _saved_text(tokens: int) -> str:

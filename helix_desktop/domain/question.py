@@ -17,6 +17,7 @@ SKIPPED = "The user skipped this question: decide yourself and say what you deci
 NO_USER = "No user is there to answer. Decide yourself, and say in your answer what you decided and why."
 UNANSWERED = "The turn ended before the user answered this question."
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
+DENIED_TOO = "The user did not allow this call. Do what they said on another call of this step."
 CORRECTED = "The user did not allow this call. Do what they say instead: "
 _USER_SAYS = " The user says: "  # in logs of before, behind DENIED
 

@@ -67,7 +67,7 @@ class SharingService:
         if suffix == JSON_LINES_SUFFIX:
             return await asyncio.to_thread(_json_lines, {session_id: [recorded]}, redaction)
         shared = await asyncio.to_thread(_redacted, markdown, redaction)
-        return _page(tr("Handover"), shared) if suffix == HTML_SUFFIX else shared
+        return _page(tr("Summary"), shared) if suffix == HTML_SUFFIX else shared
 
     async def save(self, path: Path, shared: SharedText) -> int:
         """Write a document; return its size in bytes. Raises ArchiveWriteFailed."""

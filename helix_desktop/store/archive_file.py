@@ -453,9 +453,7 @@ def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) 
     except ValueError as error:
         raise invalid_archive(text("A session ID in it is invalid ({detail}).", detail=str(error))) from error
     if header.summary is not None and header.summary.id != header.id:
-        raise invalid_archive(
-            text("Its session {number} has the handover of another session.", number=number)
-        )
+        raise invalid_archive(text("Its session {number} has the summary of another session.", number=number))
     if header.summary and not _are_valid_times(
         header.summary.created, header.summary.updated, header.summary.trashed
     ):

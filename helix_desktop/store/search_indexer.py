@@ -92,7 +92,7 @@ class Indexer:
         self._logs: dict[str, None] = {}  # that have changed
         self._renewals = 0
         self._next: bytes | None = None  # the record to compare next; None: all agree
-        self._sequence = _read_sequence(database)
+        self._sequence = self._written_sequence = _read_sequence(database)
         self._has_pending_contents = False
         self._error: Exception | None = None  # for which there is no index
         self.pause_s = 0.0  # seconds to wait between two steps of work
@@ -105,6 +105,14 @@ class Indexer:
     @property
     def has_changes(self) -> bool:
         return self._index is not None and bool(self._records or self._logs)
+
+    @property
+    def is_behind(self) -> bool:
+        """Return True if a crash now would have the next start compare all records.
+
+        Also after writes that changed none, such as a draft.
+        """
+        return self.has_changes or (self._index is not None and self._sequence != self._written_sequence)
 
     @property
     def has_pending_texts(self) -> bool:
@@ -216,7 +224,8 @@ class Indexer:
 
     def _open_index(self, path: Path | None) -> None:
         self._index = index = SearchIndex(path, ROWS.identity.get(self._database) or "")
-        is_in_sync = index.sequence == self._sequence and not self._is_suspect
+        self._written_sequence = index.sequence
+        is_in_sync = self._written_sequence == self._sequence and not self._is_suspect
         self._next = None if is_in_sync else kinds.RECORDS[0]
         if self._next is not None:
             index.invalidate()
@@ -287,6 +296,7 @@ class Indexer:
             index.note_changes()
             if self._next is None:
                 index.set_sequence(self._sequence)
+                self._written_sequence = self._sequence
         self._records, self._logs = {}, {}
         self._has_pending_contents = index.has_words and has_pending_texts(index.db)
 
@@ -466,7 +476,7 @@ class SearchThread:
             return self._indexer.pause_s
         if self._pending_changes:
             return FLUSH_S
-        if self._indexer.has_changes:
+        if self._indexer.is_behind:
             return max(0.0, self._quiet_since + _QUIET_S - time.monotonic())
         if self._idle_s is None or not self._indexer.has_pending_texts:
             return None
@@ -478,7 +488,7 @@ class SearchThread:
             if not self._indexer.is_syncing:
                 return  # written once no more changes come
         start = time.monotonic()
-        if self._indexer.is_syncing or not self._indexer.has_changes:
+        if self._indexer.is_syncing or not self._indexer.is_behind:
             self._indexer.step()
         else:
             self._indexer.flush()

@@ -6,6 +6,7 @@ import re
 from typing import Literal, TypeAlias
 
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.own_tools import OWN_TOOLS
 from helix_desktop.domain.tools import failed_tests
@@ -60,6 +61,15 @@ def shown_target(tool: str, target: str) -> str:
         return _MATCHES.sub(r"\1", rest if name in OWN_TOOLS and rest else target)
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return words + _EVENTS.sub("", target[found.end() :])
+
+
+def given_text(tool: str, target: str) -> str:
+    """Return what a call was given at length: `Text of src/app.py`, `Command python -c`."""
+    if not target or target == tool:
+        return tr("Text of {call}", call=display_name(tool))
+    if tool_kind(tool) == "command":
+        return tr("Command {command}", command=target)
+    return tr("Text of {call}", call=target_title(target))
 
 
 def target_title(target: str) -> str:

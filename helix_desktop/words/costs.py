@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
@@ -234,13 +235,16 @@ def purposes_text(
     names: dict[Purpose, str] = {
         "answers": tr("answers"),
         "outputs": tr("forms of large outputs"),
-        "summaries": tr("handovers"),
-        "facts": tr("summaries of older messages"),
+        "summaries": tr("summaries"),
+        "facts": tr("summaries"),
         "questions": tr("side questions"),
         "titles": tr("titles"),
         "unused": tr("canceled or not used"),
     }
-    spent = [(count, names[purpose]) for purpose, count in tokens.items()]
+    by_name = Counter[str]()
+    for purpose, count in tokens.items():
+        by_name[names[purpose]] += count
+    spent = [(count, name) for name, count in by_name.items()]
     if subagent_tokens:
         spent.append((subagent_tokens, tr("subagents")))
     if other_versions_tokens:

@@ -28,5 +28,7 @@ def own_count_text(gauge: UsageGauge, counted: int) -> str:
     if abs(counted - gauge.used) <= _SAME * gauge.used:
         return ""
     return tr(
-        "The rows are {tokens} by Helix's count; the total is the provider's.", tokens=format_tokens(counted)
+        "Helix counts {tokens}, the provider {total}.",
+        tokens=format_tokens(counted),
+        total=("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used),
     )

@@ -12,6 +12,7 @@ tr = Translator("Context")
 text = TextContext("Context")
 
 _IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
+_REPLACED = text("Replaced by a summary. The agent can recall it.")
 CHANGED_SINCE = text("Changed since")
 
 
@@ -39,22 +40,22 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     ),
     "folded": StateWords(
         _COMPACTED,
-        text("Replaced by a summary, made without a model. The agent can recall it."),
+        _REPLACED,
         _UNDO,
     ),
     "observed": StateWords(
         _COMPACTED,
-        text("Replaced by a summary that a model wrote. The agent can recall it."),
+        _REPLACED,
         _UNDO,
     ),
     "handed_over": StateWords(
         _COMPACTED,
-        text("Replaced by a handover summary. The agent can recall it."),
+        _REPLACED,
         _UNDO,
     ),
     "left_out": StateWords(
         _COMPACTED,
-        text("Replaced by a short summary, because the context was full. The agent can recall it."),
+        _REPLACED,
         _UNDO,
     ),
     "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
@@ -63,18 +64,15 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
 
 
 def explain_observations() -> str:
-    return tr("A summary of older messages by a model. It replaces them once they are compacted.")
+    return tr("It replaces older messages when they are compacted next.")
 
 
 def explain_merged_observations() -> str:
-    return tr("Earlier summaries in fewer words, without what is outdated.")
+    return tr("Earlier summaries in fewer words. It replaces them when messages are compacted next.")
 
 
 def explain_checkpoint() -> str:
-    return tr(
-        "A handover summary written ahead of time; the context stays as it is. The next compaction begins "
-        "with the newest one."
-    )
+    return tr("Written ahead of time; the context stays as it is. The next compaction begins with it.")
 
 
 def hold_text(on: bool) -> str:

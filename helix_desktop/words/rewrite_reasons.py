@@ -21,7 +21,6 @@ from helix_desktop.words.numbers import (
     format_percent,
     format_token_count,
     format_tokens,
-    format_whole_percent,
 )
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
@@ -104,7 +103,7 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
     """Return what a rewrite did, for a line in the chat."""
     match event:
         case HandoverMade(revises=revises) if revises:
-            return tr("handover summary edited")
+            return tr("summary edited")
         case Excluded():
             return tr("something left out")
         case SweepMade(reason=SweepReason.REFUSED):
@@ -115,30 +114,26 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
 
 
 def divider_reason_text(
-    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int, fill: float
+    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int
 ) -> str:
-    """Return why the context changed, for the end of one line.
-
-    The last answer was `idle_ms` before; `fill` is the share of the context window that was used then.
-    """
+    """Return why the context changed, for the end of one line; the last answer was `idle_ms` before."""
     match event:
         case Excluded():
             return translate(_MANUAL)
         case HandoverMade(revises=revises) if revises:
             return translate(_MANUAL)
-        case HandoverMade(trigger=HandoverTrigger.MANUAL | HandoverTrigger.CONTINUED as trigger):
-            return trigger_text(trigger, 0)
+        case HandoverMade(trigger=trigger, threshold=threshold):
+            return trigger_text(trigger, threshold)
         case SweepMade(reason=SweepReason.MANUAL) | ObservationsPlaced(reason=PlacementReason.MANUAL):
             return translate(_MANUAL)
         case (
             SweepMade(reason=SweepReason.OVERFLOW)
             | ObservationsPlaced(reason=PlacementReason.OVERFLOW)
-            | HandoverMade(trigger=HandoverTrigger.OVERFLOW)
             | FoldMade(how="truncate")
         ):
-            return _fill_text(format_whole_percent(fill)) if fill else translate(_TOO_LARGE)
-        case HandoverMade(threshold=share) | ObservationsPlaced(averted_handover_at=share) if share:
-            return _fill_text(format_whole_percent(fill or share))
+            return translate(_TOO_LARGE)
+        case ObservationsPlaced(averted_handover_at=share) if share:
+            return _fill_text(format_percent(share))
         case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
             minutes = idle_ms // 60_000
             if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer
@@ -174,24 +169,19 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             "Compaction only when you start it: the last %n tries failed or freed too little.",
         )
     share, left = limit_text(gauge.trigger.kind, gauge.trigger.limit), _distance_text(gauge.trigger)
-    room = tr("Older messages are compacted at {share}: {tokens} left.", share=share, tokens=left)
+    room = tr("Compacts at {share}, {tokens} left.", share=share, tokens=left)
     if policy.fold_after_steps or policy.observe_at:
-        room += " " + tr("Before that, outputs are cached and messages compacted when it saves tokens.")
-    else:
-        room += " " + tr("Before that, outputs are cached when it saves tokens.")
+        room = tr("Compacts at {share}, {tokens} left, or earlier to save tokens.", share=share, tokens=left)
     texts: dict[CompactionState, str] = {
         "room": room,
-        "due": tr("Older messages are compacted at {share}: due now.", share=share),
-        **dict.fromkeys(
-            ("full", "facts"),
-            tr("Older messages are compacted at {share}, with the next request.", share=share),
-        ),
+        "due": tr("Compacts at {share}: due now.", share=share),
+        **dict.fromkeys(("full", "facts"), tr("Compacts at {share}, with the next request.", share=share)),
         "waiting": tr(
-            "Older messages are compacted at {share}, at least {time} after the last try.",
+            "Compacts at {share}, at least {time} after the last try.",
             share=share,
             time=_pause_text(outlook.wait_ms // 1000),
         ),
-        "too_little": tr("Older messages are compacted at {share}, once that frees enough.", share=share)
+        "too_little": tr("Compacts at {share}, once that frees enough.", share=share)
         + "\n"
         + _too_little_text(outlook),
     }

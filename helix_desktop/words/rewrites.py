@@ -68,14 +68,14 @@ def effort_text(effort: Effort) -> str:
 
 
 def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
-    """Return what was cached: outputs, the arguments of some calls, the images of some messages."""
+    """Return what was cached: outputs, what some calls were given, the images of some messages."""
     if not (calls or image_messages):
         return tr.plural(outputs, "%n output cached", "%n outputs cached")
     contents = []
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        contents.append(tr.plural(calls, "arguments of %n call", "arguments of %n calls"))
+        contents.append(tr.plural(calls, "%n call", "%n calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached: {contents}", contents=tuple(contents))
@@ -102,9 +102,9 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         return tr("Continues “{title}”", title=session_title(handover.origin_title))
     if handover.revises:
         size = revision_size_text(handover.before, handover.after)
-        return dotted((tr("Handover summary edited by you"), size))
+        return dotted((tr("Summary edited by you"), size))
     if handover.replaces:
-        count = tr("Handover summary written again")
+        count = tr("Summary written again")
     else:
         counts = handover_counts(transcript, handover)
         count = tr("{messages} compacted", messages=counts.text)

@@ -11,8 +11,8 @@ tr = Translator("Steps")
 
 
 def step_name(step: Step) -> str:
-    """Return which step it is: `Turn 12, step 3`."""
-    return tr("Turn {turn}, step {step}", turn=step.turn, step=step.number)
+    """Return which step it is: `Turn 12, request 3`."""
+    return tr("Turn {turn}, request {step}", turn=step.turn, step=step.number)
 
 
 def about_tokens(step: Step, figure: str) -> str:
@@ -26,7 +26,7 @@ def step_text(step: Step) -> str:
 
 
 def looking_at_text(step: Step) -> str:
-    words = tr("You're looking at turn {turn}, step {step}", turn=step.turn, step=step.number)
+    words = tr("You're looking at turn {turn}, request {step}", turn=step.turn, step=step.number)
     return _with_figures(words, step, _tokens_of_request(step))
 
 
@@ -36,7 +36,7 @@ def sent_at_text(step: Step) -> str:
 
 def sent_at_step(step: Step) -> str:
     """Return of which step a request is that was sent already, without figures."""
-    return tr("As sent at turn {turn}, step {step}", turn=step.turn, step=step.number)
+    return tr("As sent in turn {turn}, request {step}", turn=step.turn, step=step.number)
 
 
 def step_figures(step: Step) -> str:

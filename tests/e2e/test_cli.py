@@ -212,7 +212,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
 
     matches = await cli("cache", "search", "tide IS", *at)
     assert b"The Tide is high\n" in matches.out
-    assert "1 entry · 0 handovers · tokens by Helix's count" in matches.err
+    assert "1 entry · 0 summaries · tokens by Helix's count" in matches.err
     document = (await cli("cache", "search", '"tide is"', *at, "--json")).json
     assert [(entry["tool"], entry["lines"]) for entry in document["entries"]] == [("run_command", 1)]
     assert document["more"] is False

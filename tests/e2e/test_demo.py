@@ -93,12 +93,12 @@ def check_findings(text: str) -> None:
     }
     assert int(counts["tool calls"].split()[0]) >= 80
     assert int(counts["checkpoint written"].split()[0]) >= 1
-    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["handover summaries"])
+    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["summaries"])
     assert summarized is not None
     assert int(summarized[2]) >= 1
-    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["handover summaries"]):
+    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["summaries"]):
         assert _number(after) < _number(before) * 0.9
-    cached = re.match(r"(\d+) times · \d+ outputs? · arguments of [1-9]\d* calls? · ", counts["cached"])
+    cached = re.match(r"(\d+) times · \d+ outputs? · [1-9]\d* calls? · ", counts["cached"])
     assert cached is not None
     assert int(cached[1]) >= 2
     noted = re.match(

@@ -33,6 +33,7 @@ from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS, LONG_TEXT_LIN
 from helix_desktop.ui.help.guide import guide_pages
 from helix_desktop.ui.kit.window_commands import WindowCommands
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS
+from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import translate
@@ -63,6 +64,10 @@ FACTS = [
     ("compacted", f"these summaries pass {_percent(POLICY.reflect_at)} of the context window"),
     ("compacted", f"At {_percent(POLICY.handover_at)} of the context window"),
     ("compacted", f"{POLICY.checkpoint_tokens:,} tokens of history"),
+    *(
+        ("context", f"| **{label}** |")
+        for label in sorted({str(words.label) for words in STATE_WORDS.values()})
+    ),
     ("policy", f"Below {_percent(POLICY.previous_turn_share)} of the context window"),
     ("policy", f"at most {POLICY.protect_steps} steps and {POLICY.protect_tokens:,} tokens"),
     ("policy", f"compacts at {_percent(POLICY.handover_at)}"),

@@ -171,8 +171,8 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
     current = transcript.window.handover
     if current is None or current[0] != seq:
         raise CompactionRefused(
-            _text("The handover wasn't changed."),
-            _text("Another handover is active now, or none is."),
+            _text("The summary wasn't changed."),
+            _text("Another summary is in the context now, or none is."),
             _text("Open the timeline and try again."),
         )
     return current[1]
@@ -673,7 +673,7 @@ class HandoverWriter:
                 return result
             if is_checkpoint:
                 why = rejection.why if rejection else verbatim(result.fallback_reason)
-                raise CompactionRefused(_text("No handover was prepared."), why)
+                raise CompactionRefused(_text("The next summary wasn't written."), why)
             if rejection is not None and is_draft:
                 fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
                 return msgspec.structs.replace(

@@ -258,8 +258,9 @@ class ContextManager:
 
         Raises RequestTooLarge or RequestInvalid if it cannot be sent.
         """
-        gauge = await self.apply_due_work()
-        window, _ = self.rewriter.measure()
+        await self.apply_due_work()
+        await self._session.drain()  # no request has what may not be stored
+        window, gauge = self.rewriter.measure()
         if not gauge.fits:
             raise self._too_large_error(window, gauge)
         return self._validated(window)

@@ -33,7 +33,6 @@ from helix_desktop.context.summaries.summary_task import (
 from helix_desktop.domain.cost import Spending, SpendReply
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import PlacementReason
 from helix_desktop.domain.events.summary import (
@@ -289,8 +288,7 @@ class Observations(BackgroundJob):
         covered.ledger.mark_skills(self._session.transcript.skill_folders, standing)
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
-        users = [item for item in source.items if isinstance(item.event, UserSpoke)]
-        whole_seqs = whole_texts(users, quote_budget)
+        whole_seqs = whole_texts(source.items, quote_budget)
         missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._session.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(

@@ -82,7 +82,7 @@ def _has_long_words(item: LogItem) -> bool:
 
 
 _READ_TOGETHER = 4  # messages whose parts one task counts
-_State = tuple[int, ContextPolicy, PromptFrame, tuple[StandingText, ...] | None]
+_State = tuple[RecordedEvent | None, ContextPolicy, PromptFrame, tuple[StandingText, ...] | None]
 
 
 class WindowRewriter:
@@ -137,8 +137,12 @@ class WindowRewriter:
         """Return the usage of the next request, without making it: most work that may be due asks no more."""
         transcript, (policy, frame, _) = self._session.transcript, self._session.settings()
         planned = None if transcript.opening_seq else transcript.opening  # it changes without an event
-        state = (transcript.last_seq, policy, frame, planned)
-        if self._gauge is None or self._measured_for is None or not _is_same(self._measured_for, state):
+        state = (transcript.newest, policy, frame, planned)
+        if (
+            self._gauge is None
+            or self._measured_for is None
+            or not all(map(operator.is_, self._measured_for, state))
+        ):
             self._measured_for, self._window = state, None
             self._gauge = measure_next_request(transcript, policy, frame)
         return self._gauge
@@ -161,7 +165,7 @@ class WindowRewriter:
         if policy.anchor_tokens:
             self._names.update(transcript)
         is_cold, gauge = self.is_cold(), self.gauge()
-        candidates, last_seq = sweep.sweep_with_rewrite(transcript, policy, gauge), transcript.last_seq
+        candidates, newest = sweep.sweep_with_rewrite(transcript, policy, gauge), transcript.newest
         due_sweep = (
             candidates
             if candidates is not None
@@ -197,7 +201,7 @@ class WindowRewriter:
             await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy, self.gauge()), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
-            current = due_sweep if transcript.last_seq == last_seq else None
+            current = due_sweep if transcript.newest is newest else None
             await self._sweep(
                 lambda: planner.sweep_due(transcript, policy, self.gauge(), is_cold), reason, current
             )
@@ -361,11 +365,11 @@ class WindowRewriter:
         if first is None:
             return
         transcript = self._session.transcript
-        last_seq = transcript.last_seq
+        newest = transcript.newest
         event = await self._sweep_event(first, reason)
 
         def decide() -> list[Event]:
-            sweep_plan = first if transcript.last_seq == last_seq else plan()
+            sweep_plan = first if transcript.newest is newest else plan()
             if sweep_plan is None:
                 return []
             is_same = sweep_plan.masked == event.masked
@@ -453,10 +457,6 @@ def note_text(
 def _placement_threshold(policy: ContextPolicy) -> float:
     """Return the share of the window at which prepared observations are placed: before a handover at last."""
     return min(policy.observe_place_at, policy.handover_at)
-
-
-def _is_same(left: _State, right: _State) -> bool:
-    return left[0] == right[0] and all(map(operator.is_, left[1:], right[1:]))
 
 
 # Model calls and observations so far, and whether rewrites are on hold.

@@ -34,10 +34,12 @@ from helix_desktop.context.log.notes import refused_edit
 from helix_desktop.domain.deferred_tools import near_names, request_tools
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
-from helix_desktop.domain.files.file_use import tool_kind
+from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall
 from helix_desktop.domain.own_tools import ToolKind
 from helix_desktop.domain.question import (
+    DENIED,
+    DENIED_TOO,
     AskUser,
     Question,
     ServerQuestion,
@@ -258,6 +260,7 @@ class _CallProgress:
 class _Step(msgspec.Struct):
     rewrites: EarlyRewrites
     held_outputs: list[HeldOutput] = []
+    has_denial_reason: bool = False
 
 
 class ToolRunner:
@@ -469,8 +472,11 @@ class ToolRunner:
         return rule.text
 
     async def _deny(self, call: ToolCall, model_text: str, step: _Step) -> None:
-        tokens = await self._session.count_tokens(model_text)
         reason = ellipsize(one_line(denial_reason(model_text)), _REASON_CHARS)
+        if model_text == DENIED and step.has_denial_reason:
+            model_text = DENIED_TOO
+        step.has_denial_reason |= bool(reason)
+        tokens = await self._session.count_tokens(model_text)
         answer = ToolAnswered(
             call.id,
             call.name,
@@ -479,6 +485,7 @@ class ToolRunner:
             0,
             tokens,
             tokens,
+            (mcp_call_target if call.is_mcp else call_target)(call.arguments),
             first_line=f"denied, the user says: {reason}" if reason else "denied",
             ok=False,
             outcome="denied",

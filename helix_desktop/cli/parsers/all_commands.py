@@ -136,7 +136,7 @@ def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         default="",
         metavar="ID[:EVENT]",
         help=tr(
-            "start a new session with the handover of this one as it would be now, or with the handover of "
+            "start a new session with the summary of this one as it would be now, or with the summary of "
             "an event ({last} = the newest session)",
             last="last",
         ),
@@ -256,7 +256,7 @@ def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
     searching = commands.add_parser(
         "search",
         parents=[common],
-        help=tr("search messages, outputs, handovers and file names of all workspaces"),
+        help=tr("search messages, outputs, summaries and file names of all workspaces"),
         description=tr(
             "Print where all words occur, by session, the newest first. “cache show” prints an output."
         ),

@@ -38,7 +38,7 @@ def add_find_commands(add_command: AddCommand) -> None:
         metavar="N",
         help=tr("maximum number of results"),
     )
-    search = add_command("search", tr("find entries and handovers that contain all words"))
+    search = add_command("search", tr("find entries and summaries that contain all words"))
     search.add_argument(
         "query",
         metavar="QUERY",

@@ -237,6 +237,11 @@ _NOT_INFORMATIVE = re.compile(
     r"|Information about$",
     re.IGNORECASE,
 )
+_SHELL_SETUP = re.compile(
+    r"set [-+]|(?:cd|pushd|source|\.) \S+;?$|(?:export \w+=|shopt -|trap |umask \d)|[A-Z_]+=\S*$"
+    r"|(?:python[\d.]*|node|bash|sh|ruby|perl) (?:- )?<<"
+)
+"""Lines at the beginning of a script that say nothing of what it does."""
 _BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _NO_RESULT = re.compile(
     r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b|\[[\w:.-]+\] \$ "
@@ -551,7 +556,7 @@ def _is_informative(line: str) -> bool:
 def _first_informative_line(text: str) -> str:
     first = ""
     for line in (" ".join(line.split()) for line in _head_lines(text)):
-        if _is_informative(line):
+        if _is_informative(line) and _SHELL_SETUP.match(line) is None:
             first = line
             break
         first = first or line

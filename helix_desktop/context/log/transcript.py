@@ -106,7 +106,8 @@ class Transcript:
         self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
         self.session_policy: ContextPolicy | None = None  # for this session alone; None: the workspace's
         self.place = ListPlace()
-        self.created_at_ms = self.last_seq = self.last_event_at_ms = 0
+        self.created_at_ms = self.last_seq = 0
+        self.newest: RecordedEvent | None = None
         self.turn_open = False
         self.failed_end: TurnEnded | None = None  # the newest turn's end, if it failed
         self.was_stopped = False  # the newest turn, by the user
@@ -143,7 +144,7 @@ class Transcript:
         """Apply the next event. Raise ValueError if it does not follow the last one."""
         if recorded.seq != self.last_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
-        self.last_seq, self.last_event_at_ms = recorded.seq, recorded.at
+        self.newest, self.last_seq = recorded, recorded.seq
         spent = spending_of(recorded.event)
         self._is_demo = getattr(recorded.event, "demo", self._is_demo)
         self.spending += replace(spent, demo=spent.tokens, unpriced=0) if self._is_demo else spent
@@ -230,7 +231,7 @@ class Transcript:
 
     def _apply_standing_texts(self, seq: int, event: OpeningGiven | InstructionsAdded) -> None:
         if isinstance(event, OpeningGiven):
-            self.opening_seq, self._opening, self._planned_opening = seq, event.texts, None
+            self.opening_seq, self._opening = seq, event.texts
             return
         added = AddedInstructions(seq, event)
         self.window.add_instructions(added)
@@ -344,6 +345,10 @@ class Transcript:
         self.changed_from = min(self.changed_from, self._changes[-1][1])
 
     @property
+    def last_event_at_ms(self) -> int:
+        return self.newest.at if self.newest is not None else 0
+
+    @property
     def complete_turn(self) -> int:
         """Return the number of the newest complete turn, from 1; 0: there is none."""
         return self.messages.turns - self.turn_open
@@ -394,6 +399,10 @@ class Transcript:
         fork.window = self.window.fork(fork.messages, fork.rewrites)
         fork.staleness, fork.reverted_files = self.staleness.fork(), self.reverted_files.fork()
         return fork
+
+    def become(self, other: Transcript) -> None:
+        """Take the state of another one, which is not used from then on; its parts are others, too."""
+        vars(self).update(vars(other) | {"_planned_opening": self._planned_opening})  # it is of no event
 
     def fork_with(self, *events: Event) -> Transcript:
         """Return a fork as it would be if these events came next."""

@@ -377,7 +377,7 @@ def is_fold_note(entry: WindowEntry) -> bool:
     return isinstance(entry, SummaryBlock) and isinstance(entry.event, FoldMade)
 
 
-TITLE = "[Folded steps]"
+TITLE = "[Summary of older steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
 _MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed note
@@ -399,8 +399,9 @@ _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
     r"\s*(?:user(?: e\d+)?:|agent:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
-    r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
-    r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
+    r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|summary|paths"
+    r"|pinned|recalled|attached|pasted|image|extract|project|instructions|environment|mode|the user|system"
+    r"|tool|assistant))",
     re.IGNORECASE,
 )
 """How a line of the note's own begins, or another of the program's or of who speaks."""
@@ -540,7 +541,7 @@ def render_truncation_note(
 
 def _header(what: str, index: str, entries: int, digits: int, items: Sequence[LogItem] = ()) -> str:
     """Return the first line of a note: what it stands for, and which entries its index covers."""
-    covers = f", covers e{items[0].seq}-e{items[-1].seq}" if items else ""
+    covers = f", covers entries e{items[0].seq}-e{items[-1].seq}" if items else ""
     outputs = pluralize(entries, "output")
     return f"{TITLE} {what}, for reference; {outputs} in {bare_marker(index, digits)}{covers}"
 

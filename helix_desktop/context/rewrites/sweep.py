@@ -48,10 +48,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
-        seqs, kept = transcript.worked_on, frozenset[int]()
-        if policy.never_cache:
-            entries = (entry for entry in transcript.window.entries() if isinstance(entry, LogItem))
-            kept = frozenset(entry.seq for entry in entries if _is_never_cached(entry, policy))
+        seqs, kept = transcript.worked_on, _never_cached(transcript, policy)
         max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
         newest: set[int] = set()
         for seq in sorted(seqs.keys() - transcript.window.masked, reverse=True):
@@ -164,15 +161,23 @@ def _maskable_items(
 ) -> Iterator[tuple[LogItem, int]]:
     """Yield what markers save enough tokens of, with these; nothing new, pinned or never cached."""
     min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - protected_steps
-    pinned = transcript.rewrites.pinned
+    staying = transcript.rewrites.pinned | _never_cached(transcript, policy)
     for item in transcript.window.maskable_items:
         saving = transcript.window.masking_savings(item) if item.step <= last_step else 0
-        if saving >= min_saving and item.seq not in pinned and not _is_never_cached(item, policy):
+        if saving >= min_saving and item.seq not in staying:
             yield item, saving
 
 
-def _is_never_cached(item: LogItem, policy: ContextPolicy) -> bool:
-    return isinstance(item.event, ToolAnswered) and item.event.name in policy.never_cache
+def _never_cached(transcript: Transcript, policy: ContextPolicy) -> frozenset[int]:
+    """Return the outputs that become neither markers nor notes: sweeps and folds ask only here."""
+    if not policy.never_cache:
+        return frozenset()
+    items = (entry for entry in transcript.window.entries() if isinstance(entry, LogItem))
+    return frozenset(
+        item.seq
+        for item in items
+        if isinstance(item.event, ToolAnswered) and item.event.name in policy.never_cache
+    )
 
 
 def image_messages(transcript: Transcript) -> tuple[int, ...]:

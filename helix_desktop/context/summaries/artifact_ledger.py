@@ -82,6 +82,7 @@ def reports_failure(result: str) -> bool:
 _HIDES_OUTPUT = re.compile(r"(?<!\s)\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)")
 _CUTS_OUTPUT = re.compile(r"(?<!\s)\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
 _CONTINUES = re.compile(r"\\\s*\n|(?<!\S)\\\s+")
+_SHELL_OPTIONS = re.compile(r"^\s*(?:set(?:\s+[-+][a-z]+)+(?:\s+pipefail)?(?:\s*(?:;|&&)|(?=\s))\s*)+(?=\S)")
 _OUTPUT_OPTION = re.compile(r"-[qvsx]+|-r\w+|--tb=\w+")
 _SET = re.compile(r"(?<!\S)([A-Za-z_]\w*=)\S+")
 _REMEMBERED_COMMANDS = 1_024  # each stands in one ledger after the other
@@ -89,12 +90,13 @@ _GAP = "…"
 
 
 def _without_output_options(command: str) -> str:
-    return _CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", _CONTINUES.sub(" ", command)))
+    command = _SHELL_OPTIONS.sub("", _CONTINUES.sub(" ", command))
+    return _CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", command))
 
 
 @lru_cache(_REMEMBERED_COMMANDS)
 def whole_command(command: str) -> str:
-    """Return a command in one line without the options that only hide or cut its output."""
+    """Return a command in one line without shell options, and those that only hide or cut its output."""
     return " ".join(_without_output_options(command).split())
 
 
@@ -110,7 +112,10 @@ def _without_secret(setting: re.Match[str]) -> str:
 
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
-LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"
+LEGEND = (
+    "r read, l listed, s searched, w written, e edited, $ run, ! failed; "
+    "the hex words are digest prefixes to recall"
+)
 _SKILL_LEGEND = "skill: it was used, recall it before you go on with its task"
 COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on

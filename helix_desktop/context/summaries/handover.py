@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.message_log import FRAMING_TOKENS, user_decision
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.summaries.artifact_ledger import legend_of
@@ -268,6 +268,7 @@ _NOTE = (
 )
 _MAX_SHARE_OF_WORDS = 0.25  # of a window too small for all the words that the policy keeps verbatim
 _MIN_CUT_TOKENS = 50  # of a message that is cut; less of it says nothing
+_CHARS_PER_TOKEN = 3  # of what the user said in an answer to a call, a low estimate
 _SHORT_TOKENS = 30  # of a message that may be repeated: "go on" means something else each time
 _QUOTES = "## Said in the Earlier Session, verbatim"
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
@@ -436,7 +437,7 @@ def comparable_sentence(text: str) -> str:
 def user_texts(
     transcript: Transcript, handover: HandoverMade, cap: int, window_size: int
 ) -> list[tuple[int, str, int]]:
-    """Return the user's covered messages as (seq, text, tokens), oldest first: the newest in `cap` tokens.
+    """Return the user's covered words as (seq, text, tokens), oldest first: the newest in `cap` tokens.
 
     In a window (tokens) where the cap is more than a quarter, a quarter is the cap.
     """
@@ -479,15 +480,15 @@ def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int,
 def _newest_user_texts(
     transcript: Transcript, upto: int, kept_seq: int, max_tokens: int
 ) -> list[tuple[int, str, int]]:
-    items = transcript.window.without_excluded(transcript.messages.users_between(0, upto))
+    items = transcript.window.without_excluded(transcript.messages.user_words_between(0, upto))
     return newest_texts([item for item in items if item.seq != kept_seq], max_tokens)
 
 
 def user_text_seqs(
     transcript: Transcript, upto: int, kept_seq: int, cap: int, window_size: int
 ) -> frozenset[int]:
-    """Return the seqs of the user's messages that stay whole and verbatim, in a handover or as its `kept`."""
-    users = transcript.window.without_excluded(transcript.messages.users_between(0, upto))
+    """Return the seqs of the user's words that stay whole and verbatim, in a handover or as its `kept`."""
+    users = transcript.window.without_excluded(transcript.messages.user_words_between(0, upto))
     items = [item for item in users if item.seq != kept_seq]
     return whole_texts(items, user_text_budget(cap, window_size)) | {kept_seq}
 
@@ -498,8 +499,9 @@ def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:
 
 
 def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:
-    """Return the words of messages as (seq, text, tokens): the newest in `max_tokens`, in their order.
+    """Return the user's words as (seq, text, tokens): the newest in `max_tokens`, in their order.
 
+    Of an answer to a call it is what the user replied, or said on denying it, with the question or the call.
     The oldest of them may be cut to what is left: its head and tail. What was sent several times is there
     once, as it came last, unless it is short: a whole message, or a block of its lines.
     """
@@ -533,13 +535,19 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
     long_texts: set[str] = set()
     blocks = QuotedBlocks()
     for item in reversed(items):
-        text = getattr(item.event, "text", "")
+        match item.event:
+            case UserSpoke(text=text):
+                tokens = item.word_tokens
+            case ToolAnswered() as output if text := user_decision(output) or "":
+                tokens = len(text) // _CHARS_PER_TOKEN
+            case _:
+                continue
         if text in long_texts:
             continue
-        if item.word_tokens > _SHORT_TOKENS:
+        if tokens > _SHORT_TOKENS:
             long_texts.add(text)
         parts: Sequence[str | RepeatedBlock] = (text,)
-        tokens, is_short = item.word_tokens, len(text) < MIN_CHARS
+        is_short = len(text) < MIN_CHARS
         if not is_short:  # else no block of it is told apart
             parts = blocks.split(text)
             tokens = quoted_tokens(parts, tokens)

@@ -124,10 +124,10 @@ def continued_handover(
     if source is None:
         raise InvalidInput(
             _text("No session can start from this."),
-            _text("Event e{event} isn't a handover of that session.", event=str(seq))
+            _text("Event e{event} isn't a summary of that session.", event=str(seq))
             if seq
             else _text("That session has no messages yet."),
-            _text("Choose another session or handover."),
+            _text("Choose another session or summary."),
         )
     quotes, quoted, answer_seq = _quotes(transcript, source, policy, window_size)
     source = _without_quoted(source, quoted, answer_seq)
@@ -257,7 +257,7 @@ def _quotes(
 
 _CITED = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]")
 _CITED_WITHIN = re.compile(_CITED.pattern + r"(?=\s*[^\s.])")
-_WHAT = _text("The edited handover can't be read.")
+_WHAT = _text("The edited summary can't be read.")
 
 
 def to_markdown(sections: Sequence[Section]) -> str:

@@ -34,7 +34,7 @@ from helix_desktop.context.summaries.summary_task import (
 )
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     HandoverMade,
@@ -46,7 +46,7 @@ from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.text_format import pluralize, utc_day
 from helix_desktop.domain.translatable_text import TextContext
 
-TITLE = "[Observations]"
+TITLE = "[Summary of older messages]"
 _FACTS = "dated facts, each behind its priority, from 1 for vital to 3 for minor,"
 _OLDER_FACTS = "dated facts (1 vital, 3 minor)"  # which reads as how many there are
 _NOTE = (
@@ -333,10 +333,9 @@ def observation_bullet(observation: Observation) -> str:
 
 
 def quoted_texts(generation: ObservationsMade, transcript: Transcript) -> list[tuple[int, str, int]]:
-    """Return the user's messages that a generation quotes, as (seq, text, tokens)."""
+    """Return the user's words that a generation quotes, as (seq, text, tokens)."""
     items = [item for seq in generation.quoted if (item := transcript.messages.item(seq)) is not None]
-    users = [item for item in items if isinstance(item.event, UserSpoke)]
-    return newest_texts(users, generation.quote_tokens or sum(item.word_tokens for item in users))
+    return newest_texts(items, generation.quote_tokens or 1 << 62)
 
 
 def standing_observations(transcript: Transcript) -> list[Observation]:
@@ -417,8 +416,8 @@ def end_observations(
 ) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
     """Return the observations, and the known facts that those beginning with "Over:" end.
 
-    Such a note names a fact by its number. It stays as a note of its own that says what is over, so that
-    nothing ends without a word.
+    Such a note names a fact by its number. It stays as a note of its own that says what holds now, and quotes
+    what is over only where it shares no word with it: nothing ends without a word.
     """
     notes: list[Observation] = []
     ended: dict[Observation, None] = {}
@@ -431,15 +430,18 @@ def end_observations(
         numbers = [int(number) for number in _STANDING_NUMBER.findall(text)]
         facts = [standing[number - 1] for number in numbers if 0 < number <= len(standing)]
         rest = _STANDING_NUMBER.sub("", text).strip() if numbers else text
-        names = "; ".join(_ended_text(fact) for fact in facts) if numbers else ""
-        sentence = ": ".join(part for part in (names, rest) if part)
-        notes.append(msgspec.structs.replace(observation, text=f"Over: {sentence or text}"))
+        if facts and all(_words(rest) & _words(fact.text) for fact in facts):
+            sentence = f"Now: {rest}"
+        else:
+            names = "; ".join(map(_ended_text, facts))
+            sentence = f"Over: {': '.join(part for part in (names, rest) if part) or text}"
+        notes.append(msgspec.structs.replace(observation, text=sentence))
         ended |= dict.fromkeys(facts)
     return tuple(notes), tuple(ended)
 
 
 def _ended_text(fact: Observation) -> str:
-    return f'"{cut_between_words(fact.text.removesuffix("."), _ENDED_CHARS)}"'
+    return f'"{cut_between_words(_OVER.sub("", fact.text).removesuffix("."), _ENDED_CHARS)}"'
 
 
 def _observation(priority: int, line: str, times: dict[int, int], latest: int) -> Observation:
@@ -545,6 +547,5 @@ def _still_holding(generations: Sequence[ObservationsMade]) -> list[Observation]
 
 
 def verbatim_seqs(items: Sequence[LogItem], cap: int) -> tuple[int, ...]:
-    """Return the seqs of the user's messages to quote: the newest in `cap` tokens, the oldest may be cut."""
-    users = [item for item in items if isinstance(item.event, UserSpoke)]
-    return tuple(seq for seq, _, _ in newest_texts(users, cap))
+    """Return the seqs of the user's words to quote: the newest in `cap` tokens, the oldest may be cut."""
+    return tuple(seq for seq, _, _ in newest_texts(items, cap))

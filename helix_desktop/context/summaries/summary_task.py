@@ -43,8 +43,9 @@ _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,4
 """A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
-    r"|folded steps|cached)\]|\[(?=pinned output, for reference|recalled from the cache"
-    r"|attached (?:file|pdf) |pasted text, |image(?: left out)?: |image in the answer)",
+    r"|folded steps|summary of older (?:steps|messages)|cached)\]"
+    r"|\[(?=pinned output, for reference|recalled from the cache|attached (?:file|pdf) "
+    r"|pasted text, |image(?: left out)?: |image in the answer)",
     re.IGNORECASE,
 )
 
@@ -131,7 +132,8 @@ def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
         case ToolAnswered() as output if decision := user_decision(output):
-            return TranscriptLine(f"e{item.seq} user, asked by the agent: ", decision, "", FULL_CHARS)
+            by = "user" if output.outcome == "denied" else "user, asked by the agent"
+            return TranscriptLine(f"e{item.seq} {by}: ", decision, "", FULL_CHARS)
         case ToolAnswered() as output:
             return TranscriptLine(_output_opening(item.seq, output), output.text, "", max_chars)
 

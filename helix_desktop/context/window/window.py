@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     LogItem,
@@ -138,6 +139,7 @@ class Projector:
     """A projector of one session's windows; between two rewrites it only renders new entries."""
 
     def __init__(self) -> None:
+        self._live: WindowEntries | None = None
         self._last_rewrite_seq = -1
         self._frame: PromptFrame | None = None
         self._policy: ContextPolicy | None = None
@@ -152,6 +154,8 @@ class Projector:
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
+        if transcript.window is not self._live:  # its events may be others of the same numbers
+            self._live, self._last_rewrite_seq, self._rendered = transcript.window, -1, {}
         live = transcript.window.entries()
         inputs = (self._last_rewrite_seq, self._policy, self._frame, self._texts)
         now = (transcript.window.last_rewrite_seq, policy, frame, transcript.opening)

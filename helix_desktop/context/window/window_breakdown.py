@@ -278,7 +278,7 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
 
 
 _STANDING_NAMES: dict[StandingKind, TranslatableText] = {
-    "environment": text("Environment"),
+    "environment": text("Date, folder, system"),
     "skills": text("Skills"),
     "personal": text("For all workspaces"),
     "workspace": text("For this workspace"),
@@ -371,45 +371,27 @@ def _digest_of(entry: WindowEntry) -> str:
     return event.digest if isinstance(event, ToolAnswered) else getattr(event, "index", "")
 
 
-def _fold_reason(fold: FoldMade, transcript: Transcript) -> TranslatableText:
-    first, last = str(fold.after + 1), str(fold.upto)
-    if fold.how == "truncate":
-        messages = transcript.messages.counts(fold.after, fold.upto).text
-        return text("Replaces {messages}, e{first} to e{last}", messages=messages, first=first, last=last)
-    return text.plural(
-        fold.steps,
-        "Replaces %n step, e{first} to e{last}",
-        "Replaces %n steps, e{first} to e{last}",
-        first=first,
-        last=last,
-    )
-
-
 def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> WindowItem:
     match entry:
         case SummaryBlock(event=HandoverMade() as made):
             why = (
                 text("From the session “{title}”", title=made.origin_title)
                 if made.origin
-                else text(
-                    "Replaces {messages}, up to e{last}",
-                    messages=handover_counts(transcript, made).text,
-                    last=str(made.upto),
-                )
+                else text("Replaces {messages}", messages=handover_counts(transcript, made).text)
             )
             name = text("Summary of “{title}”", title=made.origin_title)
             if not made.origin:
-                name = _summary_name(handover_counts(transcript, made))
+                name = summary_name(handover_counts(transcript, made))
             return WindowItem(entry.seq, "handover", name, tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
             state: WindowItemState = "removed" if fold.how == "truncate" else "noted"
-            why = _fold_reason(fold, transcript)
-            name = _summary_name(transcript.messages.counts(fold.after, fold.upto))
-            return WindowItem(entry.seq, "fold", name, tokens, state, why)
+            counts = transcript.messages.counts(fold.after, fold.upto)
+            why = text("Replaces {messages}", messages=counts.text)
+            return WindowItem(entry.seq, "fold", summary_name(counts), tokens, state, why)
         case SummaryBlock(covers=covers):
             counts = transcript.messages.counts(covers[0].after, entry.upto)
-            why = text("Replaces {messages}, up to e{last}", messages=counts.text, last=str(entry.upto))
-            return WindowItem(entry.seq, "observations", _summary_name(counts), tokens, "noted", why)
+            why = text("Replaces {messages}", messages=counts.text)
+            return WindowItem(entry.seq, "observations", summary_name(counts), tokens, "noted", why)
         case PinnedCopy(item=item):
             return WindowItem(item.seq, "pinned", _call_text(item), tokens, "pinned", text("Pinned by you"))
         case AddedInstructions(seq=seq, event=event):
@@ -418,7 +400,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             return _message_item(entry, tokens, transcript)
 
 
-def _summary_name(counts: MessageCounts) -> TranslatableText:
+def summary_name(counts: MessageCounts) -> TranslatableText:
     if not counts.messages:
         return text.plural(counts.calls, "Summary of %n tool call", "Summary of %n tool calls")
     return text.plural(counts.messages, "Summary of %n message", "Summary of %n messages")
@@ -497,7 +479,7 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
 
 
 def _step_text(item: LogItem, transcript: Transcript) -> TranslatableText:
-    return text("Turn {turn}, step {step}", turn=item.turn, step=transcript.messages.step_in_turn(item))
+    return text("Turn {turn}, request {step}", turn=item.turn, step=transcript.messages.step_in_turn(item))
 
 
 def _call_text(item: LogItem) -> str:

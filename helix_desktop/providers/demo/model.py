@@ -44,7 +44,11 @@ from helix_desktop.providers.demo.script import (
 from helix_desktop.providers.demo.summaries import write_handover, write_observations, write_reflection
 
 SUMMARY_OPENING = "[Conversation History Summary]"
-_REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
+_REFERENCE = (
+    SUMMARY_OPENING,
+    *("[Summary of older messages]", "[Summary of older steps]"),
+    *("[Observations]", "[Folded steps]"),  # in older logs
+)
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
 _INDEX = re.compile(
     rf"{_HANDLE.pattern}(?= [\d,]+ outputs? covered here)"

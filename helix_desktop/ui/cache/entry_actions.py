@@ -74,7 +74,6 @@ class EntryActions(QObject):
         super().__init__(table)
         self.table, self.preview, self.keys = table, preview, keys
         preview.recall_button.clicked.connect(self.recall)
-        preview.verify_button.clicked.connect(self._verify_shown)
         preview.export_button.clicked.connect(self._export_shown)
         for changed in (table.selectionModel().selectionChanged, table.model().dataChanged):
             changed.connect(lambda *_: self._show_selection())
@@ -110,10 +109,6 @@ class EntryActions(QObject):
         """Let the buttons of the preview stand for all selected entries, as the keys do."""
         several = self.table.selected_count() > 1
         self.preview.show_selection(self.recall_selection if several else None)
-
-    def _verify_shown(self) -> None:
-        several = self.table.selected_count() > 1
-        self.perform(VerifyEntries(self.table.selected_digests() if several else (self.preview.digest,)))
 
     def _export_shown(self) -> None:
         if self.table.selected_count() > 1:
@@ -226,7 +221,7 @@ class EntryActions(QObject):
         menu.add("cache-show-chat", tr("Show in chat"), in_chat, is_enabled=in_session)
         words = tr("Show in timeline")
         menu.add("cache-show-timeline", words, in_timeline, is_enabled=state in _REWRITTEN)
-        if single is not None and single.tool and single.tool != "argument":
+        if single is not None and single.tool:
             option = tool_option(single.tool)
             words = tr("Show only {tool}", tool=translate(option.name).replace("&", "&&"))
             menu.add("cache-only-tool", words, partial(bar.toggle, option))
@@ -269,7 +264,7 @@ def table_line(row: CacheRow) -> str:
 
 def _marker_text(row: CacheRow) -> str:
     """Return a content's marker as it stands in the context; of what is no output, its way back alone."""
-    if row.state == "index" or row.tool == "argument":
+    if row.state == "index" or row.is_argument:
         return bare_marker(row.digest)
     return marker(row.digest, row.tool, row.target, row.size, row.first_line)
 
@@ -291,8 +286,8 @@ def _why_not_in_context(row: CacheRow) -> str:
         "elsewhere": tr("It isn't part of this session. Recall it into the message."),
         "index": tr("It lists what was compacted. Recall it into the message."),
     }
-    if row.tool == "argument" and row.state not in reasons:
-        return tr("It's an argument of a call. Recall it into the message, or undo the caching.")
+    if row.is_argument and row.state not in reasons:
+        return tr("It's the text of a call. Recall it into the message, or undo the caching.")
     return reasons.get(row.state, "")
 
 

@@ -241,6 +241,7 @@ class CacheFilterBar(Themed, QWidget):
         self._options: dict[OptionSlot, FilterOption] = {}
         self._selected = 1
         self._tools: Sequence[str] = ()
+        self.has_damaged = False  # an entry is known to be
         self._sessions: Sequence[tuple[str, str]] = ()
         self.field = SearchField(tr("Search contents, files, tools or a SHA-256"))
         self.field.setMinimumWidth(_MIN_FIELD_PX)
@@ -267,6 +268,7 @@ class CacheFilterBar(Themed, QWidget):
         self._debounce.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._debounce.start())
         self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
+        self.session.toggled.connect(lambda on: self.session.set_icon("check" if on else "message-square"))
         self.session.toggled.connect(lambda _: self.changed.emit())
         self.apply_theme()
 
@@ -308,7 +310,7 @@ class CacheFilterBar(Themed, QWidget):
         menu, sort_key = EntryMenu(self), current_language().sort_key
         by_name = sorted(map(tool_option, self._tools), key=lambda option: sort_key(translate(option.name)))
         titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
-            (tr("State"), [state_option(state) for state in SAME_STATES]),
+            (tr("State"), [state_option(state) for state in SAME_STATES if self._may_have(state)]),
             (tr("Tool"), by_name),
             (tr("Session"), [session_option(*session) for session in self._sessions[:_MAX_SESSIONS]]),
             (tr("Size"), SIZE_OPTIONS),
@@ -322,6 +324,12 @@ class CacheFilterBar(Themed, QWidget):
         menu.addSeparator()
         self._add_options(menu, (PINNED_OPTION, UNUSED_OPTION, ORPHAN_OPTION))
         return menu
+
+    def _may_have(self, state: CacheState) -> bool:
+        """Return False for a rare state that no entry has; the page's menu shows the trash."""
+        options = {option.state for option in self._options.values()}
+        is_usual = {"damaged": self.has_damaged, "in_trash": False, "elsewhere": len(self._sessions) > 1}
+        return state in options or is_usual.get(state, True)
 
     def _add_options(self, menu: EntryMenu, options: Sequence[FilterOption]) -> None:
         for option in options:
@@ -354,7 +362,7 @@ class CacheFilterBar(Themed, QWidget):
         self._show_chips()
         self.field.setText(text)
         self._debounce.stop()
-        with QSignalBlocker(self.session):
+        with QSignalBlocker(self):
             self.session.setChecked(session_only)
         self.changed.emit()
 
@@ -362,18 +370,13 @@ class CacheFilterBar(Themed, QWidget):
         """Say how much there is and how much of it is listed; `search_status` says how far a search is."""
         full = short = search_status
         if not search_status:
-            sizes = tr(
-                "{size} ({stored} on disk)",
-                size=format_size(totals.size),
-                stored=format_size(totals.stored_size),
-            )
             count = short = tr.plural(totals.entries, "%n entry", "%n entries")
             if listed_count != totals.entries:
                 short = tr("{listed} of {total}", listed=listed_count, total=totals.entries)
                 count = tr.plural(
                     totals.entries, "{listed} of %n entry", "{listed} of %n entries", listed=listed_count
                 )
-            full = f"{count} · {sizes}"
+            full = f"{count} · {format_size(totals.size)}"
         self._counter_texts, self._listed_count = (full, short), listed_count
         self._update_counter()
 

@@ -126,7 +126,7 @@ class EntryContent(ContentViewer):
         self._choices: dict[str, str] = {}  # what a content is, and the view that was chosen for such
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
-        self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("Diff")})
+        self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("What changed")})
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)
@@ -290,8 +290,6 @@ class EntryContent(ContentViewer):
     def _obstacles(self) -> dict[str, str]:
         """Return why views that a user may look for are not there."""
         obstacles = {}
-        if self._previous is None:
-            obstacles["diff"] = tr("No previous version of this output was saved.")
         data = self._data or b""
         if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
             obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
@@ -367,12 +365,11 @@ class Preview(Themed, QWidget):
         self.verified = TextLine("", 12, role="muted")
         self.verified.is_fixed_width = True
         self.recall_button = PushButton("", "primary", "corner-down-left", name="recall")
-        self.verify_button = PushButton("", "", "shield-check", name="verify", words=tr("Verify"))
         self.export_button = PushButton("", "", "download", name="save_as", words=tr("Save as…"))
         self.matches_button = PushButton("", "link", "corner-down-left", px=13, name="recall_matches")
         self.matches_button.hide()
         self.copy_hash_button = IconButton("copy", tr("Copy SHA-256 (Ctrl+C)"), px=13, edge=22)
-        for button in (self.recall_button, self.verify_button, self.export_button):
+        for button in (self.recall_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.matches_button.clicked.connect(self.matches_requested)
         below_find = self.content.body.indexOf(self.content.find_bar) + 1
@@ -382,7 +379,7 @@ class Preview(Themed, QWidget):
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
         content = QWidget(self)
-        buttons = (self.verify_button, self.export_button, self.recall_button)
+        buttons = (self.export_button, self.recall_button)
         self._head = row_of(self._tool_icon, self._target, self._tool, None, *buttons, gap=9)
         address = row_of(self._sha, self.copy_hash_button, None, self._shield, self.verified, gap=5)
         content.setLayout(column(self._head, address, self.content, margins=_MARGINS_PX, gap=7, stretch=2))
@@ -447,9 +444,6 @@ class Preview(Themed, QWidget):
             self._update_tips()
 
     def _update_tips(self) -> None:
-        self.verify_button.setToolTip(
-            self._keys.tip("cache_verify", tr("Compute the SHA-256 again and compare"))
-        )
         save = tr("Save the exact bytes to a file")
         if self._selection is not None:
             save = tr("Save the exact bytes of each to a folder or a zip")
@@ -554,16 +548,15 @@ class Preview(Themed, QWidget):
         words, cost = self._recall_texts()
         short = tr("Recall") if self._selection is None else self._selection.short_words
         recall_texts = (_joined(words, cost), _joined(short, cost), short, "")
-        for button in (self.verify_button, self.export_button, self.recall_button):
+        for button in (self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style
         for lesser, tool, recall, title_px in _COMPACT_STEPS:
-            self.verify_button.setText(tr("Verify") if lesser else "")
             self.export_button.setText(self._save_text if lesser else "")
             self._tool.setVisible(tool and not self._is_tool_the_title)
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()
-                for widget in (self._tool_icon, self._tool, self.verify_button, self.export_button)
+                for widget in (self._tool_icon, self._tool, self.export_button)
                 if not widget.isHidden()
             )
             rest += self.recall_button.sizeHint().width() + self._head.spacing()

@@ -14,6 +14,7 @@ from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store import DEFAULT_FILTER, EntryFilter, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.words.call_targets import given_text
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -59,6 +60,7 @@ class CacheRow(msgspec.Struct, frozen=True):
     changed_since: int = 0  # the event of the session that changed its file (0: none)
     is_pinned: bool = False  # pinned in the store: no clean-up takes it
     is_estimated: bool = False  # its tokens are
+    is_argument: bool = False  # what the tool was called with, not its output
     hit: str = ""  # the best line that holds the words searched for, behind its number
     is_hit_inside: bool = False  # they stand in the content, not in its name alone
 
@@ -176,12 +178,10 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
-INDEX_LABELS: dict[str, TranslatableText] = {
-    "handover": text("Handover summary"),
-    "observations": text("Summary by a model"),
-    "fold": text("Summary without a model"),
-}
-"""What replaced the messages of an index, by what wrote it."""
+INDEX_LABELS: dict[str, TranslatableText] = dict.fromkeys(
+    ("handover", "observations", "fold"), text("List of compacted outputs")
+)
+"""What an index is, by what wrote it."""
 STATE_TIPS: dict[CacheState, TranslatableText] = {
     **{state: words.tooltip for state, words in STATE_WORDS.items()},
     "elsewhere": text("This session doesn't use it."),
@@ -215,15 +215,17 @@ class Column(msgspec.Struct, frozen=True):
 
 
 def tool_name(row: CacheRow) -> str:
-    """Return a row's tool as the table writes it; what was compacted or sent in a call is of none."""
+    """Return a row's tool as the table writes it; what was compacted is of none."""
     if row.state == "index":
         return tr("Compact")
-    return tr("Arguments") if row.tool == "argument" else display_name(row.tool)
+    return display_name(row.tool)
 
 
 def target_name(row: CacheRow) -> str:
-    """Return a row's target as the table writes it; of an index, what replaced the messages that it lists."""
-    return translate(INDEX_LABELS.get(row.tool, row.tool)) if row.state == "index" else row.target
+    """Return a row's target as the table writes it; of what a call was given, that it is this."""
+    if row.state == "index":
+        return translate(INDEX_LABELS.get(row.tool, row.tool))
+    return given_text(row.tool, row.target) if row.is_argument else row.target
 
 
 def tokens_text(row: CacheRow) -> str:
@@ -245,7 +247,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size),
             tip=text("Size of the whole content; on disk it takes less")),
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row),
-            tip=text("Tokens in a request, as the model of the open session counts them")),
+            tip=text("Tokens in a request, by Helix's count")),
     Column(
         "saved", text("Saved", "tokens: column"), 64, 8, "number",
         lambda row, _: format_tokens(row.saved, in_column=True) if row.saved else "–",

@@ -21,7 +21,6 @@ from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
@@ -35,6 +34,7 @@ from helix_desktop.domain.text_format import FIRST_LINE_CAP
 from helix_desktop.domain.text_search import normalize, parse_query
 from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,
+    INDEX_LABELS,
     MAX_LISTED,
     SAME_STATES,
     CacheFilter,
@@ -127,7 +127,7 @@ class WorkspaceCacheSource:
         )
 
     async def tools(self) -> Sequence[str]:
-        return [tool for tool in await self._workspace.store.tools() if tool]
+        return [tool for tool in await self._workspace.store.tools() if tool and tool not in INDEX_LABELS]
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
@@ -238,8 +238,8 @@ class WorkspaceCacheSource:
         return CacheRow(
             digest=entry.digest,
             state="damaged" if entry.digest in self.damaged else state,
-            tool="argument" if entry.kind == "argument" else entry.tool,
-            target=f"{display_name(entry.tool)} {entry.target}" if entry.kind == "argument" else entry.target,
+            tool=entry.tool,
+            target=entry.target,
             first_line=_first_line(entry),
             size=entry.size,
             tokens=content_tokens(entry),
@@ -251,6 +251,7 @@ class WorkspaceCacheSource:
             changed_since=self._stale_digests.get(entry.digest, 0),
             is_pinned=entry.pinned,
             is_estimated=entry.is_estimated,
+            is_argument=entry.kind == "argument",
             hit=self._hit(entry.digest),
             is_hit_inside=entry.digest in self._hits and bool(self._hits[entry.digest].matches.lines),
         )

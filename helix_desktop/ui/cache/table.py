@@ -632,8 +632,12 @@ class CacheTable(Themed, QTableView):
         if not self.isVisible():
             return  # else Qt gives it the keyboard once it appears, away from who types
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        if not self.currentIndex().isValid() and self._model.rowCount():
-            self.select_row(0)
+        self._select_first()
+
+    def _select_first(self) -> None:
+        """Select a row unless one is: Qt makes one current when the focus comes, and selects none."""
+        if self._model.rowCount() and not self.selectionModel().hasSelection():
+            self.select_row(max(0, self.currentIndex().row()))
 
     def select_row(self, row: int) -> None:
         """Make a row the current one and bring it into sight."""
@@ -704,14 +708,9 @@ class CacheTable(Themed, QTableView):
             self.scrollTo(current)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Select the first row, unless one is selected, when the keyboard brought the focus."""
         super().focusInEvent(event)
-        if (
-            event.reason() in KEYBOARD_REASONS
-            and not self.currentIndex().isValid()
-            and self._model.rowCount()
-        ):
-            self.select_row(0)
+        if event.reason() in KEYBOARD_REASONS:
+            self._select_first()
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

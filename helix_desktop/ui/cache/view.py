@@ -97,9 +97,7 @@ class HandoverHits(QWidget):
         if links == self._links:
             return
         self._links = links
-        self.caption.set_text(
-            tr.plural(len(links), "Also in a handover summary:", "Also in %n handover summaries:")
-        )
+        self.caption.set_text(tr.plural(len(links), "Also in a summary:", "Also in %n summaries:"))
         self.chips.show_chips(
             [
                 (
@@ -204,6 +202,7 @@ class CacheBrowser(ThemedBackground):
         self._notice.hide()
         self._totals, self._is_counted, self._is_listed = NO_TOTALS, source is None, False
         self._is_searching, self._unindexed = False, 0
+        self.filter_bar.has_damaged = False
         if source is not None:
             self._slow.start()
         self._update_visibility()
@@ -251,6 +250,7 @@ class CacheBrowser(ThemedBackground):
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         """Show the outcome of a check, for example "verified 14:31"."""
         if not ok:
+            self.filter_bar.has_damaged = True
             self.model.mark_damaged(digest)
         if digest == self.preview.digest:
             self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
@@ -271,7 +271,7 @@ class CacheBrowser(ThemedBackground):
             add_shortcut(field, key, table.focus_table, here)
         add_shortcut(field, "Escape", field.clear, here)
         keys.add_shortcut("cache_verify", table, actions.verify, here)
-        keys.add_shortcut("cache_verify", preview.content.text, preview.verify_button.click, here)
+        keys.add_shortcut("cache_verify", preview.content.text, actions.verify, here)
         keys.add_shortcut("cache_pin", table, actions.toggle_pin, here)
         keys.add_shortcut("cache_trash", table, actions.move_to_trash, here)
         add_shortcut(table, "Ctrl+Z", partial(perform, self, UndoTrash()), here)
@@ -528,6 +528,7 @@ class CacheBrowser(ThemedBackground):
             data = await workspace.store.get(digest)
         except ContentDamaged as error:
             source.damaged.add(digest)
+            self.filter_bar.has_damaged = True
             self.show_preview(PreviewState(rows[0], None, error_text(error)))
             return
         if not self._session.shows(workspace):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
@@ -13,12 +12,12 @@ from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.changes.change_groups import Obstacle
 from helix_desktop.ui.changes.change_list_view import ShowUncoveredPlaces
-from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, place_note, uncovered_texts
+from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, place_note
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import ThemedBackground
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import IconLabel, TextLine, label, show_text
+from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, pane, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -32,7 +31,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 _BAR_PX = 90
-_NAMES_PX = 620  # width of the page from which places are named
 _MAX_PLACES = 500
 _MAX_UNDONE = 200
 _MAX_PX = 150  # of the rows that are in sight at once
@@ -56,12 +54,11 @@ class FileCoverageStrip(ThemedBackground):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(_BAR_PX)
-        self.places = PushButton("", "link", name="uncovered_places")
+        self.places = PushButton(tr("Exceptions"), "link", name="uncovered_places")
         self.places.clicked.connect(lambda: perform(self, ShowUncoveredPlaces()))
         self._help = HelpLink("changes")
-        self._names = TextLine("", 12, role="faint")
         self._flow = FlowBox(
-            [self._icon, self.text, self._bar, self.places, self._names, self._help], right_from=5, row_gap=0
+            [self._icon, self.text, self._bar, self.places, self._help], right_from=4, row_gap=0
         )
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
         self.show_coverage(FileCoverage(is_complete=True), "")
@@ -71,8 +68,7 @@ class FileCoverageStrip(ThemedBackground):
         """Take the colors of a theme; every row is as high as one with a link, at the text size in force."""
         super().apply_theme()
         self.places.ensurePolished()
-        for words in (self.text, self._names):
-            words.setMinimumHeight(self.places.sizeHint().height())
+        self.text.setMinimumHeight(self.places.sizeHint().height())
 
     def show_coverage(self, coverage: FileCoverage, obstacle: Obstacle) -> None:
         """Show what is covered; nothing where files cannot be captured at all."""
@@ -90,15 +86,8 @@ class FileCoverageStrip(ThemedBackground):
         self._bar.setRange(0, 100)
         self._bar.setValue(round(100 * copied_share(coverage)))
         self._bar.setAccessibleName(words)
-        places, names = uncovered_texts(coverage)
-        show_text(self.places, places)
-        self._names.set_text(names)
-        self._names.setVisible(bool(names) and self.width() >= _NAMES_PX)
+        self.places.setVisible(coverage.uncovered > coverage.pending)
         self._flow.rearrange()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._names.setVisible(bool(self._names.text) and self.width() >= _NAMES_PX)
 
 
 class UncoveredPlacesDialog(SizedDialog):

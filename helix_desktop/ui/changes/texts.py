@@ -41,7 +41,6 @@ text = TextContext("Changes")
 tr = Translator("Changes")
 
 _COMMAND_CHARS = 60  # of a command that are shown in a list
-_PLACES_NAMED = 3
 
 KIND_ICONS: dict[RowKind, tuple[str, str]] = {
     "created": ("file-plus", "ok"),
@@ -291,23 +290,12 @@ def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
         return (
             tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
         )
-    return tr("Changes in this folder can be undone")
+    return tr("Changes here can be undone")
 
 
 def copied_share(coverage: FileCoverage) -> float:
     """Return how much of the first copy is done, from 0 to 1."""
     return coverage.files / (coverage.files + coverage.pending) if coverage.files else 0.0
-
-
-def uncovered_texts(coverage: FileCoverage) -> tuple[str, str]:
-    """Return how many places are not covered, and the first of them by name."""
-    places = [place for place in coverage.places if place.reason != "pending"]
-    count = coverage.uncovered - coverage.pending
-    if count <= 0:
-        return "", ""
-    names = [split_path(place.path)[1] for place in places[:_PLACES_NAMED]]
-    listed = ", ".join([*names, "…"] if count > len(names) else names)
-    return tr.plural(count, "except in %n place", "except in %n places"), listed
 
 
 def place_note(reason: UncoveredReason, files: int, size: int) -> str:

@@ -38,13 +38,14 @@ from helix_desktop.domain.slash_command import (
     parse_slash_input,
 )
 from helix_desktop.domain.store import AGENT_KINDS, EntryFilter
+from helix_desktop.domain.text_format import one_line
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
 from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.cache.entry_actions import is_readable
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
+from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults, target_name
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.composer.completer import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer.composer import Composer
@@ -168,7 +169,9 @@ class ContentCompletions(CompletionSource):
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
         source = WorkspaceCacheSource(workspace, self._session.find_conversation)
         if len(words) < _MIN_WORD:
-            page = await workspace.store.page(limit=_MAX_CONTENTS)
+            page = await workspace.store.page(
+                limit=_MAX_CONTENTS, entry_filter=EntryFilter(kinds=AGENT_KINDS)
+            )
             digests = [entry.digest for entry in page.entries]
         else:
             named = await workspace.store.page(
@@ -209,9 +212,8 @@ async def _search(source: WorkspaceCacheSource, query: str) -> list[str]:
 
 
 def _content_completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
-    title = (
-        " ".join(part for part in (display_name(row.tool), row.target) if part) or row.digest[:_HASH_DIGITS]
-    )
+    tool = "" if row.is_argument else display_name(row.tool)
+    title = one_line(f"{tool} {target_name(row)}") or row.digest[:_HASH_DIGITS]
     tokens = format_token_count(row.tokens)
     detail = " · ".join(
         part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part

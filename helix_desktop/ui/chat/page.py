@@ -96,8 +96,8 @@ def _words(dragged: DragContent) -> str:
     if dragged.digests:
         count = len(dragged.digests)
         return tr.plural(
-            count, "Drop to recall %n cached output into the message",
-            "Drop to recall %n cached outputs into the message",
+            count, "Drop to recall %n stored output into the message",
+            "Drop to recall %n stored outputs into the message",
         )  # fmt: skip
     if dragged.has_text:
         return tr("Drop to insert the text into the message")

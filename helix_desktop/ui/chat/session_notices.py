@@ -68,9 +68,9 @@ def _show_wait(session: Session) -> None:
         session.notices.notify_here(
             Notice(
                 _WAIT,
-                tr("Context full: waiting for the handover."),
+                tr("Context full: waiting for the summary."),
                 tr("The next step starts when older messages are compacted, in five minutes at the latest."),
-                tr("Without a model, the handover is a list of files, commands and quotes."),
+                tr("Without a model, it is a list of files, commands and quotes."),
                 (
                     Answer(
                         tr("Continue without a model"),
@@ -145,7 +145,7 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
             refuse,
         )
     else:
-        what = tr("Write a summary of older messages? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Write the next summary? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
         answers = (answer(tr("Write summary"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

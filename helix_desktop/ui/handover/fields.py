@@ -189,6 +189,6 @@ class _VersionDelegate(LineDelegate):
         if self.view.hasFocus() and index == self.view.currentIndex():
             paint_row_focus(painter, box, current_theme().accent, is_keyboard=True)
         pill = [BoxPill(version.state, "accent")] if version.state else []
-        title = Row([Text(version.title, 13, weight=500, shrink=True), *pill], 8)
-        content = Column([title, Text(version.note, 12, "muted", shrink=True)])
+        note = Row([Text(version.note, 12, "muted", shrink=True), *pill], 8)
+        content = Column([Text(version.title, 13, weight=500, shrink=True), note])
         paint_box(painter, box.adjusted(_EDGE_PX, 0, -_EDGE_PX, 0), current_theme(), content)

@@ -203,7 +203,7 @@ class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
     def __init__(self, parent: QWidget, ranges: RangeChoice) -> None:
-        super().__init__(parent, tr("Handover summary"), _SIZE, _MIN_SIZE)
+        super().__init__(parent, tr("Summaries"), _SIZE, _MIN_SIZE)
         self.ranges = ranges
         self._writing_since_s, self._is_warned = 0.0, False
         self.versions, self.comparison = VersionList(), Comparison()
@@ -224,7 +224,7 @@ class WindowParts(SizedDialog):
         self.redo_button = PushButton("", name="redo_handover")
         self.save_button = PushButton(tr("Save changes"), name="save")
         self.use_button = PushButton(tr("Compact"), name="hand_over")
-        self.session_button = PushButton(tr("Start session"), name="start_session")
+        self.session_button = PushButton(tr("Start new session"), name="start_session")
         self.session_button.setToolTip(tr("Start a session whose context begins with this summary"))
         self._used_first = (self.save_button, self.use_button, self.redo_button)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)

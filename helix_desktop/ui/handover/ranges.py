@@ -218,6 +218,6 @@ class RangeChoice(QWidget):
             text, frees_little = translate(error.what), False
         if isValid(self) and upto == self.upto:
             self.price.setText(text)
-            words = tr("This range may free little, or less than the handover takes.")
+            words = tr("This range may free little, or less than the summary takes.")
             self.warning.setText(words if frees_little else "")
             self.priced.emit()

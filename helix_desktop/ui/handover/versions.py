@@ -72,7 +72,7 @@ def sweep_note(tokens: int) -> str:
     if not tokens:
         return ""
     return tr(
-        "Of what this frees, {tokens} are old outputs and arguments, cached along with it.",
+        "Of what this frees, {tokens} are older outputs, cached along with it.",
         tokens=format_token_count(tokens),
     )
 
@@ -106,7 +106,7 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
 def purpose_text(scope: HandoverScope, former_title: str) -> str:
     """Return what becomes of a draft: for a new session, in place of `former_title`, or of messages."""
     if scope.is_whole:
-        return tr("A new session starts with this handover summary and can recall everything it covers.")
+        return tr("A new session starts with this summary and can recall everything it covers.")
     if scope.rerun_seq:
         return tr(
             "“{title}” is written again from the original messages. The current text stays in the log, "
@@ -114,7 +114,7 @@ def purpose_text(scope: HandoverScope, former_title: str) -> str:
             title=former_title,
         )
     return tr(
-        "A handover summary replaces older messages. You can undo this at any time, and the agent can recall "
+        "A summary replaces older messages. You can undo this at any time, and the agent can recall "
         "everything it covers."
     )
 
@@ -122,7 +122,7 @@ def purpose_text(scope: HandoverScope, former_title: str) -> str:
 def use_text(scope: HandoverScope) -> str:
     """Return what the button says that uses a draft."""
     if scope.is_whole:
-        return tr("Start session")
+        return tr("Start new session")
     return tr("Replace summary") if scope.rerun_seq else tr("Compact")
 
 
@@ -150,7 +150,7 @@ def context_text(gauge: UsageGauge, left_out: int, *, is_managed: bool) -> str:
 
 
 class Version(msgspec.Struct, frozen=True):
-    """One that can be read: its name, when it was written and its size, what the context has of it."""
+    """One that can be read: its name, when it was written or how, what the context has of it."""
 
     seq: int
     title: str
@@ -167,22 +167,20 @@ class EditRefusal(msgspec.Struct, frozen=True):
 
 
 def version_titles(transcript: Transcript) -> dict[int, str]:
-    return handover_titles(transcript.written_handovers, transcript.checkpoints)
+    return handover_titles(transcript)
 
 
 def recorded_versions(transcript: Transcript, log: Sequence[RecordedEvent]) -> list[Version]:
     """Return the handovers and checkpoints on record, the newest first."""
-    handovers = transcript.written_handovers
     return [
         Version(
             seq,
             title,
-            " · ".join(
-                filter(None, (format_moment(log[seq - 1].at), format_token_count(handovers[seq].tokens)))
-            ),
+            format_moment(log[seq - 1].at),
             _state(transcript, seq),
         )
         for seq, title in reversed(version_titles(transcript).items())
+        if seq <= len(log)  # else it is being stored
     ]
 
 
@@ -192,7 +190,7 @@ def _state(transcript: Transcript, seq: int) -> str:
         return translate(STATE_WORDS["in_window"].label)
     if transcript.can_redo(seq):
         return tr("Undone")
-    return tr("Not sent") if newest is not None and newest[0] == seq else ""
+    return tr("Not sent yet") if newest is not None and newest[0] == seq else ""
 
 
 def version_before(transcript: Transcript, seq: int) -> int:
@@ -208,16 +206,16 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if seq == NOW:
         return EditRefusal(
             tr(
-                "A handover summary has these sections and replaces older messages. This one is a preview, "
-                "made without a model. Write a draft to edit it and to compact with it."
+                "This is what a summary would be now, made without a model. Write a draft to edit it and to "
+                "compact with it."
             )
         )
     if seq in transcript.checkpoints:
         return _checkpoint_refusal(transcript, seq)
     if transcript.rewrites.handovers[seq].origin:
-        return EditRefusal(tr("This handover is of another session. Edit it there."))
+        return EditRefusal(tr("This summary is of another session. Edit it there."))
     if transcript.can_redo(seq):
-        reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
+        reason = tr("This summary is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, tr("Redo"), Redo((seq,)))
     if active is not None and active[0] != seq:
         title = version_titles(transcript)[active[0]]
@@ -234,7 +232,7 @@ def _checkpoint_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     if newest is not None and newest[0] == seq:
         return None
     if newest is None:
-        return EditRefusal(tr("The messages of this prepared summary were replaced, so it can't be edited."))
+        return EditRefusal(tr("Its messages were compacted, so it can't be edited."))
     title = version_titles(transcript)[newest[0]]
     reason = tr("“{title}” updates this one, so only that one can be edited.", title=title)
     return EditRefusal(reason, tr("Edit that one"), EditHandover(newest[0]))

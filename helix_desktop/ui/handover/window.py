@@ -320,19 +320,18 @@ class HandoverWindow(WindowParts):
 
     def _versions(self) -> list[Version]:
         counts = translate(self._preview.counts.text) if self._preview is not None else ""
-        now = Version(NOW, tr("Now"), " · ".join(filter(None, (tr("Without a model"), counts))))
+        now = Version(NOW, tr("As it would be now"), counts)
         listed = [now, *recorded_versions(self._transcript, self._conversation.session.log)]
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
         elif self.draft is not None:
             event = self.draft.draft.event
-            note = f"{format_token_count(event.tokens)} · {_writer_text(event)}"
-            listed.insert(0, Version(DRAFT, self._title(DRAFT), note))
+            listed.insert(0, Version(DRAFT, self._title(DRAFT), _writer_text(event)))
         return listed
 
     def _title(self, seq: int) -> str:
         if seq == NOW:
-            return tr("Handover summary as it would be now")
+            return tr("Summary as it would be now")
         titles = version_titles(self._transcript)
         if seq != DRAFT:
             return titles.get(seq, "")
@@ -672,7 +671,7 @@ class HandoverWindow(WindowParts):
         if event is not None:
             self.tokens = Pill("", "accent", "gauge")
             self.tokens.setToolTip(
-                tr("What the handover takes in the context, with your own messages that it quotes")
+                tr("What the summary takes in the context, with your own messages that it quotes")
             )
             self._show_tokens(event)
             pills = [

@@ -43,7 +43,6 @@ SEGMENT_COLORS: dict[SegmentKind | Literal["excluded"], Callable[[Theme], str]] 
     "output": lambda theme: theme.seg_output,
     "recalled": lambda theme: theme.seg_recalled,
     "pinned": lambda theme: theme.seg_pinned,
-    "arguments": lambda theme: theme.seg_arguments,
     "excluded": lambda theme: theme.muted,
     "reserve": lambda theme: theme.scrollbar,
     "free": lambda theme: theme.seg_free,
@@ -90,10 +89,7 @@ class ContextBar(Themed, QWidget):
     def _threshold_text(self) -> str:
         if not self._threshold:
             return ""
-        return tr(
-            "Older messages are compacted at {share}",
-            share=format_whole_percent(self._threshold),
-        )
+        return tr("Compacts at {share}", share=format_whole_percent(self._threshold))
 
     def _over_text(self) -> str:
         return tr(

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import contents_of
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.provider_cache import (
@@ -21,7 +20,7 @@ from helix_desktop.context.window.provider_cache import (
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind, WindowItemState
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -33,7 +32,6 @@ from helix_desktop.ui.inspector.inspector_data import (
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
-    RowKind,
     Segment,
     SegmentKind,
     WindowRow,
@@ -57,18 +55,17 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 text = TextContext("Inspector")
 
-_LABELS: dict[RowKind, TranslatableText] = {
+_LABELS: dict[WindowItemKind, TranslatableText] = {
     "system": text("System prompt"),
     "tools": text("Tools"),
     "mcp": text("MCP tools"),
     "fields": text("Also sent"),
-    "environment": text("Environment"),
+    "environment": text("Date, folder, system"),
     "instructions": text("Instructions"),
-    "handover": text("Summaries of older messages"),
+    "handover": text("Summaries"),
     "pinned": text("Pinned"),
     "user": text("You"),
     "assistant": text("Agent"),
-    "arguments": text("Agent, arguments cached"),
     "output": text("Tool outputs"),
     "recalled": text("Recalled"),
 }
@@ -96,7 +93,7 @@ def inspector_state(
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals, items),
+        cache=CacheStats(totals.entries, totals.size, _not_sent(transcript, items)),
         own_count=own_count_text(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -131,11 +128,9 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
     return tuple(rows)
 
 
-def _kind(item: WindowItem) -> RowKind:
-    """Return a row's kind on screen, where cached arguments have one of their own, and all summaries one."""
-    if item.kind in ("fold", "observations"):
-        return "handover"
-    return "arguments" if item.kind == "assistant" and item.state == "arguments_cached" else item.kind
+def _kind(item: WindowItem) -> WindowItemKind:
+    """Return a row's kind on screen, where all summaries have one."""
+    return "handover" if item.kind in ("fold", "observations") else item.kind
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
@@ -144,17 +139,8 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
         sums[row.kind] += row.tokens
     parts = [Segment(kind, translate(label), sums[kind]) for kind, label in _LABELS.items() if sums[kind]]
     free = max(0, gauge.window - gauge.used - gauge.reserve)
-    reserve = Segment("reserve", tr("Reserved for output"), gauge.reserve)
+    reserve = Segment("reserve", tr("Room for the answer"), gauge.reserve)
     return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
-
-
-def _cache(transcript: Transcript, totals: StoreTotals, items: tuple[WindowItem, ...]) -> CacheStats:
-    return CacheStats(
-        entries=totals.entries,
-        size=totals.size,
-        cached=_cached(transcript),
-        not_sent=_not_sent(transcript, items),
-    )
 
 
 def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
@@ -180,17 +166,6 @@ def _not_sent(transcript: Transcript, items: tuple[WindowItem, ...]) -> int:
     words -= sum(item.tokens for item in items if item.kind in summaries)
     unsent = log.content_total - sum(min(log.sizes[digest], tokens) for digest, tokens in sent.items())
     return max(0, words) + unsent
-
-
-def _cached(transcript: Transcript) -> int:
-    """Return how many contents are cached, each once as on the Cache page; none that is sent elsewhere."""
-    cached: set[str] = set()
-    sent: set[str] = set()
-    for entry in transcript.window.entries():
-        item = entry.item if isinstance(entry, PinnedCopy) else entry
-        if isinstance(item, LogItem):
-            (cached if item.seq in transcript.window.masked else sent).update(_digests_of(item.event))
-    return len(cached - sent)
 
 
 def _digests_of(event: MessageEvent) -> Iterator[str]:
@@ -238,7 +213,7 @@ def _managed_cost_text(cost: RequestCost, gauge: UsageGauge) -> str:
     """Return the same of a request that is made to fit: how much room is made is known once it is."""
     if cost.total + gauge.reserve > gauge.window > gauge.reserve:
         room = format_token_count(gauge.window - gauge.reserve)
-        return tr("Next request: at most {tokens}, once room is made", tokens=room)
+        return tr("Next request: at most {tokens}", tokens=room)
     return _request_cost_text(cost)
 
 

@@ -25,14 +25,11 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
-RowKind: TypeAlias = WindowItemKind | Literal["arguments"]
-"""`arguments` is an answer of the agent whose arguments are cached, `handover` whatever replaced messages."""
-
 RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
 into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
-SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
+SegmentKind: TypeAlias = WindowItemKind | Literal["reserve", "free"]
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -55,7 +52,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     """
 
     seq: int
-    kind: RowKind
+    kind: WindowItemKind
     name: str
     tokens: int
     state: WindowItemState | None = None
@@ -83,7 +80,7 @@ class WindowRow(msgspec.Struct, frozen=True):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         match self.kind:
-            case "assistant" | "arguments":
+            case "assistant":
                 return tr("Answer") if self.has_words else self.name
         return self.name
 
@@ -113,9 +110,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def state_text(self) -> str:
         """Return in which form it is sent, in a word or two; empty where there is nothing to say."""
-        if self.is_heading and self.seq:
-            return translate(STATE_WORDS["in_part"].label)
-        return _state_text(self.state) if self.state is not None else ""
+        return _state_text(self.state) if self.state is not None and not self.is_heading else ""
 
     @property
     def unusual_state(self) -> str:
@@ -132,8 +127,7 @@ class WindowRow(msgspec.Struct, frozen=True):
     @property
     def tooltip(self) -> str:
         changed = explain_changed() if self.changed_since else ""
-        is_rest = self.is_heading and self.seq
-        explained = (self.name, self.why, "" if is_rest else _explain_state(self.state), changed)
+        explained = (self.name, self.why, "" if self.is_heading else _explain_state(self.state), changed)
         return "\n".join(filter(None, explained))
 
     @property
@@ -199,7 +193,8 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
         return ()
     name, seq = first.question_name, first.question
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, is_heading=True),)
+    rest = tr("Rest of “{message}”", message=name)
+    return (WindowRow(seq, "user", rest, 0, "noted", why, question=seq, is_heading=True),)
 
 
 def _state_text(state: WindowItemState) -> str:
@@ -242,7 +237,6 @@ class CacheStats(msgspec.Struct, frozen=True):
 
     entries: int = 0
     size: int = 0
-    cached: int = 0
     not_sent: int = 0
 
 

@@ -39,7 +39,7 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dynamic_style import set_style_sheet
 from helix_desktop.ui.design.key_names import pressed_key
@@ -51,7 +51,6 @@ from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
 from helix_desktop.ui.inspector.inspector_data import (
     RequestGroup,
     RowAction,
-    RowKind,
     WindowRow,
     request_groups,
 )
@@ -288,7 +287,7 @@ class RequestDelegate(QStyledItemDelegate):
         return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
 
 
-def kind_dot(kind: RowKind) -> Box:
+def kind_dot(kind: WindowItemKind) -> Box:
     """Return the dot of a kind, with room behind it."""
 
     def draw(pen: Pen, rect: QRectF) -> None:

@@ -47,19 +47,17 @@ from helix_desktop.ui.kit.intents import (
     FocusComposer,
     Intent,
     LookAtStep,
-    ShowPage,
     ShowRequest,
     perform,
 )
 from helix_desktop.ui.kit.window_commands import ContextCommands
 from helix_desktop.words.gauge_source import gauge_source_text
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
     format_tokens,
 )
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
 
@@ -191,25 +189,19 @@ class Breakdown(QWidget):
         super().__init__(parent)
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.provider_cache = ProviderCacheCard()
-        self.source, self.own_count = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.own_count = SelectableText("", 12, "muted")
         self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
         self._legend_box = column(gap=5)
-        self._cached = Pill("", "ok")
-        self._cached.setToolTip(translate(STATE_WORDS["cached"].tooltip))
         self._not_sent, self._entries = KeyValue("", ""), KeyValue("", "")
-        survives = PushButton(tr("What survives"), "link", name="show_survival")
-        survives.clicked.connect(lambda: perform(self, ShowPage("survives")))
         self.setLayout(
             column(
-                *(self.source, self.own_count, self.cost, self.policy, self._legend_box),
-                ResponsiveRow(TextLine(tr("Stored outputs"), 13, 600), [self._cached]),
+                *(self._legend_box, self.own_count, self.cost, self.policy),
+                TextLine(tr("Stored outputs"), 13, 600),
                 *(self._not_sent, self._entries, self.provider_cache),
-                row(survives, None),
             )
         )
 
     def show_state(self, state: InspectorState) -> None:
-        self.source.setText(gauge_source_text(state.gauge))
         show_text(self.own_count, state.own_count)
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
@@ -240,8 +232,6 @@ class Breakdown(QWidget):
         return row
 
     def _show_cache(self, cache: CacheStats) -> None:
-        self._cached.set_text(tr.plural(cache.cached, "%n cached", "%n cached"))
-        self._cached.setVisible(cache.cached > 0)
         not_sent = ("≈ " if cache.not_sent else "") + format_token_count(cache.not_sent)
         self._not_sent.set_value(tr("Not sent anymore"), not_sent)
         entries = tr.plural(cache.entries, "%n entry", "%n entries")
@@ -500,6 +490,7 @@ class Inspector(Themed, QWidget):
         gauge = state.gauge
         about = "" if gauge.is_reported else "≈ "
         self.used.set_text(about + format_tokens(gauge.used))
+        self.used.set_note(gauge_source_text(gauge))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(gauge.window)))
         threshold = gauge.handover_share if state.is_managed else 0.0
         self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
@@ -513,10 +504,8 @@ class Inspector(Themed, QWidget):
 
 def _explain(kind: SegmentKind) -> str:
     match kind:
-        case "arguments":
-            return translate(STATE_WORDS["cached"].tooltip)
         case "handover":
-            return tr("Compacted: a summary is in their place. The agent can recall the messages.")
+            return tr("In place of compacted messages, which the agent can recall.")
         case "user":
             return tr("Your messages, with the files and outputs that you attached.")
         case "recalled":

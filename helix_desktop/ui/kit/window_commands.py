@@ -258,7 +258,7 @@ class WindowCommands(WindowCommandTable):
         also=_also("handover summary summarize shrink"),
     )
     observe_now = Command(
-        text("Summarize older messages now"), intents.Observe(), menu=SESSION, group=5,
+        text("Write next summary now"), intents.Observe(), menu=SESSION, group=5,
         needs=_SESSION, slash="observe", also=_also("summary"), is_in_menu=False,
     )
     undo_compaction = Command(
@@ -274,8 +274,8 @@ class WindowCommands(WindowCommandTable):
         needs=_SESSION, also=_also("handover hold stop automatic"),
     )
     show_survival = Command(
-        text("What survives"), intents.ShowPage("survives"), menu=SESSION, group=5, needs=_SESSION,
-        slash="survives", also=_also("replay compaction lost details compare without picture"),
+        text("Compare with and without Helix"), intents.ShowPage("survives"), menu=SESSION, group=5,
+        needs=_SESSION, slash="survives", also=_also("replay compaction lost details what survives picture"),
         is_in_menu=False,
     )
     branch_session = Command(

@@ -51,7 +51,7 @@ ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
     ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
     ("summary", text("Compaction"), text("Sums up older messages when they are compacted.")),
-    ("long", text("Long texts"), text("Reads texts that fit no other model's context window.")),
+    ("long", text("Very long texts"), text("Sums up what is too long for the other models.")),
 )
 """The roles, their names, and what they do."""
 
@@ -190,8 +190,10 @@ def _role_reason(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
 def _fast_suggestion(main: str, label: str) -> str:
     """Return what to do for a fast model on a server of this computer, where none is loaded with `main`."""
     if not label:
-        return tr("Your server may drop {main} for another model. Load both there first.", main=main)
-    return tr("Your server may drop {main} for {model}. Load both there first.", main=main, model=label)
+        return tr("Load both models on your server first, or it may unload {main}.", main=main)
+    return tr(
+        "Load {model} on your server beside {main} first, or it may unload {main}.", main=main, model=label
+    )
 
 
 def _prices(model: ModelInfo) -> str:

@@ -66,7 +66,7 @@ class _Places(QWidget):
 
 
 CACHED_OUTPUTS = (
-    Group(text("Cached outputs"), (
+    Group(text("Stored outputs"), (
         Choice("unused_days", text("Move to trash"),
                text("When the workspace opens, outputs that no session uses move to the trash."),
                choices=((0, text("Never")), *((days, age) for age, days in AGES if days)),
@@ -166,7 +166,10 @@ class DataPage(QWidget):
         live_size = totals.stored_size - trashed.stored_size
         self.stored.setText(
             tr.plural(
-                count, "%n entry, {size} on disk", "%n entries, {size} on disk", size=format_size(live_size)
+                count,
+                "Stored outputs: %n entry, {size} on disk, compressed",
+                "Stored outputs: %n entries, {size} on disk, compressed",
+                size=format_size(live_size),
             )
         )
         entries, size = len(plan.to_trash) + plan.spared.entries, plan.freed + plan.spared.stored_size

@@ -1,1 +1,1 @@
-"""What survives: the session on screen replayed, and what of it stays in context."""
+"""The session on screen replayed, and what of it stays in context."""

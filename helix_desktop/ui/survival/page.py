@@ -1,4 +1,4 @@
-"""The page "What survives": the session on screen, replayed in a job, its figures, and its picture."""
+"""The session on screen with and without Helix: replayed in a job, its figures, and its picture."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ from helix_desktop.words.numbers import format_integer, format_tokens, format_us
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("What survives")
-text = TextContext("What survives")
+tr = Translator("With and without Helix")
+text = TextContext("With and without Helix")
 
 
 _HEIGHT = 220  # pixels at the usual text size
@@ -333,7 +333,7 @@ class Survival(msgspec.Struct, frozen=True):
         mine, unmanaged = (
             format_usd(tokens * per_token) if per_token else format_tokens(round(tokens)) for tokens in billed
         )
-        name = tr("Input billed") if per_token else tr("Input tokens billed")
+        name = tr("Input billed") if per_token else tr("Tokens billed")
         yield name, f"≈ {mine}", compared(*billed, f"≈ {unmanaged}")
         peak = format_tokens(other.peak_window)
         yield (
@@ -526,7 +526,7 @@ async def picture_of(parent: QWidget, survival: Survival, moment: int) -> QImage
     report.setParent(parent)
     await asyncio.sleep(0)
     report.show_survival(survival, moment)
-    report.title.setText(dotted((APP_NAME, tr("What survives"), escape_hidden_name(survival.title))))
+    report.title.setText(dotted((APP_NAME, tr("With and without Helix"), escape_hidden_name(survival.title))))
     report.title.show()
     await asyncio.sleep(0)
     report.ensurePolished()
@@ -577,7 +577,7 @@ class SurvivalPage(ThemedBackground):
         tools = FlowBox([self.update_button, self.moments, self.save], right_from=0)
         head = row(
             back,
-            label(tr("What survives"), "title"),
+            label(tr("With and without Helix"), "title"),
             HelpLink("survives"),
             tools,
             gap=8,

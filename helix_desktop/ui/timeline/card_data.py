@@ -29,9 +29,9 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 PointKind: TypeAlias = Literal[
     "turn", "sweep", "fold", "observations", "handover", "form", "exclude", "undo", "redo", "failure"
 ]
-Group: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
-"""What the filter shows alone: `handovers` with checkpoints, `compacted` all that replaced messages, `cached`
-with large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
+Group: TypeAlias = Literal["summaries", "cached", "yours"]
+"""What the filter shows alone: `summaries` with those that were not sent, `cached` with large outputs of
+which the agent got a part, `yours` what the user chose, undid or redid."""
 GROUPS: tuple[Group, ...] = get_args(Group)
 Attempt: TypeAlias = Literal["handover", "observations"]
 Retry: TypeAlias = Literal["handover", "observations", "turn"]
@@ -88,44 +88,38 @@ class SweepCard(msgspec.Struct, frozen=True):
 
 
 class FoldCard(msgspec.Struct, frozen=True):
-    """Steps that became a note; `before` and `after` are tokens of the window, `inside` covers it now.
-
-    `messages` says how many messages and tool calls it covers.
-    """
+    """Steps that became a note; `before` and `after` are tokens of the window, `inside` covers it now."""
 
     seq: int
     at_ms: int
     event: FoldMade
+    title: str
     before: int
     after: int
     is_undone: bool = False
     inside: str = ""
-    messages: str = ""
     carries: str = ""  # what its undo restores too
 
 
 class ObservationsCard(msgspec.Struct, frozen=True):
     """Observations, or a reflection that refines them; `quotes` are the user's words kept with them.
 
-    Of the `over` ones a later one took them out of the context.
-    `placed_seq` is the event that put them in place, 0 while they wait.
+    Of the `over` ones a later one took them out of the context. `title` is theirs once they are in place.
     """
 
     seq: int
     at_ms: int
     event: ObservationsMade
+    title: str
     messages: str  # and tool calls, in words
     over: tuple[Observation, ...] = ()
     quotes: tuple[Bullet, ...] = ()
-    placed_seq: int = 0
-    is_undone: bool = False
     inside: str = ""
     missing: MissingText = NOTHING_MISSING
-    carries: str = ""  # what its undo restores too
 
 
 class PlacedCard(msgspec.Struct, frozen=True):
-    """Prepared observations that took the place of `messages`, in words; empty where they are not known.
+    """Prepared observations, the `facts`, that took the place of messages.
 
     `before` and `after` are tokens of the window.
     `threshold` is the share of the context window that had been reached, 0 where that is not known;
@@ -134,7 +128,7 @@ class PlacedCard(msgspec.Struct, frozen=True):
 
     seq: int
     at_ms: int
-    messages: str
+    facts: ObservationsCard
     before: int
     after: int
     reason: PlacementReason
@@ -145,7 +139,7 @@ class PlacedCard(msgspec.Struct, frozen=True):
     carries: str = ""  # what its undo restores too
 
 
-ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard | ObservationsCard
+ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard
 
 
 class ChangeCard(msgspec.Struct, frozen=True):
@@ -323,12 +317,8 @@ class TimelineState(msgspec.Struct, frozen=True):
 def card_groups(card: TimelineCard) -> tuple[Group, ...]:
     """Return where the filter shows a card; of what failed, with all others alone."""
     match card:
-        case HandoverCard(is_checkpoint=True):
-            return ("handovers",)
-        case HandoverCard():
-            return ("handovers", "compacted")
-        case ObservationsCard() | PlacedCard() | FoldCard():
-            return ("compacted",)
+        case HandoverCard() | ObservationsCard() | PlacedCard() | FoldCard():
+            return ("summaries",)
         case ChangeCard(parts=parts):
             return tuple(dict.fromkeys(group for part in parts for group in card_groups(part)))
         case SweepCard() | FormCard():
@@ -347,11 +337,11 @@ def card_title(card: TimelineCard) -> str:
         case HandoverCard():
             title = card.title
         case FoldCard():
-            title = fold_card_text(card)
+            title = card.title
         case ObservationsCard():
-            title = _observations_title(card)
+            title = tr("Next summary")
         case PlacedCard():
-            title = tr("{messages} compacted", messages=card.messages or tr("Older messages"))
+            title = card.facts.title
         case SweepCard():
             title = masked_contents_text(card.outputs, card.calls, card.image_messages)
         case ChangeCard():
@@ -369,13 +359,12 @@ def card_title(card: TimelineCard) -> str:
 
 def _change_title(parts: Sequence[ChangePart]) -> str:
     """Return what became of older messages, and of outputs, in a few words each."""
-    compacted = [part for part in parts if isinstance(part, FoldCard | PlacedCard)]
-    lost = (part for part in compacted if isinstance(part, FoldCard) and part.event.how == "truncate")
+    summaries = [card_title(part) for part in parts if isinstance(part, FoldCard | PlacedCard)]
     sweeps = [part for part in parts if isinstance(part, SweepCard)]
     counts = zip(*((sweep.outputs, sweep.calls, sweep.image_messages) for sweep in sweeps), strict=True)
     return dotted(
         (
-            next(map(fold_card_text, lost), "") or (tr("Older messages compacted") if compacted else ""),
+            *reversed(summaries),
             masked_contents_text(*map(sum, counts)) if sweeps else "",
         )
     )
@@ -394,7 +383,7 @@ def undo_seqs(card: TimelineCard) -> tuple[int, ...]:
 def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[TimelineCard]:
     """Return cards, newest first, with all rewrites before one request as one, and its undo as one.
 
-    Those beside a handover are parts of its card. Facts stand where they came into the context.
+    Those beside a handover are parts of its card.
     """
     groups = _groups(cards, [step.seq for step in steps])
     merged: list[TimelineCard] = []
@@ -415,15 +404,13 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
 
 def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
     """Return the cards that stand for several, by the events of their parts, and their own."""
-    facts = {card.placed_seq: card for card in cards if isinstance(card, ObservationsCard)}
     requests: dict[int, list[ChangePart]] = {}
     handovers: dict[int, HandoverCard] = {}  # the oldest of a request
     for card in cards:
         request = bisect_left(answers, card.seq)
         match card:
             case SweepCard() | FoldCard() | PlacedCard() if request:
-                fact = facts.get(card.seq)
-                requests.setdefault(request, []).extend([card] if fact is None else [card, fact])
+                requests.setdefault(request, []).append(card)
             case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
                 handovers[request] = card
     groups: dict[int, ChangeCard | HandoverCard] = {}
@@ -436,7 +423,7 @@ def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, 
 
 def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
     own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
-    rewrites = [part for part in parts if not (isinstance(part, ObservationsCard) or _is_attached(part, own))]
+    rewrites = [part for part in parts if not _is_attached(part, own)]
     active = tuple(part.seq for part in rewrites if not (part.is_undone or part.inside))
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     if handover is not None:
@@ -444,7 +431,7 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
         return msgspec.structs.replace(handover, parts=tuple(parts), undo_with=undo_with)
     if len(parts) == 1:
         return None
-    sized = [part for part in parts if not isinstance(part, ObservationsCard) and part.before]
+    sized = [part for part in parts if part.before]
     before, after = (sized[-1].before, sized[0].after) if sized else (0, 0)
     oldest = min(rewrites, key=lambda part: part.seq)
     return ChangeCard(oldest.seq, parts[0].at_ms, tuple(parts), before, after, active, undone)
@@ -496,20 +483,10 @@ def chooser_text(card: FormCard) -> str:
             return tr("Chosen by you")
 
 
-def _observations_title(card: ObservationsCard) -> str:
-    return tr("Summary of older messages") if card.placed_seq else tr("Summary for the next compaction")
-
-
-def fold_card_text(card: FoldCard) -> str:
-    if card.event.how == "truncate":
-        return tr("Context full: {messages} compacted", messages=card.messages)
-    return tr("Older messages compacted")
-
-
 def running_text(what: Attempt) -> str:
     if what == "handover":
         return tr("Compacting older messages")
-    return tr("Writing a summary of older messages")
+    return tr("Writing the next summary")
 
 
 def phase_text(phase: Phase) -> str:
@@ -528,8 +505,7 @@ def card_group_text(group: Group | None) -> str:
     """Return what the filter calls a kind of cards; None: all."""
     texts: dict[Group | None, str] = {
         None: tr("All"),
-        "handovers": tr("Handover summaries"),
-        "compacted": translate(STATE_WORDS["handed_over"].label),
+        "summaries": tr("Summaries"),
         "cached": translate(STATE_WORDS["cached"].label),
         "yours": tr("By you"),
     }
@@ -539,9 +515,8 @@ def card_group_text(group: Group | None) -> str:
 def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
-        "handovers": tr("Summaries in sections: with Compact…, or by the policy."),
-        "compacted": tr("Older messages that a summary replaced."),
-        "cached": tr("Outputs and arguments that left the context, and large outputs sent in part."),
+        "summaries": tr("What replaced older messages, or is to replace them."),
+        "cached": tr("What tools returned or were called with, and large outputs sent in part."),
         "yours": tr("What you pinned, left out, undid, or sent to the agent in another form."),
     }
     return texts.get(group, "")

@@ -14,7 +14,7 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.context.window.window_breakdown import covers_around
+from helix_desktop.context.window.window_breakdown import covers_around, summary_name
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -45,6 +45,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
@@ -63,7 +64,7 @@ from helix_desktop.ui.timeline.card_data import (
     card_title,
 )
 from helix_desktop.words.answer_ends import window_learned_text
-from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.call_targets import call_title, given_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.handover_titles import handover_titles
@@ -158,14 +159,11 @@ class _CardReducer:
         self._transcript, self._sent = transcript, sent
         self._sizes = {point.seq: (point.before, point.after) for point in points if point.before}
         self._cards: dict[int, TimelineCard] = {}
-        self._handover_titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
+        self._handover_titles = handover_titles(transcript)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
-        placed = transcript.rewrites.of_kind(ObservationsPlaced)
-        self._placed = {placement.made: seq for seq, placement in placed.items()}
         self._ended = ended_observations(transcript.rewrites.placed_observations.values())
-        self._card_of = {seq: placement.made for seq, placement in placed.items()}  # of what was put in place
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
         """Return all cards, newest first."""
@@ -186,12 +184,13 @@ class _CardReducer:
                 is_pinned = target in self._transcript.rewrites.pinned
                 self._cards[seq] = replace(card, reversal="unpin" if is_pinned else "pin")
         for inner, outer in (*covers_around(self._transcript).items(), *self._covers_of_outputs()):
-            name = self._cards.get(self._card_of.get(outer, outer))
+            name = self._cards.get(outer)
             if name is not None:
                 self._show_inside(inner, card_title(name))
         for seq in self._transcript.rewrites.sweeps:
             self._show_carried(seq)
-        return tuple(reversed(self._cards.values()))
+        placed = {card.facts.seq for card in self._cards.values() if isinstance(card, PlacedCard)}
+        return tuple(card for seq, card in reversed(self._cards.items()) if seq not in placed)
 
     def _covers_of_outputs(self) -> Iterator[tuple[int, int]]:
         """Yield the large outputs that a rewrite stands for, with its seq; a pinned one stands beside it."""
@@ -218,24 +217,21 @@ class _CardReducer:
         )
 
     def _show_inside(self, seq: int, title: str) -> None:
-        """Say it on a rewrite's card; facts have two, where they were noted and where they came into use."""
-        for place in {seq, self._card_of.get(seq, seq)}:
-            card = self._cards.get(place)
-            match card:
-                case HandoverCard() | FoldCard() | ObservationsCard() | PlacedCard():
-                    self._cards[place] = replace(card, inside=title)
-                case SweepCard() | ManualActionCard() | FormCard():
-                    self._cards[place] = replace(card, inside=title)
+        card = self._cards.get(seq)
+        match card:
+            case HandoverCard() | FoldCard() | ObservationsCard() | PlacedCard():
+                self._cards[seq] = replace(card, inside=title)
+            case SweepCard() | ManualActionCard() | FormCard():
+                self._cards[seq] = replace(card, inside=title)
 
     def _show_carried(self, seq: int) -> None:
         """Say of a sweep that was recorded with another rewrite on the card of that one."""
         carried = self._cards.get(seq)
         if carried is None or self._transcript.rewrites.attached_to(seq - 1) != seq:
             return
-        for place in {seq - 1, self._card_of.get(seq - 1, seq - 1)}:
-            card = self._cards.get(place)
-            if isinstance(card, HandoverCard | FoldCard | ObservationsCard | PlacedCard):
-                self._cards[place] = replace(card, carries=card_title(carried))
+        card = self._cards.get(seq - 1)
+        if isinstance(card, HandoverCard | FoldCard | PlacedCard):
+            self._cards[seq - 1] = replace(card, carries=card_title(carried))
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""
@@ -254,9 +250,9 @@ class _CardReducer:
                     recorded.seq,
                     recorded.at,
                     event,
+                    translate(summary_name(self._transcript.messages.counts(event.after, event.upto))),
                     *(self._size(recorded.seq) or (0, 0)),
                     self._undone(recorded.seq),
-                    messages=translate(self._transcript.messages.counts(event.after, event.upto).text),
                 )
             case ObservationsMade():
                 return self._observations(recorded, event)
@@ -271,18 +267,11 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case ObservationsPlaced(made=made) as placed:
-                card, undone = self._cards.get(made), self._undone(seq)
-                messages = card.messages if isinstance(card, ObservationsCard) else ""
+                facts, (before, after) = self._cards.get(made), self._size(seq) or (0, 0)
+                if not isinstance(facts, ObservationsCard):
+                    return None
                 return PlacedCard(
-                    *(
-                        seq,
-                        at,
-                        messages,
-                        *(self._size(seq) or (0, 0)),
-                        placed.reason,
-                        undone,
-                        placed.threshold,
-                    ),
+                    *(seq, at, facts, before, after, placed.reason, self._undone(seq), placed.threshold),
                     averted_handover_at=placed.averted_handover_at,
                 )
             case SweepMade() as sweep:
@@ -371,7 +360,12 @@ class _CardReducer:
         outputs = [(event.digest, _output_name(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
         arguments = [
-            (digest, tr("Arguments")) for event in replies for call in event.short for digest in call.digests
+            (digest, ellipsize(one_line(given_text(call.name, call_target(call.arguments))), _NAME_CHARS))
+            for event in replies
+            for call in event.calls
+            for short in event.short
+            if short.call_id == call.id
+            for digest in short.digests
         ]
         messages = [event for event in events if isinstance(event, UserSpoke)]
         images = [
@@ -397,25 +391,24 @@ class _CardReducer:
         """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""
         if not self._undone(seq) or seq in self._transcript.rewrites.undone:
             return ""
-        card = self._cards.get(self._card_of.get(seq - 1, seq - 1))
+        card = self._cards.get(seq - 1)
         return card_title(card) if card is not None else ""
 
     def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
-        placed = self._placed.get(recorded.seq, 0)
+        counts = self._transcript.messages.counts(event.after, event.upto)
         quoted = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
         return ObservationsCard(
             recorded.seq,
             recorded.at,
             event,
-            translate(self._transcript.messages.counts(event.after, event.upto).text),
+            translate(summary_name(counts)),
+            translate(counts.text),
             tuple(observation for observation in event.observations if observation in self._ended),
             tuple(
                 Bullet(quote.event.text, (quote.seq,))
                 for quote in quoted
                 if isinstance(quote.event, UserSpoke)
             ),
-            placed,
-            is_undone=bool(placed) and self._undone(placed),
             missing=missing_rules_text(event.coverage),
         )
 

@@ -33,7 +33,6 @@ from helix_desktop.ui.rows.selection import Selection
 from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.card_data import (
     ChangeCard,
-    ChangePart,
     Continuation,
     FailureCard,
     FoldCard,
@@ -62,8 +61,6 @@ from helix_desktop.ui.timeline.small_cards import (
     form_details,
     form_title,
     manual_action_box,
-    placed_box,
-    placed_title,
     running_box,
     running_name,
     state_pills,
@@ -80,6 +77,8 @@ from helix_desktop.ui.timeline.summary_cards import (
     handover_name,
     observations_box,
     observations_name,
+    placed_box,
+    placed_name,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_change
@@ -152,13 +151,8 @@ def rows_below(row: Row) -> Sequence[TimelineCard]:
         case FoldedRow(cards=cards):
             return cards
         case ChangeCard(parts=parts) | HandoverCard(parts=parts):
-            return sorted(parts, key=_placed_seq)
+            return sorted(parts, key=lambda part: part.seq)
     return ()
-
-
-def _placed_seq(part: ChangePart) -> int:
-    """Return where a part came into the context: the summary right after the row that says so."""
-    return part.placed_seq if isinstance(part, ObservationsCard) else part.seq
 
 
 def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCard]:
@@ -191,7 +185,7 @@ def _box_and_name(row: Row, look: CardLook) -> tuple[Box, str]:
         case SweepCard():
             return sweep_box(row, look), sweep_title(row)
         case PlacedCard():
-            return placed_box(row, look), placed_title(row)
+            return placed_box(row, look), placed_name(row)
         case ChangeCard():
             states = (pill.words for pill in state_pills(row.is_undone, row.inside))
             return change_box(row, look), dotted((change_title(row), *states))
@@ -324,8 +318,8 @@ def _node(row: Row, live: int) -> Node:
             node = "live" if row.seq == live else "mark" if row.is_undone else "handover"
         case SweepCard(is_undone=False):
             node = "sweep"
-        case ObservationsCard() | FoldCard() | PlacedCard() | ChangeCard() if not row.is_undone:
-            node = "compacted" if "compacted" in card_groups(row) else "sweep"
+        case FoldCard() | PlacedCard() | ChangeCard() if not row.is_undone:
+            node = "compacted" if "summaries" in card_groups(row) else "sweep"
         case FailureCard(is_limit=True):
             node = "limit"
         case FailureCard() | FormCard(has_failed=True):

@@ -303,8 +303,10 @@ def reason_text(card: ChangePart) -> str:
             return "" if reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(reason)
         case PlacedCard(averted_handover_at=share) if share:
             return placement_text(card.reason, card.threshold, share)
-        case PlacedCard(reason=PlacementReason.REWRITE) | FoldCard(event=FoldMade(how="truncate")):
+        case PlacedCard(reason=PlacementReason.REWRITE):
             return ""
+        case FoldCard(event=FoldMade(how="truncate")):
+            return sweep_reason_text(SweepReason.OVERFLOW)
         case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:
             return placement_text(reason, card.threshold)
         case PlacedCard() | FoldCard():
@@ -357,20 +359,6 @@ def change_box(card: ChangeCard, look: CardLook) -> Box:
     ]
     corner = [_unfold_button("rewrites", is_open=look.is_open("rewrites"))]
     return framed([headline("layers", change_title(card), card.is_undone, end, corner)], (14, 5, 8, 5), 8)
-
-
-def placed_title(card: PlacedCard) -> str:
-    return dotted((card_title(card), context_change_text(card.before, card.after), reason_text(card)))
-
-
-def placed_box(card: PlacedCard, look: CardLook) -> Box:
-    end = [
-        *state_pills(card.is_undone, card.inside),
-        time_text(card.at_ms, look),
-        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
-    ]
-    line = headline("eye", placed_title(card), card.is_undone, end)
-    return framed([line], (14, 5, 12, 5), 8, translate(STATE_WORDS["observed"].tooltip))
 
 
 def form_title(card: FormCard) -> str:

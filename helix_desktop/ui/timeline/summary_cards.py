@@ -40,6 +40,7 @@ from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     HandoverCard,
     ObservationsCard,
+    PlacedCard,
     card_title,
     undo_seqs,
 )
@@ -132,14 +133,14 @@ def _section_fold(section: Section, look: CardLook, color: str, *, is_flagged: b
 def handover_size(card: HandoverCard) -> str:
     """Return what became of the context; an edit changes so little that only the difference shows it."""
     if card.is_checkpoint:
-        return tr("Not sent · {tokens}", tokens=format_token_count(card.after))
+        return tr("Not sent yet")
     size = revision_size_text if card.event.revises else context_change_text
     return size(card.before, card.after)
 
 
 def handover_messages(card: HandoverCard) -> str:
     if card.is_checkpoint:
-        return tr("Prepared to replace {messages}", messages=card.messages)
+        return tr("Is to replace {messages}", messages=card.messages)
     return tr("Replaces {messages}", messages=card.messages)
 
 
@@ -183,7 +184,7 @@ def handover_box(card: HandoverCard, look: CardLook) -> Box:
     content = [_handover_heading(card, look, color), replaced, TwoColumns(sections)]
     content.append(fold(look, "details", tr("All sections"), note, "muted", details))
     if card.parts:
-        also = dotted(card_title(part) for part in card.parts if not isinstance(part, ObservationsCard))
+        also = dotted(map(card_title, card.parts))
         is_open = look.is_open("rewrites")
         content.append(
             fold_head(
@@ -235,7 +236,7 @@ def _handover_state(card: HandoverCard) -> Pill:
         tip = tr("Restored when “{title}” is undone", title=replacement)
         return Pill(tr("Replaced by {title}", title=replacement), tip=tip)
     if card.is_checkpoint:
-        return Pill(tr("Not sent"), tip=explain_checkpoint())
+        return Pill(tr("Not sent yet"), tip=explain_checkpoint())
     return Pill(translate(STATE_WORDS["in_window"].label), "accent")
 
 
@@ -245,11 +246,9 @@ def _handover_pills(card: HandoverCard) -> list[Box]:
     if event.origin:  # that another session left to this one
         size = Pill(format_token_count(card.after), "accent", "gauge")
         return [size, _model_pill(card), *index]
-    is_active = not (card.is_undone or card.is_checkpoint)
-    pills: list[Box] = [
-        Pill(handover_size(card), "accent" if is_active else "neutral", "gauge"),
-        _model_pill(card),
-    ]
+    pills: list[Box] = [_model_pill(card)]
+    if not card.is_checkpoint:
+        pills.insert(0, Pill(handover_size(card), "neutral" if card.is_undone else "accent", "gauge"))
     if card.read:
         pills.append(Pill(tr("Read {tokens}", tokens=format_token_count(card.read)), icon="eye"))
     if card.checkpoint:
@@ -295,36 +294,47 @@ _PRIORITY_PX = 106  # width of the column of priorities: a translated word is lo
 
 
 def observations_name(card: ObservationsCard) -> str:
-    return " · ".join(
-        (
-            card_title(card),
-            format_token_count(card.event.tokens),
-            _observations_state(card).words,
-        )
-    )
+    return dotted((card_title(card), _observations_state(card).words))
 
 
 def _observations_state(card: ObservationsCard) -> Pill:
-    if card.is_undone:
-        return undone_pill()
-    if card.inside:
-        return inside_pill(card.inside)
-    if not card.placed_seq:
-        return Pill(tr("Not sent yet"))
-    words, tip = STATE_WORDS["in_window"].label, STATE_WORDS["observed"].tooltip
-    return Pill(translate(words), "accent", tip=translate(tip))
+    return inside_pill(card.inside) if card.inside else Pill(tr("Not sent yet"))
 
 
 def observations_box(card: ObservationsCard, look: CardLook) -> Box:
-    """Return observations or a reflection: dated facts by priority, quotes, ledger, and the way back."""
-    color = "faint" if card.is_undone else "text"
-    end: list[Box] = [time_text(card.at_ms, look)]
-    if card.placed_seq:
-        end += undo_links((card.placed_seq,), look, card.is_undone, card.inside, card.carries)
-    title = Flow([Text(card_title(card), 14, color, 600), _observations_state(card)])
+    """Return observations or a reflection that wait for their place."""
+    title = Flow([Text(card_title(card), 14, weight=600), _observations_state(card)])
     icon = Icon("sparkles" if card.event.reflection else "eye")
-    content: list[Box] = [icon_line(icon, title, end)]
-    content.append(fold(look, "details", tr("Details"), "", color, lambda: _facts(card, color)))
+    content = [icon_line(icon, title, [time_text(card.at_ms, look)]), *_observations(card, look, "text")]
+    tip = explain_merged_observations() if card.event.reflection else explain_observations()
+    return framed(content, (14, 9, 12, 11), 6, tip)
+
+
+def placed_name(card: PlacedCard) -> str:
+    states = [pill.words for pill in state_pills(card.is_undone, card.inside)]
+    return dotted((_placed_title(card), *states))
+
+
+def _placed_title(card: PlacedCard) -> str:
+    return dotted((card_title(card), context_change_text(card.before, card.after), reason_text(card)))
+
+
+def placed_box(card: PlacedCard, look: CardLook) -> Box:
+    """Return observations that took the place of messages: in one line, opened with all they say."""
+    end = [
+        *state_pills(card.is_undone, card.inside),
+        time_text(card.at_ms, look),
+        *undo_links((card.seq,), look, card.is_undone, card.inside, card.carries),
+    ]
+    color = "faint" if card.is_undone else "text"
+    line = headline("eye", _placed_title(card), card.is_undone, end)
+    content = [line, *_observations(card.facts, look, color)]
+    return framed(content, (14, 4, 12, 10), 6, translate(STATE_WORDS["observed"].tooltip))
+
+
+def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
+    """Return dated facts by priority, quotes, ledger and figures, behind a heading."""
+    content = [fold(look, "details", tr("Details"), "", color, lambda: _facts(card, color))]
     if look.is_open("details"):
         if card.quotes:
             note = format_integer(len(card.quotes))
@@ -336,9 +346,7 @@ def observations_box(card: ObservationsCard, look: CardLook) -> Box:
             )
         content += [ledger_fold(card.event.ledger, look, color)] if card.event.ledger else []
         content += [refused_fold(card.event.refused, look)] if card.event.refused else []
-        tone: Tone = "neutral" if card.is_undone else "accent"
         pills: list[Box] = [
-            Pill(format_token_count(card.event.tokens), tone, "gauge"),
             Pill(card.messages, icon="message-square"),
             _model_pill(card),
             *_cost_pills(card),
@@ -346,8 +354,7 @@ def observations_box(card: ObservationsCard, look: CardLook) -> Box:
             *index_chips(card.event.index, card.event.index_entries),
         ]
         content += [Flow(pills), *coverage_folds(card.missing, look)]
-    tip = explain_merged_observations() if card.event.reflection else explain_observations()
-    return framed(content, (14, 9, 12, 11), 6, tip)
+    return content
 
 
 def _facts(card: ObservationsCard, color: str) -> list[Box]:
@@ -355,22 +362,22 @@ def _facts(card: ObservationsCard, color: str) -> list[Box]:
     for fact in card.event.observations:
         if (this := utc_day(fact.at)) != day:
             lines.append(Frame(Text(day := this, 12, "muted", 600), (0, 2 if lines else 0, 0, 0)))
-        lines.append(_fact(card, fact))
+        lines.append(_fact(card, fact, color))
     return [Frame(Column(lines), _INSIDE)]
 
 
-def _fact(card: ObservationsCard, fact: Observation) -> Box:
+def _fact(card: ObservationsCard, fact: Observation, color: str) -> Box:
     pills: list[Box] = []
-    color = "text"
     if fact in card.over:
         color, tip = "faint", tr("A later sentence says that it is no longer true. It left the context.")
         pills = [Pill(tr("Past", "fact that no longer holds"), tip=tip)]
     elif fact.priority in _PRIORITIES:
-        words, tone, color = _PRIORITIES[fact.priority]
+        words, tone, fact_color = _PRIORITIES[fact.priority]
+        color = color if color == "faint" else fact_color
         tip = tr("Priority {number} of {count}", number=fact.priority, count=_MINOR)
         pills = [Pill(translate(words), tone, tip=tip)]
     holder = Frame(Flow(pills, is_at_end=True), wide=scaled(_PRIORITY_PX))
-    bullet = bullet_row(Bullet(fact.text, fact.sources), "faint" if card.is_undone else color)
+    bullet = bullet_row(Bullet(fact.text, fact.sources), color)
     bullet.grow = bullet.shrink = True
     return Row([holder, bullet], is_at_top=True)
 
@@ -415,6 +422,6 @@ def fold_box(card: FoldCard, look: CardLook) -> Box:
         return [Column([Flow(pills), code_frame(words)], 6)]
 
     size = format_token_count(card.event.tokens + FRAMING_TOKENS)
-    content = [line, fold(look, "note", tr("Summary"), size, color, note)]
+    content = [line, fold(look, "note", tr("Details"), size, color, note)]
     tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
     return framed(content, (14, 4, 12, 10), 6, tip)

@@ -49,6 +49,7 @@ from helix_desktop.ui.timeline.card_data import (
     FormCard,
     Group,
     HandoverCard,
+    PlacedCard,
     RunningCard,
     TimelineCard,
     TimelineState,
@@ -154,7 +155,7 @@ class Timeline(Themed, QWidget):
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
             "history",
-            tr("What leaves the context appears here, and the handover summaries in its place."),
+            tr("What leaves the context appears here, and the summaries in its place."),
             tr("Write a message"),
         )
         self.cards = CardList(clock)
@@ -232,6 +233,8 @@ class Timeline(Themed, QWidget):
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
+        placed = (card for card in self._state.cards if isinstance(card, PlacedCard))
+        seq = next((card.seq for card in placed if card.facts.seq == seq), seq)
         card = next((card for card in self._changes if _has(card, seq)), None)
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
@@ -319,7 +322,7 @@ class Timeline(Themed, QWidget):
             return
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
-        look_back = tr("Drag the ring to look back") if state.steps else ""
+        look_back = tr("Drag ○ to look back") if state.steps else ""
         self._show_captions(tr("of {size} tokens in context", size=format_tokens(state.window)), look_back)
 
     def _show_captions(self, *words: str) -> None:

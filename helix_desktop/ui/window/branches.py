@@ -120,9 +120,7 @@ class BranchController(WindowPart):
                 Notice(
                     "before-compaction",
                     tr("This begins before the last compaction."),
-                    tr(
-                        "The context has those messages again, as they were. The original keeps its handover."
-                    ),
+                    tr("The context has those messages again, as they were. The original keeps its summary."),
                     session_id=made.session.id,
                 )
             )

@@ -127,7 +127,7 @@ class ImportExportController(WindowPart):
             ("folder", tr("Folder"), tr("One file for each output, and a list of what they are.")),
             ("zip", tr("Zip"), tr("The same in one file.")),
         )
-        title = tr.plural(len(digests), "Export %n cached output", "Export %n cached outputs")
+        title = tr.plural(len(digests), "Export %n stored output", "Export %n stored outputs")
         kind = await dialogs.choose(self._window, title, choices)
         if kind == "folder":
             if folder := await dialogs.pick_folder(self._window, tr("Save outputs to a folder")):
@@ -166,7 +166,7 @@ class ImportExportController(WindowPart):
             suffix: await self._services.sharing.handover_text(session.id, recorded, markdown, suffix)
             for suffix in SHARED_SUFFIXES
         }
-        titles = handover_titles(transcript.written_handovers, transcript.checkpoints)
+        titles = handover_titles(transcript)
         await self._share(self._session.workspace.id, documents, titles[seq])
 
     async def _share(self, workspace_id: str, documents: Mapping[str, SharedText], title: str) -> None:
@@ -367,7 +367,7 @@ class ImportExportController(WindowPart):
                     "open_imported",
                     ends=True,
                 ),
-                Answer(tr("See what would have survived"), show_survival, "show_survival", ends=True),
+                Answer(tr("Compare with and without Helix"), show_survival, "show_survival", ends=True),
             ]
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
             answers.append(Answer(tr("Undo"), undo, "undo", ends=True))
@@ -634,7 +634,7 @@ def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
         trigger_text(handover.trigger, handover.threshold),
     )
     summary = " · ".join(filter(None, parts))
-    return f"# {tr('Handover')}\n\n{summary}\n\n{render_handover(handover, ())}\n"
+    return f"# {tr('Summary')}\n\n{summary}\n\n{render_handover(handover, ())}\n"
 
 
 def _name_filter() -> str:

@@ -20,6 +20,7 @@ from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.store import StoreTotals
@@ -259,7 +260,8 @@ class InspectorPresenter(WindowPart):
         super().__init__(window, windows)
         self._past, self._inspector = past, window.pages.inspector
         self._outlook = NO_COMPACTION
-        self._outlook_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None  # what it was read for
+        # What it was read for: session, newest event, policy and frame.
+        self._outlook_for: tuple[str, RecordedEvent | None, ContextPolicy, PromptFrame] | None = None
         details, stored = self._inspector.details, window.layout_store
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
@@ -275,7 +277,7 @@ class InspectorPresenter(WindowPart):
         if not transcript.opening_seq:
             session.start(conversation.plan_opening(), "plan the first message")
         totals = await session.workspace.store.totals()
-        made_for = (session.id, transcript.last_seq, conversation.window.policy, conversation.window.frame)
+        made_for = (session.id, transcript.newest, conversation.window.policy, conversation.window.frame)
         if made_for != self._outlook_for:
             outlook = await conversation.window.read_outlook()
             if session.shows(conversation):

@@ -130,15 +130,15 @@ class RedactDialog(TabsInReadingOrder, QDialog):
         self._progress_label.setText(
             tr.plural(
                 total,
-                "Removing, then checking: {done} of %n cached output",
-                "Removing, then checking: {done} of %n cached outputs",
+                "Removing, then checking: {done} of %n stored output",
+                "Removing, then checking: {done} of %n stored outputs",
                 done=done,
             )
             if self.step == "removing"
             else tr.plural(
                 total,
-                "Searching: {done} of %n cached output",
-                "Searching: {done} of %n cached outputs",
+                "Searching: {done} of %n stored output",
+                "Searching: {done} of %n stored outputs",
                 done=done,
             )
         )

@@ -80,7 +80,7 @@ class RewriteController(WindowPart):
         super().__init__(window, windows)
         self.handover_window: HandoverWindow | None = None
         session = self._session
-        tip = tr("Read, edit, compare and write handover summaries, or start a session from one")
+        tip = tr("Read, edit, compare and write summaries, or start a session from one")
         window.pages.timeline.when_built(
             lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
         )

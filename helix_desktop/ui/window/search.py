@@ -186,7 +186,7 @@ class SearchPanel(QuickPicker):
             "": tr("All"),
             "message": tr("Messages"),
             "output": tr("Outputs"),
-            "handover": tr("Handover summaries"),
+            "handover": tr("Summaries"),
             "file": tr("Files"),
         }
         kinds = [_filter(text, f"search_kind-{kind or 'all'}") for kind, text in names.items()]
@@ -445,7 +445,7 @@ def _heading(title: str, detail: str) -> QStandardItem:
 def _hit_item(
     hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime
 ) -> QStandardItem:
-    kinds = {"output": tr("Output"), "handover": tr("Handover summary"), "file": tr("File")}
+    kinds = {"output": tr("Output"), "handover": tr("Summary"), "file": tr("File")}
     kind = kinds.get(hit.kind, tr("You") if hit.speaker == "user" else tr("Agent"))
     source, size = (
         (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")

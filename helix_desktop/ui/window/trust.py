@@ -73,7 +73,7 @@ class TrustDialog(TabsInReadingOrder, QDialog):
                     tr("Trust it only if you know what it contains. In a trusted folder:"), "muted", wrap=True
                 ),
                 means,
-                _auto_run_card(auto_run_files),
+                *([_auto_run_card(auto_run_files)] if auto_run_files else []),
                 label(restricted_note, "note", wrap=True),
                 4,
                 self._buttons,
@@ -105,8 +105,6 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
         found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
         words = label(found, "muted", wrap=True)
         parts += [row(words, margins=(14, 10, 14, 0)), _scrolled_items(others)]
-    else:
-        parts.append(row(label(tr("No auto-run files found."), "muted"), margins=(14, 10, 14, 10)))
     return card(column(*parts, gap=2, margins=(1, 0, 1, 6 if others else 0)))
 
 

@@ -325,14 +325,18 @@ async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
 
 
 async def test_writes_that_change_no_record_leave_the_index_valid(tmp_path: Path, filled: Fill) -> None:
-    """A draft, say: the next start must not compare every record with the store's."""
+    """A draft, say: the next start must not compare every record with the store's, nor one after a crash."""
     filled(tmp_path)
     before = hit_count(tmp_path, "SELECT sequence FROM state")
     store = await open_store(tmp_path)
     await store.search("tide")  # the index has been opened
     await store.save_draft("s", "a draft")
+    async with asyncio.timeout(300):
+        while hit_count(tmp_path, "SELECT sequence FROM state") <= before:  # noqa: ASYNC110 - another thread
+            await asyncio.sleep(0.01)
+    await store.save_draft("s", "another draft")
     await store.close()
-    assert hit_count(tmp_path, "SELECT sequence FROM state") == before + 1
+    assert hit_count(tmp_path, "SELECT sequence FROM state") == before + 2
     files = open_files(tmp_path, WORKSPACE)
     contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
     work = Indexer(files.store_files.search_index, files.database, contents)

@@ -143,7 +143,7 @@ def handover_window(
             window.refresh()
     if stage in ("draft again", "edited"):
         window.fields[0].editor.appendPlainText("- A sentence more.")
-        what, why = words("The edited handover can't be read."), words("It is empty.")
+        what, why = words("The edited summary can't be read."), words("It is empty.")
         window.show_error(InvalidInput(verbatim(what), verbatim(why)))
     return window
 

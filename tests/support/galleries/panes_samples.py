@@ -14,7 +14,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, PlacementReason, SweepReason
@@ -40,7 +40,6 @@ from helix_desktop.ui.inspector.inspector_data import (
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
-    RowKind,
     Segment,
     WindowRow,
 )
@@ -264,9 +263,9 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
     """A handover of a session that works on a renderer."""
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000,
-        "title": f"Handover summary {number}", "before": 21_300,
+        "title": f"Summary of {44 + 2 * number} messages", "before": 21_300,
         "after": 8_400,
-        "messages": "46 messages", "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
+        "messages": f"{44 + 2 * number} messages", "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "is_undone": undone,
@@ -280,7 +279,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     """A checkpoint of that session: in no request yet."""
     values: dict[str, object] = {
-        "title": f"Prepared summary {number}", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "title": "Next summary", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
         "missing": NOTHING_MISSING,
@@ -319,7 +318,7 @@ def timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
         SweepCard(470, at, 14, 24_400, 14_600, SweepReason.BATCH, outputs),
-        UndoCard(455, at - 3_000_000, "undo", 440, "Handover summary 2"),
+        UndoCard(455, at - 3_000_000, "undo", 440, "Summary of 48 messages"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, "Compaction failed. Nothing was changed.",
@@ -348,7 +347,7 @@ def fold_card(seq: int, **changes: object) -> FoldCard:
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "how": "fold",
         "before": 23_900, "after": 14_790, "tokens": 790 - FRAMING_TOKENS,
         "text": _FOLD_NOTE, "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
-        "messages": "9 messages",
+        "title": "Summary of 9 messages",
     }  # fmt: skip
     return _card(FoldCard, _FOLD, values | changes)
 
@@ -367,7 +366,7 @@ def observations_card(seq: int, **changes: object) -> ObservationsCard:
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "observations": facts, "over": facts[3:],
-        "messages": "46 messages",
+        "title": "Summary of 46 messages", "messages": "46 messages",
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "duration_ms": 3_400,
     }  # fmt: skip
@@ -387,9 +386,9 @@ def long_timeline_state() -> TimelineState:
         ManualActionCard(494, at, "form",
                          "You sent run_command pytest -q in full · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, "9 messages, 31 tool calls", 42_000, 19_100, PlacementReason.THRESHOLD),
-        observations_card(466, placed_seq=468, reflection=True, before=4_100, tokens=1_900),
-        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover summary 3"),
+        PlacedCard(468, at, observations_card(466, reflection=True), 42_000, 19_100,
+                   PlacementReason.THRESHOLD),
+        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Summary of 38 messages"),
         fold_card(462, is_undone=True, steps=11),
         fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
         FormCard(459, at, "run_command make test", "preview", "timeout", 66_900, 532, "ef" * 32, "",
@@ -399,8 +398,8 @@ def long_timeline_state() -> TimelineState:
         FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
                     safe="Every message and output until then is saved.", is_turn=True),
         FailureCard(458, at, "No summary was written. Nothing was changed.", "The model said nothing."),
-        observations_card(456, placed_seq=457, is_undone=True,
-                     fallback="The summary model's window is too small."),
+        PlacedCard(457, at, observations_card(456, fallback="The summary model's window is too small."),
+                   19_100, 12_000, PlacementReason.MANUAL, is_undone=True),
         *short.cards[2:],
     )  # fmt: skip
     return TimelineState(cards, usage_points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)
@@ -427,14 +426,14 @@ def steps(turns: int = 120) -> tuple[Step, ...]:
     )
 
 
-_WINDOW_ROWS: tuple[tuple[RowKind, str, WindowItemState, str], ...] = (
+_WINDOW_ROWS: tuple[tuple[WindowItemKind, str, WindowItemState, str], ...] = (
     ("user", "Long answers stall the chat view. Re-render only what changed", "full", "Your message"),
-    ("assistant", "I looked at the renderer and at the last three traces", "full", "Turn 4, step 6"),
+    ("assistant", "I looked at the renderer and at the last three traces", "full", "Turn 4, request 6"),
     ("output", "read_file src/helix/stream.py", "cached", "18 KB in the cache"),
-    ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, step 7"),
-    ("output", "list_directory .", "full", "Turn 4, step 8"),
+    ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, request 7"),
+    ("output", "list_directory .", "full", "Turn 4, request 8"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
-    ("arguments", "Calls write_file", "arguments_cached", "Turn 5, step 2"),
+    ("assistant", "Calls write_file", "arguments_cached", "Turn 5, request 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
     (
         "output",
@@ -455,7 +454,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
             "Summary of 46 messages",
             2_300,
             "summarized",
-            "Replaces 46 messages, up to e92",
+            "Replaces 46 messages",
         ),
         WindowRow(
             211,
@@ -463,9 +462,9 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
             "Summary of 12 messages",
             1_240,
             "noted",
-            "Replaces 12 messages, up to e205",
+            "Replaces 12 messages",
         ),
-        WindowRow(212, "handover", "Summary of 28 messages", 790, "noted", "Replaces 28 steps, e12 to e148"),
+        WindowRow(212, "handover", "Summary of 28 messages", 790, "noted", "Replaces 28 messages"),
     )
     rest = []
     for at in range(count - len(head)):
@@ -505,19 +504,17 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("handover", "Older messages", 3_330),
         Segment("pinned", "Pinned", 610),
         Segment("user", "You", 640),
-        Segment("assistant", "Agent", 1_960),
-        Segment("arguments", "Agent, arguments cached", 310),
+        Segment("assistant", "Agent", 2_270),
         Segment("output", "Tool outputs", used - 10_050),
         Segment("recalled", "Recalled", 1_100),
-        Segment("reserve", "Reserved for output", 2_000),
+        Segment("reserve", "Room for the answer", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
-    cache = CacheStats(312, 2_202_009, 31, 43_800)
+    cache = CacheStats(312, 2_202_009, 43_800)
     return InspectorState(
         gauge, parts, window_rows(count), cache,
-        "Older messages are compacted at 85 %: 5.8k left. "
-        "Before that, outputs are cached and messages compacted when it saves tokens.",
-        "The rows are 11.7k by Helix's count; the total is the provider's.",
+        "Compacts at 85 %, 5.8k left, or earlier to save tokens.",
+        "Helix counts 11.7k, the provider 14.6k.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

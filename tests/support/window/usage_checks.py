@@ -90,7 +90,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     assert inspector.used.text == about + used, "inspector"
     counted = rig.conversation.window.measure()[0].estimate
     assert sum(row.tokens for row in inspector_rows(rig)) == counted, "rows of the inspector"
-    text = f"The rows are {format_tokens(counted)} by Helix's count; the total is the provider's."
+    text = f"Helix counts {format_tokens(counted)}, the provider {about}{used}."
     words = text if abs(counted - gauge.used) > 0.05 * gauge.used else ""
     assert inspector.breakdown.own_count.text() == words, "what the rows add up to"
     timeline = rig.views.timeline.get()

@@ -51,12 +51,20 @@ T = TypeVar("T")
 
 
 async def until(condition: Callable[[], object], description: str) -> None:
-    """Run the loop until a condition is true; raise AssertionError with `description` after TIMEOUT_S."""
+    """Run the loop until a condition is true of what is stored; raise AssertionError after TIMEOUT_S.
+
+    `description` says what did not come.
+    """
     started = time.monotonic()
-    while not condition():
+    while _is_recording() or not condition():
         assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}{_waiting()}"
         await asyncio.sleep(_POLL_INTERVAL_S)
     _paint_windows()
+
+
+def _is_recording() -> bool:
+    """Return True while a transcript has events that are not published yet."""
+    return any(task.get_name().startswith("record ") for task in asyncio.all_tasks())
 
 
 async def act(action: Callable[[], object]) -> None:

@@ -47,7 +47,7 @@ def buttons(content: EntryContent) -> dict[str, bool]:
 async def test_the_previous_versions_diff_is_asked_for_once(content: EntryContent, qtbot: QtBot) -> None:
     state = PreviewState(cache_row(2), CODE)
     content.show_entry(state, "stream.py", "facts")
-    assert buttons(content) == {"text": True, "hex": True, "diff": False}
+    assert buttons(content) == {"text": True, "hex": True}
     content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "facts")
     with qtbot.waitSignal(content.diff_requested) as request:
         content.choose("diff")
@@ -71,7 +71,7 @@ async def test_a_choice_is_remembered_by_what_a_content_is(content: EntryContent
     content.choose("hex")
     assert content.text.content.is_binary
     content.show_entry(PreviewState(cache_row(3), b"\x00\x01"), "", "")
-    assert buttons(content) == {"hex": True, "diff": False}
+    assert buttons(content) == {"hex": True}
     content.remember(lambda key: saved.get(key, b""), saved.__setitem__)
     content.show_entry(PreviewState(cache_row(4), CODE), "", "")
     assert content.view == "hex"
@@ -108,7 +108,7 @@ async def test_a_previous_version_that_cannot_be_read_says_so(content: EntryCont
 
 async def test_json_has_a_tree_that_the_keyboard_folds(content: EntryContent) -> None:
     content.show_entry(PreviewState(cache_row(2), b'{"a": {"b": [1, "\xc3\x9f"]}, "c": true}'), "", "")
-    assert buttons(content) == {"text": True, "tree": True, "hex": True, "diff": False}
+    assert buttons(content) == {"text": True, "tree": True, "hex": True}
     content.choose("tree")
     tree = content.tree
     assert tree.hasFocus()
@@ -123,7 +123,7 @@ async def test_json_has_a_tree_that_the_keyboard_folds(content: EntryContent) ->
     QTest.keyClick(tree, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "ß"
     content.show_entry(PreviewState(cache_row(3), b'{"a": 1,}'), "", "")
-    assert buttons(content) == {"text": True, "hex": True, "diff": False}
+    assert buttons(content) == {"text": True, "hex": True}
     large = b"[" + b'{"a": 1},' * 4_000 + b"1]"
     content.show_entry(PreviewState(cache_row(4), large), "", "")
     await wait_until(lambda: content.view == "tree")
@@ -134,7 +134,7 @@ async def test_json_has_a_tree_that_the_keyboard_folds(content: EntryContent) ->
 
 async def test_an_image_is_seen_first_and_as_bytes(content: EntryContent) -> None:
     content.show_entry(PreviewState(cache_row(2), png(12, 8)), "", "")
-    assert buttons(content) == {"image": True, "hex": True, "diff": False}
+    assert buttons(content) == {"image": True, "hex": True}
     await wait_until(lambda: content.image.picture.heightForWidth(400) > 8)
     assert "12" in content.image.caption.text
     content.choose("hex")

@@ -18,7 +18,7 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.entry_actions import OpenHandover, PinEntries
-from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, tool_option
+from helix_desktop.ui.cache.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
 from helix_desktop.ui.cache.rows import (
     COLUMNS,
     CacheFilter,
@@ -105,7 +105,7 @@ async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, sc
     large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
     await wait_until(lambda: pane.model.rowCount() == len(large))
     assert bar.chips.texts == ["Tool: run_command", "10 KB or more"]
-    assert tool_option("fold").label == "Tool: Summary without a model"  # as the table's column writes it
+    assert tool_option("fold").label == "Tool: List of compacted outputs"  # as the table's column writes it
     assert bar.chips.isVisible()
     bar.chips._chips[0].click()
     await wait_until(lambda: bar.chips.texts == ["10 KB or more"])
@@ -133,16 +133,35 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     menu.deleteLater()
 
 
+def test_the_filter_menu_offers_a_rare_state_once_an_entry_has_it(qtbot: QtBot) -> None:
+    bar = CacheFilterBar()
+    qtbot.addWidget(bar)
+
+    def states() -> list[str]:
+        menu = bar.filter_menu().actions()[0].menu()
+        assert isinstance(menu, QMenu)
+        return [action.text() for action in menu.actions()]
+
+    usual = ["In context", "Cached", "Compacted", "Left out"]
+    bar.set_available([], [("a", "Only one")])
+    assert states() == usual
+    bar.set_available([], [("a", "One"), ("b", "Another")])
+    bar.has_damaged = True
+    assert states() == [*usual, "Not in session", "Damaged"]
+    bar.toggle(state_option("in_trash"))
+    assert states()[-1] == "In trash", "what filters now can be switched off"
+
+
 def test_the_filter_menu_sorts_tools_by_the_names_that_it_shows(qtbot: QtBot) -> None:
     bar = CacheFilterBar()
     qtbot.addWidget(bar)
-    bar.set_available(["fold", "handover", "read_file"], [])
+    bar.set_available(["run_command", "handover", "read_file"], [])
     tools = bar.filter_menu().actions()[1].menu()
     assert isinstance(tools, QMenu)
     assert [action.text() for action in tools.actions()] == [
-        "Handover summary",
+        "List of compacted outputs",
         "read_file",
-        "Summary without a model",
+        "run_command",
     ]
 
 

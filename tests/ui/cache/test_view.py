@@ -142,6 +142,21 @@ async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> N
     await wait_until(lambda: pane.model.rowCount() == 60)
 
 
+async def test_the_keyboard_selects_the_row_it_comes_to(qtbot: QtBot, scope: TaskScope) -> None:
+    """A row with the focus that is not selected looked chosen, and no key did anything with it."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    await wait_until(lambda: pane.model.rowCount() == 3)
+    pane.activateWindow()
+    pane.filter_bar.field.setFocus()
+    await wait_until(pane.filter_bar.field.hasFocus)
+    digests = pane.model.digests(range(3))
+    for ids in (digests[:1], digests):
+        pane.model.set_ids(bytes.fromhex("".join(ids)))
+    pane.table.setFocus(Qt.FocusReason.TabFocusReason)
+    await wait_until(pane.table.hasFocus)
+    assert pane.table.selected_digests() == (pane.model.digest_at(0),)
+
+
 async def test_several_selected_entries_are_counted(qtbot: QtBot, scope: TaskScope) -> None:
     """Before they are saved, recalled or moved to the trash together."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(60))
@@ -309,7 +324,7 @@ async def test_the_preview_shortens_its_text_before_its_title(
         return pane.width() == width
 
     preview = pane.preview
-    buttons = (preview.verify_button, preview.export_button, preview.recall_button)
+    buttons = (preview.export_button, preview.recall_button)
     await wait_until(lambda: preview._target.width() >= 140)  # as soon as Qt has laid it out
     await wait_until(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
     await wait_until(
@@ -319,7 +334,7 @@ async def test_the_preview_shortens_its_text_before_its_title(
     )
     for button in buttons:
         assert button.accessibleName()
-    assert (preview.verify_button.text() == "Verify") is (width == 900)
+    assert (preview.export_button.text() == "Save as…") is (width == 900)
     assert "tokens" in preview.recall_button.toolTip()
 
 

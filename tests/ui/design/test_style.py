@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QVBoxLayo
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.window.window_breakdown import WindowItemKind
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.inspector.context_bar import SEGMENT_COLORS
-from helix_desktop.ui.inspector.inspector_data import RowKind, SegmentKind
+from helix_desktop.ui.inspector.inspector_data import SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
 from helix_desktop.ui.window.sidebar.rail import WORKSPACE_COLORS
 from tests.support.window.looks import ShowLook
@@ -64,8 +65,8 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
     *(("muted", background) for background in ("warn_soft", "error_soft", "accent_soft")),
 )
 """Text token and ground token of every pair that the window shows."""
-ROW_KINDS: tuple[RowKind, ...] = tuple(
-    kind for kinds in get_args(RowKind) for kind in get_args(kinds) if kind in SEGMENT_COLORS
+ROW_KINDS: tuple[WindowItemKind, ...] = tuple(
+    kind for kind in get_args(WindowItemKind) if kind in SEGMENT_COLORS
 )
 
 
@@ -106,7 +107,7 @@ def test_code_is_readable_on_the_grounds_of_a_diff(theme: Theme, background: str
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("kind", ROW_KINDS)
-def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind: RowKind) -> None:
+def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind: WindowItemKind) -> None:
     for background in ("surface", "side", "canvas"):
         assert contrast(SEGMENT_COLORS[kind](theme), getattr(theme, background)) >= GRAPHIC
 

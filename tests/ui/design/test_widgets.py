@@ -284,7 +284,7 @@ def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBo
 def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
     """Sizes are measured once; what changes is measured again."""
     undo = QPushButton("Undo")
-    line = ResponsiveRow(SelectableText("Handover summary 3"), [QLabel("now"), undo], least_px=100)
+    line = ResponsiveRow(SelectableText("Summary of 31 messages"), [QLabel("now"), undo], least_px=100)
     qtbot.addWidget(line)
     with qtbot.waitExposed(line):
         _boxes(line, 300)
@@ -308,7 +308,7 @@ def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -
 
 
 def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
-    words, more = SelectableText("Handover summary 3"), QPushButton("…")
+    words, more = SelectableText("Summary of 31 messages"), QPushButton("…")
     line = ResponsiveRow(words, [QPushButton("Undo")], corner=more)
     line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     qtbot.addWidget(line)

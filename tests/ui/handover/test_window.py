@@ -122,29 +122,29 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
 ) -> None:
     listed = [(version.seq, version.title, version.state) for version in window.versions.versions]
     assert listed == [
-        (NOW, "Now", ""),
-        (sample.undone.seq, "Handover summary 2", "Undone"),
-        (sample.revised.seq, "Handover summary 1, edited", "In context"),
-        (sample.first.seq, "Handover summary 1", ""),
+        (NOW, "As it would be now", ""),
+        (sample.undone.seq, "Summary of 8 messages (2)", "Undone"),
+        (sample.revised.seq, "Summary of 8 messages, edited", "In context"),
+        (sample.first.seq, "Summary of 8 messages", ""),
     ]
     window.versions.setFocus()
     for _ in range(2):
         QTest.keyClick(window.versions, Qt.Key.Key_Down)
-    assert (window.seq, window.title.text()) == (sample.revised.seq, "Handover summary 1, edited")
+    assert (window.seq, window.title.text()) == (sample.revised.seq, "Summary of 8 messages, edited")
     assert window.comparison.other_box.currentData() == sample.first.seq, "the one before it"
 
 
 @pytest.mark.parametrize(
     ("window", "labels"),
     [
-        ("now", ["Close", "Write draft", "Use the text*", "Start session"]),
+        ("now", ["Close", "Write draft", "Use the text*", "Start new session"]),
         ("writing", ["Close", "Stop"]),
         ("draft", ["Close", "Write again", "Compact*"]),
-        ("draft for a new session", ["Close", "Write again", "Start session*"]),
+        ("draft for a new session", ["Close", "Write again", "Start new session*"]),
         ("draft again", ["Close", "Write again", "Replace summary*"]),
-        ("edited", ["Close", "Write again", "Save changes*", "Start session"]),
-        ("replaced", ["Close", "Start session*"]),
-        ("undone", ["Close", "Start session*"]),
+        ("edited", ["Close", "Write again", "Save changes*", "Start new session"]),
+        ("replaced", ["Close", "Start new session*"]),
+        ("undone", ["Close", "Start new session*"]),
     ],
     indirect=["window"],
 )
@@ -157,7 +157,7 @@ def test_what_is_replaced_is_read_and_leads_to_the_one_that_is_active(
     window: HandoverWindow, sample: SampleConversation
 ) -> None:
     assert window.fields == []
-    assert words(window, "version-note")[0].startswith("“Handover summary 1, edited” replaces this one")
+    assert words(window, "version-note")[0].startswith("“Summary of 8 messages, edited” replaces this one")
     press(window, "edit-action")
     assert window.seq == sample.revised.seq
     assert {field.title for field in window.fields} == {*TITLES}
@@ -207,7 +207,7 @@ def test_items_are_put_back_into_their_section_and_the_keyboard_goes_to_the_next
 
 @at("edited")
 def test_an_error_is_displayed_in_place_and_goes_once_something_is_typed(window: HandoverWindow) -> None:
-    assert window.problem.startswith("The edited handover can't be read.")
+    assert window.problem.startswith("The edited summary can't be read.")
     before = shown_text(window)
     QTest.keyClicks(window.fields[0].editor, "x")
     assert (window.problem, "x" in shown_text(window), len(before)) == ("", True, len(shown_text(window)) - 1)
@@ -226,7 +226,7 @@ def test_reset_brings_the_first_text_back(window: HandoverWindow) -> None:
 def test_a_draft_has_its_figures_and_what_comes_with_it(window: HandoverWindow) -> None:
     assert {"104k → 31.4k tokens", "local/gpt-oss:20b", "13.4 s"} <= {*pills(window)}
     notes = words(window, "version-note")
-    assert any("31.4k tokens are old outputs" in note for note in notes)
+    assert any("31.4k tokens are older outputs" in note for note in notes)
     assert any("the live model was asked" in note for note in notes)
     assert words(window, "draft-warning")[0].startswith("This draft may say too little. It is shorter")
     assert sweep_note(0) == ""

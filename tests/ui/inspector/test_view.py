@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window_breakdown import WindowItemKind
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.inspector_data import (
-    RowKind,
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE, ActOnRow, ShowRowText
@@ -42,10 +42,10 @@ def pane(qtbot: QtBot) -> Inspector:
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.breakdown.source.text()) == ("14.6k", "By the provider's count")
-    assert pane.until.text().startswith("Older messages are compacted at 85 %: 5.8k left.")
+    assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
+    assert pane.until.text().startswith("Compacts at 85 %, 5.8k left")
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.breakdown.source.text()) == (
+    assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
         "Estimated from the provider's last report",
     )
@@ -86,21 +86,17 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     """With a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Older messages are compacted at 85 %"
-    assert "Older messages are compacted at 85 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "Compacts at 85 %"
+    assert "Compacts at 85 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     pane.set_state(replace(inspector_state(), is_managed=False))
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
-    assert "compacted at" not in pane.bar.accessibleName()
+    assert "Compacts at" not in pane.bar.accessibleName()
 
 
 def test_all_but_total_and_list_is_under_details_and_closed(pane: Inspector) -> None:
     parts = pane.breakdown
-    hidden = (
-        parts.source,
-        parts.own_count,
-        parts.provider_cache,
-    )
+    hidden = (parts.own_count, parts.provider_cache)
     assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
     assert pane.until.isVisible()
     assert pane.requests.isVisible()
@@ -158,7 +154,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
 def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     """One that is compacted has a heading with its words; a row of no turn stands where it is."""
 
-    def entry(seq: int, kind: RowKind, question: int = 0) -> WindowRow:
+    def entry(seq: int, kind: WindowItemKind, question: int = 0) -> WindowRow:
         return WindowRow(seq, kind, f"e{seq}", 10, question=question, question_name=f"Question {question}")
 
     rows = (
@@ -169,10 +165,10 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), rows=rows))
     entries = pane.requests.entries
     groups = {group.label: [row.seq for row in group.rows] for group in entries.groups.values()}
-    assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
+    assert groups == {"e40": [40, 41], "Rest of “Question 50”": [50, 57, 58, 59], "e60": [60, 61]}
     (heading,) = [at for at, row in enumerate(entries.rows) if row.is_heading]
-    assert entries.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30 · In part"
-    assert entries.rows[heading].shown_state == "In part"
+    assert entries.index(heading).data() == "Rest of “Question 50” · 3 parts, Right opens them · 30"
+    assert not entries.rows[heading].shown_state
     pane.requests.setCurrentIndex(entries.index(heading))
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
@@ -208,7 +204,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     width = pane.bar.width()
     assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
     assert "tokens over the context window of" in pane.bar.tooltip_at(width / 2)
-    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Older messages are compacted at 85 %"
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "Compacts at 85 %"
     assert "tokens over the context window" in pane.bar.accessibleName()
     spans = {segment.kind: (left, right) for segment, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -230,7 +226,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
 
 def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
     own_count = pane.breakdown.own_count
-    assert own_count.text() == "The rows are 11.7k by Helix's count; the total is the provider's."
+    assert own_count.text() == "Helix counts 11.7k, the provider 14.6k."
     pane.set_state(replace(inspector_state(), own_count=""))
     assert own_count.isHidden()
 
@@ -238,8 +234,8 @@ def test_our_count_is_set_beside_the_providers(pane: Inspector) -> None:
 def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.entries.rows)}
     pane.requests.setFocus()
-    outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
-    others: tuple[RowKind, ...] = ("system", "user", "arguments", "handover")
+    outputs: tuple[WindowItemKind, ...] = ("output", "recalled", "pinned")
+    others: tuple[WindowItemKind, ...] = ("system", "user", "assistant", "handover")
     for kind in outputs:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
         with performed(pane) as intents:
@@ -283,7 +279,7 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
     pane.requests.setCurrentIndex(pane.requests.model().index(rows["pinned"], 0))
-    kinds: tuple[RowKind, ...] = ("pinned", "handover", "system")
+    kinds: tuple[WindowItemKind, ...] = ("pinned", "handover", "system")
     for kind in kinds:
         at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, pane.requests.mapToGlobal(at))

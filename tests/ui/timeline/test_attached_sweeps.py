@@ -38,7 +38,7 @@ def test_a_sweep_says_with_what_it_was_undone(qtbot: QtBot) -> None:
     qtbot.addWidget(pane)
     pane.show()
     for event, expected in (
-        (Undone(handover), ["Undone with “Handover summary 1”"]),
+        (Undone(handover), ["Undone with “Summary of 2 messages”"]),
         (Redone(handover), []),
         (Undone(sweep), ["Undone"]),
     ):
@@ -66,8 +66,8 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(qtbot: QtBot) 
     pane.show()
     sweep, fold = 8, 9
     for event, expected, changed in (
-        (Undone(7), ["Undone with “Handover summary 1”"], ""),
-        (Undone(fold), ["Undone with “Handover summary 1”"], "Together with it: 1 output cached."),
+        (Undone(7), ["Undone with “Summary of 2 messages”"], ""),
+        (Undone(fold), ["Undone with “Summary of 2 messages”"], "Together with it: 1 output cached."),
     ):
         events = (*events, event)
         log = [RecordedEvent(seq, 0, recorded) for seq, recorded in enumerate(events, 1)]

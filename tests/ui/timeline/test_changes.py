@@ -30,16 +30,16 @@ from tests.support.timeline_pane import card, has, names, open_timeline, press, 
 
 _STEPS = (Step(10, 1, 1, NOW_MS), Step(20, 1, 2, NOW_MS))
 _KEY = ("change", 12)
+_TITLE = "Summary of 9 messages · Summary of 46 messages · 3 outputs cached"
 
 
 def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
     """Return what one request brought, newest first: facts, a fold with its sweep, a sweep of its own."""
     return (
-        PlacedCard(16, NOW_MS, "9 messages", 13_000, 9_900, PlacementReason.REWRITE, is_undone),
+        PlacedCard(16, NOW_MS, observations_card(5), 13_000, 9_900, PlacementReason.REWRITE, is_undone),
         SweepCard(15, NOW_MS, 1, 13_500, 13_000, SweepReason.FOLD, is_undone=is_undone),
         fold_card(14, before=14_000, after=13_500, is_undone=is_undone),
         SweepCard(12, NOW_MS, 2, 15_000, 14_000, is_undone=is_undone, contents=(("aa", "read a.py"),)),
-        observations_card(5, placed_seq=16, is_undone=is_undone),
     )
 
 
@@ -51,7 +51,7 @@ def pane(qtbot: QtBot) -> Timeline:
 def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
     """What the sweep with a fold became of is not undone by itself; facts don't stand beside it."""
     row = card(pane, _KEY)
-    assert row.accessible_name == "Older messages compacted · 3 outputs cached · Context: 15k → 9.9k"
+    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k"
     assert shown_seqs(pane) == []
     with performed(pane) as intents:
         press(pane, _KEY, "undo")
@@ -60,7 +60,7 @@ def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
 
 def test_it_opens_onto_each_part_without_an_undo_of_its_own(pane: Timeline) -> None:
     press(pane, _KEY, "unfold")
-    assert shown_seqs(pane) == [12, 14, 15, 16, 5]
+    assert shown_seqs(pane) == [12, 14, 15, 16]
     assert not any(has(pane, seq, "undo") for seq in shown_seqs(pane))
     press(pane, _KEY, "unfold")
     assert shown_seqs(pane) == []
@@ -75,7 +75,7 @@ def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
     """A second link leaves it open."""
     for _ in range(2):
         pane.reveal(12)
-        assert shown_seqs(pane) == [12, 14, 15, 16, 5]
+        assert shown_seqs(pane) == [12, 14, 15, 16]
         assert "output:aa" in names(pane, 12)
 
 
@@ -93,7 +93,7 @@ def test_a_click_beside_its_buttons_opens_and_closes_it(qtbot: QtBot, pane: Time
         return QPoint(x, pane.cards.rows.place_of(index, area).center().y())
 
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
-    assert shown_seqs(pane) == [12, 14, 15, 16, 5]
+    assert shown_seqs(pane) == [12, 14, 15, 16]
     qtbot.wait(QApplication.doubleClickInterval() + 50)
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(200))
     assert shown_seqs(pane) == []
@@ -109,7 +109,7 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
     marks = tuple(UndoCard(23 - at, NOW_MS, "undo", seq, "") for at, seq in enumerate((12, 14, 16)))
     pane = open_timeline(qtbot, TimelineState((*marks, *undone), steps=_STEPS, window=24_000))
     assert shown_seqs(pane) == [23]
-    assert card(pane, 23).accessible_name == "Undone: Older messages compacted · 3 outputs cached"
+    assert card(pane, 23).accessible_name == f"Undone: {_TITLE}"
     with performed(pane) as intents:
         press(pane, _KEY, "redo")
     assert intents == [Redo((16, 14, 12))]
@@ -117,7 +117,7 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
 
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
-    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Handover summary 1")
+    sweep, covered = SweepCard(12, NOW_MS, 2, 15_000, 14_000), fold_card(13, inside="Summary of 9 messages")
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)
     assert isinstance(merged, HandoverCard)
@@ -134,4 +134,4 @@ def test_each_request_has_its_own_row() -> None:
     alone, merged, first = merge_changes(cards, _STEPS)
     assert (alone, first) == (cards[0], cards[-1])
     assert isinstance(merged, ChangeCard)
-    assert card_title(merged).startswith("Older messages compacted")
+    assert card_title(merged).startswith("Summary of 9 messages")

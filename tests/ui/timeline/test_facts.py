@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -19,43 +21,52 @@ def pane(qtbot: QtBot) -> Timeline:
     return open_timeline(qtbot)
 
 
+def test_observations_wait_for_their_place(pane: Timeline) -> None:
+    pane.set_state(TimelineState((observations_card(5),)))
+    assert card(pane, 5).accessible_name == "Next summary · Not sent yet"
+    assert not {"undo", "redo"} & set(names(pane, 5))
+
+
 @pytest.mark.parametrize(
-    ("changes", "expected", "undo"),
+    ("changes", "state", "button"),
     [
-        ({}, "Not sent yet", 0),
-        ({"placed_seq": 9}, "In context", 9),
-        ({"placed_seq": 9, "is_undone": True}, "Undone", 9),
-        ({"placed_seq": 9, "inside": "Handover summary 1"}, "Undo a later one first", 0),
+        ({}, "", "undo"),
+        ({"is_undone": True}, "Undone", "redo"),
+        ({"inside": "Summary of 90 messages"}, "Undo a later one first", ""),
     ],
 )
-def test_observations_wait_are_placed_or_are_undone(
-    qtbot: QtBot, pane: Timeline, changes: dict[str, object], expected: str, undo: int
+def test_observations_are_undone_at_their_placement(
+    pane: Timeline, changes: dict[str, Any], state: str, button: str
 ) -> None:
-    """Pending ones and those inside a handover have no undo; others are undone at their placement.
-
-    Only of those that stand in the context by themselves it is said that they are in use.
-    """
-    pane.set_state(TimelineState((observations_card(5, **changes),)))
-    assert card(pane, 5).accessible_name.endswith(expected)
-    said = words(pane, 5)
-    assert said.count(expected) == 1
-    assert ("In context" in said) == (expected == "In context")
-    buttons = [name for name in names(pane, 5) if name in ("undo", "redo")]
-    assert len(buttons) == bool(undo)
-    if undo:
+    """Their card stands there alone, with what they say, and a link to them leads to it."""
+    placed = PlacedCard(9, NOW_MS, observations_card(5), 4_000, 2_000, PlacementReason.MANUAL, **changes)
+    pane.set_state(TimelineState((placed,)))
+    title = "Summary of 46 messages · Context: 4k → 2k · by you"
+    assert card(pane, 9).accessible_name == " · ".join(filter(None, (title, state)))
+    pane.reveal(5)
+    press(pane, 9, "fold:details")
+    assert "Finished blocks are frozen; only the open one is rebuilt." in words(pane, 9)
+    assert [name for name in names(pane, 9) if name in ("undo", "redo")] == [button] * bool(button)
+    if button:
         with performed(pane) as intents:
-            press(pane, 5, buttons[0])
-        assert intents == [Redo((undo,)) if expected == "Undone" else Undo((undo,))]
+            press(pane, 9, button)
+        assert intents == [Redo((9,)) if button == "redo" else Undo((9,))]
 
 
 def test_facts_that_came_into_the_context_are_not_said_to_be_in_it_still(pane: Timeline) -> None:
     """They may be undone, or part of a handover, by now."""
     placed = PlacedCard(
-        468, NOW_MS, "9 messages", 42_000, 19_100, PlacementReason.THRESHOLD, inside="Handover summary 1"
+        468,
+        NOW_MS,
+        observations_card(5),
+        42_000,
+        19_100,
+        PlacementReason.THRESHOLD,
+        inside="Summary of 90 messages",
     )
     pane.set_state(TimelineState((placed,)))
-    assert card(pane, 468).accessible_name.startswith("9 messages compacted")
-    assert card_groups(placed) == ("compacted",)
+    assert card(pane, 468).accessible_name.startswith("Summary of 46 messages")
+    assert card_groups(placed) == ("summaries",)
 
 
 def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
@@ -63,7 +74,7 @@ def test_facts_that_made_a_handover_needless_say_so(pane: Timeline) -> None:
     placed = PlacedCard(
         468,
         NOW_MS,
-        "9 messages",
+        observations_card(5),
         50_400,
         19_200,
         PlacementReason.THRESHOLD,

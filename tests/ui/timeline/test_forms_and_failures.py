@@ -58,7 +58,7 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         AssistantSpoke("Done.", "lab/m", 2),
         HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 4, "m", HandoverTrigger.MANUAL),
     )
-    for later, inside in (((), "Handover summary 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
+    for later, inside in (((), "Summary of 2 messages"), ((Pinned(3),), ""), ((Undone(5),), "")):
         log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
         cards = build_cards(log, Transcript(log))
         assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]

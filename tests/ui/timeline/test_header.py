@@ -112,14 +112,9 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "heading"),
-    [
-        ("fold", "Older messages compacted"),
-        ("condense", "Older messages compacted"),
-        ("truncate", "Context full: 9 messages compacted"),
-    ],
+    ("kind", "why"),
+    [("fold", "to save tokens"), ("condense", "to save tokens"), ("truncate", "context was full")],
 )
-def test_a_note_is_called_what_its_undo_calls_it(qtbot: QtBot, kind: FoldKind, heading: str) -> None:
-    pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind, messages="9 messages"),)))
-    (title,) = (text for text in words(pane, 497) if text.startswith(heading))
-    assert title.startswith(f"{heading} · Context: 23.9k → 14.8k")
+def test_a_summary_without_a_model_says_why_it_was_made(qtbot: QtBot, kind: FoldKind, why: str) -> None:
+    pane = open_timeline(qtbot, TimelineState((fold_card(497, how=kind),)))
+    assert f"Summary of 9 messages · Context: 23.9k → 14.8k · {why}" in words(pane, 497)

@@ -37,6 +37,7 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     TimelineCard,
     TimelineState,
+    UndoCard,
     UsagePoint,
     card_groups,
 )
@@ -306,7 +307,7 @@ def test_short_durations_are_exact_and_long_ones_readable(milliseconds: int, tex
 def test_a_fold_displays_its_savings_and_its_note(qtbot: QtBot, pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
-    assert card(pane, 497).accessible_name.startswith("Older messages compacted · Context: 23.9k → 14.8k")
+    assert card(pane, 497).accessible_name.startswith("Summary of 9 messages · Context: 23.9k → 14.8k")
     assert fold_card(497).event.text not in words(pane, 497)
     press(pane, 497, "fold:note")
     assert fold_card(497).event.text in words(pane, 497)
@@ -438,16 +439,16 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Handover summaries", "Compacted", "Cached", "By you"]
+    assert [chip.text() for chip in chips] == ["All", "Summaries", "Cached", "By you"]
     for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group
         assert group is not None
         assert shown_seqs(pane) == [one.seq for one in state.cards if group in card_groups(one)] != []
-    find_button(pane.filter_bar, "timeline-filter-handovers").click()
-    assert len(shown_seqs(pane)) == 3, "no undo of one"
-    pane.reveal(497)
-    assert top(pane, 497) is not None
+    find_button(pane.filter_bar, "timeline-filter-summaries").click()
+    assert not any(isinstance(one, UndoCard) for one in state.cards if one.seq in shown_seqs(pane))
+    pane.reveal(470)
+    assert top(pane, 470) is not None
     assert pane.filter_bar.group is None
     find_button(pane.filter_bar, "timeline-filter-yours").click()
     pane.set_state(
@@ -463,10 +464,10 @@ def test_the_filter_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeli
 def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     pane.activateWindow()
-    folds = find_button(pane.filter_bar, "timeline-filter-compacted")
+    folds = find_button(pane.filter_bar, "timeline-filter-summaries")
     folds.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(folds, Qt.Key.Key_Space)
-    assert pane.filter_bar.group == "compacted"
+    assert pane.filter_bar.group == "summaries"
     assert folds.isChecked()
 
 

@@ -211,7 +211,7 @@ async def _check_reasons(rig: WindowRig) -> None:
         rig.type_message("Go")
         await until(lambda: len(rig.rows(ApprovalRow)) == 3, "three questions")
         editor, interactions = rig.composer.editor, rig.chat.view.interactions
-        assert editor.placeholderText() == "Deny the first visible call: write what to do instead"
+        assert editor.placeholderText() == "Deny with a reason: write what to do instead"
         QTest.keyClicks(editor, "/compact")
         assert _deny_button(rig, 2).label == "Deny", "a command is no reason"
         editor.clear()

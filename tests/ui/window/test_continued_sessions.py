@@ -91,7 +91,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         window.ranges.box.setCurrentIndex(window.ranges.box.findData(WHOLE_CONVERSATION))
         window.write_button.click()
         await until(lambda: has_draft(window), "the draft")
-        assert window.use_button.text() == "Start session"
+        assert window.use_button.text() == "Start new session"
         window.use_button.click()
         await until(lambda: rig.conversation.session.id not in (old, new), "the third session")
         origin = rig.conversation.session.transcript.origin
@@ -117,7 +117,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     """It says what the session starts from, and leads to the source and from there back."""
     new = rig.conversation.session.id
     (first,) = rig.rows(NoticeRow)
-    assert (first.what, first.level) == ("This session starts from a handover", "handover")
+    assert (first.what, first.level) == ("This session starts from a summary", "handover")
     assert first.why == "2 messages compacted"
     assert "Which port?" in first.details
     rig.window.commands.undo_compaction.trigger()

@@ -358,10 +358,10 @@ async def _check_sharing(rig: WindowRig, first: int) -> None:
     rig.perform(ExportHandover(first))
     await until(lambda: any(map(ShareDialog.isVisible, rig.window.findChildren(ShareDialog))), "the dialog")
     (dialog,) = rig.window.findChildren(ShareDialog)
-    assert dialog.windowTitle() == "Share “Handover summary 1”"
-    names = [f"Handover-summary-1.{end}" for end in ("md", "html", "jsonl")]
+    assert dialog.windowTitle() == "Share “Summary of 1 message”"
+    names = [f"Summary-of-1-message.{end}" for end in ("md", "html", "jsonl")]
     assert list(dialog.texts) == names
-    assert "## Technical Details" in str(dialog.texts["Handover-summary-1.md"])
+    assert "## Technical Details" in str(dialog.texts["Summary-of-1-message.md"])
     dialog.reject()
     await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
 
@@ -404,7 +404,7 @@ async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: window.seq > second, "both are back")
     revised = rig.events(HandoverMade)[-1]
     assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
-    assert window.title.text() == "Handover summary 2, edited"
+    assert window.title.text() == "Summary of 4 messages, edited"
     window.close()
     await _closed(rig)
     rig.window.commands.undo_compaction.trigger()
@@ -422,7 +422,7 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "what differs")
-    assert window.title.text() == "Draft of Handover summary 1"
+    assert window.title.text() == "Draft of Summary of 1 message"
     assert window.comparison.counts.text().startswith("1 dropped · 1 added")
     press(window, "hand_over")
     await _closed(rig)
@@ -482,7 +482,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline.get()
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
-    pill = "Replaced by Handover summary 1, edited"
+    pill = "Replaced by Summary of 1 message, edited"
     await until(lambda: pill in pills(timeline, count), "the card says it too")
 
 
@@ -513,7 +513,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Write a summary of older messages?" in rig.banner_text(), "the price")
+    await until(lambda: "Write the next summary?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.notices, "spend-observations:allow")
 

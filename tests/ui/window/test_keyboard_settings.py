@@ -127,9 +127,10 @@ async def test_keys_of_lists_are_changed_and_shown(qapp: QApplication, tmp_path:
         assert record("session_archive", Qt.Key.Key_Y) == ""
         assert record("context_pin", Qt.Key.Key_J, _CTRL) == ""
         cache = rig.views.cache.get()
-        assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare"
+        assert record("cache_save", Qt.Key.Key_U, _CTRL) == ""
+        assert cache.preview.export_button.toolTip().endswith(f"({native_key('Ctrl+U')})")
         assert cache.keys.shown_key("cache_pin") == "V"
         assert rig.window.sidebar.session_list.keys.shown_key("session_archive") == "Y"
         assert rig.views.inspector.keys.shown_key("context_pin") == native_key("Ctrl+J")
         press(page, "reset_all_keys")
-        assert cache.preview.verify_button.toolTip() == "Compute the SHA-256 again and compare (V)"
+        assert cache.preview.export_button.toolTip().endswith(f"({native_key('Ctrl+S')})")

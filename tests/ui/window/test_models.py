@@ -401,7 +401,7 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         services = rig.wiring.services
         await services.save_settings(msgspec.structs.replace(services.settings, model="box/large"))
         await rig.wiring.settings.show("roles")
-        suggestion = "Your server may drop large for another model. Load both there first"
+        suggestion = "Load both models on your server first, or it may unload large."
         assert suggestion in roles.form.rows["role:fast"].note_text()
 
         roles.form.write("role:summary", "box/small")

@@ -185,7 +185,7 @@ async def _check_copied_links(rig: WindowRig) -> None:
     digest = rig.events(ToolAnswered)[0].digest
     rig.perform(OpenCacheEntry(digest))
     cache = rig.views.cache.get()
-    await until(lambda: cache.table.current_row() is not None, "the entry")
+    await until(lambda: cache.table.selected_digests() == (digest,), "the entry")
     entry(cache.entry_actions.menu(cache.filter_bar), "cache-copy-link")
     to_content = clipboard.text()
     entry(

@@ -82,7 +82,7 @@ async def _check_every_step(rig: WindowRig) -> None:
             f"part{n}.txt": "in_window" for n in range(2)
         }
         assert rig.chat.past_strip.isVisible()
-        assert "turn 1, step 3" in rig.chat.past_strip.accessibleName().lower()
+        assert "turn 1, request 3" in rig.chat.past_strip.accessibleName().lower()
         rig.chat.view.chat_viewport.show_row(0)
         assert rig.conversation.session.log == log
         assert await rig.stored_events() == log

@@ -114,7 +114,7 @@ async def test_the_threshold_is_the_one_of_the_panel(qapp: QApplication, tmp_pat
     async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("small")
         await rig.use_server(server, window=4_000)
-        await until(lambda: "compacted at 75 %" in rig.views.inspector.until.text(), "the panel")
+        await until(lambda: "Compacts at 75 %" in rig.views.inspector.until.text(), "the panel")
         await rig.wiring.settings.show("policy")
         assert rig.settings.policy.form.rows["handover_at"]._below.note == f"At the latest: {threshold}."
 
@@ -162,7 +162,7 @@ async def _check_a_preview(rig: WindowRig) -> None:
     field = page.form.rows["protect_steps"]
     await until(lambda: "bills" in field.note_text(), "the effect of the field")
     assert field.note_text().startswith("This session: bills ")
-    assert page.form.rows["protect_tokens"].note_text().startswith("Of these steps"), (
+    assert page.form.rows["protect_tokens"].note_text().startswith("At most, of these steps"), (
         "the others say what they are"
     )
     await _check_a_preview_is_kept_until_it_is_discarded(rig)

@@ -179,7 +179,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert "Nothing to redo in the context." in rig.banner_text()
         commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
-        await until(lambda: "Undone: Handover summary 1" in rig.banner_text(), "what was undone")
+        await until(lambda: "Undone: Summary of " in rig.banner_text(), "what was undone")
         assert (commands.undo_compaction.isEnabled(), commands.redo_compaction.isEnabled()) == (False, True)
         rig.perform(UndoLast())
         assert "Nothing to undo in the context." in rig.banner_text()

@@ -64,17 +64,17 @@ async def _check_an_approval(rig: WindowRig, server: ChatServer) -> None:
     """It survives switching sessions, blocks no turn, and its card then states the cost."""
     await run_long_turns(rig, server, "approved")
     first = rig.conversation.session.id
-    await until(lambda: "Write a summary of older messages?" in rig.banner_text(), "the question")
+    await until(lambda: "Write the next summary?" in rig.banner_text(), "the question")
     assert "price unknown" in rig.banner_text()
     await rig.wiring.workspace_controller.new_session()
-    assert "Write a summary of older messages?" not in rig.banner_text()
+    assert "Write the next summary?" not in rig.banner_text()
     await rig.wiring.workspace_controller.open_session(first)
-    assert "Write a summary of older messages?" in rig.banner_text()
+    assert "Write the next summary?" in rig.banner_text()
     await rig.run_turn("A word")
-    assert "Write a summary of older messages?" in rig.banner_text()
+    assert "Write the next summary?" in rig.banner_text()
     assert rig.events(ObservationsMade) == []
     click(rig, "spend-observations:allow")
-    await until(lambda: "Write a summary of older messages?" not in rig.banner_text(), "no question")
+    await until(lambda: "Write the next summary?" not in rig.banner_text(), "no question")
     await rig.wait_for_turn_end()
     (event,) = rig.events(ObservationsMade)
     rig.window.show_page("timeline")
@@ -93,7 +93,7 @@ async def _check_the_dialog(rig: WindowRig, server: ChatServer) -> None:
     The same work then needs no question.
     """
     await run_long_turns(rig, server, "refused")
-    await until(lambda: "Write a summary of older messages?" in rig.banner_text(), "the question")
+    await until(lambda: "Write the next summary?" in rig.banner_text(), "the question")
     click(rig, "spend-observations:refuse")
     rig.window.commands.compact_now.trigger()
     dialog = await opened_handovers(rig)
@@ -138,12 +138,12 @@ async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(
         await run_until_a_step_waits(rig)
         waiting = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        assert "waiting for the handover" not in rig.banner_text()
+        assert "waiting for the summary" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_session(waiting)
-        assert "waiting for the handover" in rig.banner_text()
+        assert "waiting for the summary" in rig.banner_text()
         click(rig, "summary-wait:continue")
         await rig.wait_for_turn_end()
-        assert "waiting for the handover" not in rig.banner_text()
+        assert "waiting for the summary" not in rig.banner_text()
         (made,) = rig.events(HandoverMade)
         assert (made.model, made.fallback) == (NO_MODEL, "You continued without a model.")
         await until(lambda: any(row.kind == "context" for row in rig.rows(DividerRow)), "it is said")
@@ -151,5 +151,5 @@ async def test_a_step_that_waits_for_the_summary_says_so_with_two_ways_out(
         click(rig, "summary-wait:stop")
         await until(lambda: not rig.conversation.is_running, "the end of the turn")
         assert rig.events(TurnEnded)[-1].how == "stopped"
-        assert "waiting for the handover" not in rig.banner_text()
+        assert "waiting for the summary" not in rig.banner_text()
         rig.conversation.handovers.cancel()

@@ -1,4 +1,4 @@
-"""What survives: an imported session and an own one, replayed; the figures are those of the command line."""
+"""An imported session and an own one with and without Helix; the figures are those of the command line."""
 
 from __future__ import annotations
 

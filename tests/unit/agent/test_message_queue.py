@@ -71,6 +71,25 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
     await rig.assert_consistent()
 
 
+async def test_a_message_that_is_being_stored_starts_no_turn() -> None:
+    """The store may still refuse it; then its sender knows that, and sends it again."""
+    rig = AgentRig(ScriptedModel(WAITING))
+    conversation = await rig.begin()
+    rig.store.gated_event_types = (MessageQueued,)
+    session = conversation.session
+    recording = session.scope.start(session.record(MessageQueued("First.")), "record a message")
+    await rig.store.gate_reached.wait()
+    conversation.send_next_queued()
+    assert not conversation.is_running
+    rig.store.gate.set()
+    await recording
+    conversation.send_next_queued()
+    assert conversation.is_running
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert user_messages(rig) == [("First.", False)]
+
+
 async def test_a_steered_turn_is_valid_in_every_wire_format() -> None:
     """Results before the user's text, and alternating roles where a format requires them."""
     rig = await start_turn()

@@ -159,8 +159,8 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
     [
         (3_600, ""),
         (3_780, ""),
-        (3_790, "The rows are 3.8k by Helix's count; the total is the provider's."),
-        (3_400, "The rows are 3.4k by Helix's count; the total is the provider's."),
+        (3_790, "Helix counts 3.8k, the provider 3.6k."),
+        (3_400, "Helix counts 3.4k, the provider 3.6k."),
     ],
 )
 def test_our_own_count_is_named_where_the_total_is_another(counted: int, words: str) -> None:
@@ -224,9 +224,9 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
     ("change", "text"),
     [
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
-        ({"revises": 10, "before": 500, "after": 517}, "Handover summary edited by you · +17 tokens"),
-        ({"revises": 10}, "Handover summary edited by you · same size"),
-        ({"replaces": (10,), "before": 90, "after": 40}, "Handover summary written again · 90 → 40 tokens"),
+        ({"revises": 10, "before": 500, "after": 517}, "Summary edited by you · +17 tokens"),
+        ({"revises": 10}, "Summary edited by you · same size"),
+        ({"replaces": (10,), "before": 90, "after": 40}, "Summary written again · 90 → 40 tokens"),
         ({"model": "no model"}, "0 messages compacted · without a model · 0 → 0 tokens"),
     ],
 )
@@ -234,35 +234,28 @@ def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], t
     assert handover_text(replace(_WRITTEN, **change), Transcript()) == text
 
 
-def test_what_was_changed_keeps_its_number_and_says_how_often() -> None:
-    handovers = {
-        10: _WRITTEN,
-        20: replace(_WRITTEN, revises=10),
-        30: replace(_WRITTEN, revises=20),
-        40: _WRITTEN,
-        50: replace(_WRITTEN, replaces=(30,)),
-        60: replace(_WRITTEN, replaces=(50,)),
-        70: replace(_WRITTEN, revises=60),
-        80: replace(_WRITTEN, revises=40),
-    }
-    assert list(handover_titles(handovers).values()) == [
-        "Handover summary 1",
-        "Handover summary 1, edited",
-        "Handover summary 1, edited (2)",
-        "Handover summary 2",
-        "Handover summary 1, written again",
-        "Handover summary 1, written again (2)",
-        "Handover summary 1, edited (3)",
-        "Handover summary 2, edited",
-    ]
-
-
-def test_the_handover_that_a_session_starts_with_is_of_the_other_session() -> None:
-    left = replace(_WRITTEN, origin="s-1", origin_title="Fix the gauge")
-    handovers = {1: left, 20: _WRITTEN}
-    assert list(handover_titles(handovers).values()) == [
-        "Handover summary of “Fix the gauge”",
-        "Handover summary 1",
+def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> None:
+    transcript = Transcript()
+    events: tuple[Event, ...] = (
+        UserSpoke("Fix it.", 2),
+        AssistantSpoke("Fixed.", "m", 2),
+        UserSpoke("Thanks.", 2),
+        replace(_WRITTEN, upto=0, origin="s-1", origin_title="Fix the gauge"),
+        replace(_WRITTEN, upto=1),
+        replace(_WRITTEN, upto=1, revises=5),
+        replace(_WRITTEN, upto=1, revises=6),
+        replace(_WRITTEN, upto=3, replaces=(7,)),
+        replace(_WRITTEN, upto=1),
+    )
+    for seq, event in enumerate(events, 1):
+        transcript.apply(RecordedEvent(seq, 0, event))
+    assert list(handover_titles(transcript).values()) == [
+        "Summary of “Fix the gauge”",
+        "Summary of 1 message",
+        "Summary of 1 message, edited",
+        "Summary of 1 message, edited (2)",
+        "Summary of 3 messages, written again",
+        "Summary of 1 message (2)",
     ]
 
 
@@ -311,9 +304,9 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     [
         (1, 0, 0, "1 output cached"),
         (1_200, 0, 0, "1,200 outputs cached"),
-        (0, 1, 0, "Cached: arguments of 1 call"),
+        (0, 1, 0, "Cached: 1 call"),
         (1, 0, 2, "Cached: 1 output and images of 2 messages"),
-        (3, 2, 1, "Cached: 3 outputs, arguments of 2 calls and images of 1 message"),
+        (3, 2, 1, "Cached: 3 outputs, 2 calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
@@ -447,11 +440,11 @@ def test_one_loss_is_singular_and_several_are_plural() -> None:
         RepairReport(0, ("it",), 1, 1, 1, writes=1, rows=1, vanished=1, copy="there")
     ).why
     assert "The last change is missing." in singular
-    assert "1 cached output is gone" in singular
+    assert "1 stored output is gone" in singular
     assert "1 record couldn't be read." in singular
     many = repair_notice(RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there")).why
     assert "The last 1,200 changes are missing." in many
-    assert "2 cached outputs are gone" in many
+    assert "2 stored outputs are gone" in many
     assert "2 records couldn't be read." in many
 
 
@@ -467,7 +460,7 @@ def test_what_a_deletion_removes_is_one_sentence() -> None:
     deletion = PermanentDeletion(sessions=("s",), digests=("ab" * 32,) * 85, freed=100_000)
     history = FileHistoryCleanup(contents=15, stored_size=93_000)
     assert deletion_lines(deletion, history)[0] == (
-        "This deletes 1 session with its messages, 85 cached outputs and 15 previous file versions, "
+        "This deletes 1 session with its messages, 85 stored outputs and 15 previous file versions, "
         "which frees 188 KB."
     )
     assert deletion_lines(PermanentDeletion(), FileHistoryCleanup())[0].startswith("This deletes nothing, ")
@@ -556,7 +549,7 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
     [(0, "another model"), (59 * 60_000, "idle for 59 min"), (60 * 60_000, "idle for 1 h")],
 )
 def test_a_line_about_a_cold_cache_says_how_long_nothing_was_sent(idle_ms: int, text: str) -> None:
-    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms, 0.3) == text
+    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms) == text
 
 
 @pytest.mark.parametrize(
@@ -582,5 +575,5 @@ def test_later_instructions_are_named_by_what_became_of_them(
 def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early, 0, 0.4) == "to save tokens"
-    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0, 0.88) == "context reached 88 %"
+    assert divider_reason_text(early, 0) == "to save tokens"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0) == "context reached 85 %"

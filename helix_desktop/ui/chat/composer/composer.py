@@ -553,12 +553,7 @@ class Composer(Themed, QWidget):
             if self._option_count > 1:
                 numbers = tr("1–{last} and Enter, or type an answer", last=self._option_count)
                 texts = (numbers, *texts)
-        elif self.approval_count > 1:
-            texts = (
-                tr("Deny the first visible call: write what to do instead"),
-                tr("Deny the first visible call"),
-            )
-        elif self.approval_count:
+        elif self.approval_count and not self._chips.keys:
             texts = tr("Deny with a reason: write what to do instead"), tr("Deny with a reason")
         elif not texts:
             texts = (tr("Message"),)
@@ -605,6 +600,7 @@ class Composer(Themed, QWidget):
 
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
         self._chips.show_chips(chips)
+        self._show_placeholder()
         self._refresh()
 
     def apply_theme(self) -> None:
@@ -743,14 +739,15 @@ class Composer(Themed, QWidget):
         ready = bool(self.text().strip() or self._chips.keys)
         answers = self._has_question and not self._chips.keys  # an answer can't have attachments
         denies = bool(self.approval_count) and self.has_reason
-        self._steer.setVisible(self._running and ready and not (answers or denies))
+        is_queued = self._running and ready and not (answers or denies)
+        self._steer.setVisible(is_queued)
         self._stop.setVisible(self._running)
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("Queue: send after this turn ({keys})", keys=keys)
         if answers:
             hint = tr("Answer the agent's question ({keys})", keys=keys)
         elif self.approval_count > 1 and denies:
-            hint = tr("{keys} denies the first visible call", keys=keys)
+            hint = tr("{keys} denies the first call on screen", keys=keys)
         elif denies:
             hint = tr("{keys} denies the call", keys=keys)
         elif not self._running:
@@ -761,7 +758,9 @@ class Composer(Themed, QWidget):
         self._status.set_full_text(*((hint,) if self._is_stop_offered or denies else self._estimate))
         self._send.setEnabled(ready)
         color, background = (theme.on_accent, theme.accent) if ready else (theme.faint, theme.hover)
-        self._show_button(self._send, "arrow-up", 17, (color, background, background))
+        self._show_button(
+            self._send, "clock" if is_queued else "arrow-up", 17, (color, background, background)
+        )
         self._show_button(self._stop, "stop", 15, (theme.text, theme.surface, theme.border_strong))
         self._steer.setFont(self._style.font(SMALL, MEDIUM))
         self.editor.setAccessibleDescription(". ".join(filter(None, (hint, self._note.full_text()))))

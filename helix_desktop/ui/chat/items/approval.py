@@ -133,7 +133,7 @@ def _reason_texts(row: ApprovalRow) -> list[str]:
     if row.others:
         names = escape_invisible(" · ".join(row.others))
         count = len(row.allowed_together)
-        reasons.append(tr("“Allow all {count} once” also allows: {names}", count=count, names=names))
+        reasons.append(tr("“Allow all {count}” also allows: {names}", count=count, names=names))
     return reasons
 
 
@@ -306,7 +306,7 @@ class ApprovalItem(RowItem):
         menu = push_button("menu:rules", OpenMenu(), more, "chevron-down", tip=tip, look="ghost", high=30)
         buttons.append(menu)
         if count := len(row.allowed_together):
-            label = tr.plural(count, "Allow %n once", "Allow all %n once")
+            label = tr.plural(count, "Allow %n", "Allow all %n")
             buttons.append(push_button("decide:all", AllowAllOnce(row.allowed_together), label, high=30))
         return buttons
 

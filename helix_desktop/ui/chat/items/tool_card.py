@@ -92,7 +92,7 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 _WAS_IN_PART = text("Before that, the model got only a part of it.")
-_ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
+_ARGUMENTS_CACHED = text("The text of this call is cached.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Preview: over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {

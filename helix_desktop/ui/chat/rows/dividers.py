@@ -139,8 +139,7 @@ class ContextLines:
             case _:
                 freed = self._used(transcript, event.saved) - self._used(transcript)
         group.used = self._used(transcript)
-        fill = (group.used + freed) / self._window if self._window else 0.0
-        reason = divider_reason_text(event, recorded.at - transcript.last_answer_at_ms, fill)
+        reason = divider_reason_text(event, recorded.at - transcript.last_answer_at_ms)
         if isinstance(event, HandoverMade):
             group.handover = change, reason
         if freed:

@@ -159,8 +159,8 @@ class FirstHandover:
 def _title(*, is_undone: bool) -> str:
     """Return what the card says; from which session, the divider above it says."""
     if is_undone:
-        return tr("Not in the context: the handover that this session starts from was undone")
-    return tr("This session starts from a handover")
+        return tr("Not in the context: the summary that this session starts from was undone")
+    return tr("This session starts from a summary")
 
 
 def _markdown(section: Section) -> str:

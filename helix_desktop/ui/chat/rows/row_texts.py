@@ -64,7 +64,7 @@ RUNNING_PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
-    "full": text("Waiting for a handover"),
+    "full": text("Waiting for a summary"),
 }
 _PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     **RUNNING_PHASES,
@@ -271,7 +271,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if form := output_form_text(row):
         words.append(form)
     if row.arguments_cached:
-        words.append(tr("arguments cached"))
+        words.append(tr("text cached"))
     if row.changed_since:
         words.append(translate(CHANGED_SINCE))
     if row.subagent_status is not None:
@@ -326,6 +326,8 @@ _REASON_CHARS = 60  # of why a call failed or was denied; the opened card has al
 def outcome_text(row: ToolRow) -> str:
     """Return how a call ended if not well: also tests that failed in a command that ended with 0."""
     ends = row.shown_lines
+    if row.state == "denied" and (why := _denial_text(ends.head)):
+        return tr("Denied: {reason}", reason=why)
     failed = failed_tests_text(ends.tail or ends.head) if row.command and row.answer_seq else ""
     if row.state == "ok" or (row.state == "failed" and failed):
         return failed
@@ -360,10 +362,8 @@ def figures_text(row: ToolRow) -> str:
 
 
 def _output_text(row: ToolRow) -> str:
-    """Return how much a call brought, or in place of it why it failed or was denied."""
+    """Return how much a call brought, or in place of it why it failed."""
     ends = row.shown_lines
-    if row.state == "denied" and (why := _denial_text(ends.head)):
-        return why
     if row.state == "failed" and row.answer.exit_code is None and ends.head:
         sentence = ends.head.split("\n", 1)[0].split(". ", 1)[0]
         return escape_invisible(ellipsize(sentence, _REASON_CHARS))

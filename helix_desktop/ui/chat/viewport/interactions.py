@@ -398,9 +398,9 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
             MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open output"), "database"),
         ]
     for number, digest in enumerate(row.argument_digests, 1):
-        label = tr("Open cached argument")
+        label = tr("Open cached text")
         if len(row.argument_digests) > 1:
-            label = tr("Open cached argument {number}", number=number)
+            label = tr("Open cached text {number}", number=number)
         entries.append(MenuEntry(f"argument:{digest}", OpenCacheEntry(digest), label, "braces"))
     return entries
 

@@ -75,7 +75,6 @@ class Theme:
     seg_output: str
     seg_recalled: str
     seg_pinned: str
-    seg_arguments: str
     seg_free: str
     code: CodeColors
 
@@ -127,7 +126,6 @@ LIGHT = Theme(
     seg_output="#c47d12",
     seg_recalled="#b06fd0",
     seg_pinned="#d4502a",
-    seg_arguments="#0e6f86",
     seg_free="#e3e6ec",
     code=CodeColors(
         keyword="#8039c9",
@@ -188,7 +186,6 @@ DARK = Theme(
     seg_output="#f0b454",
     seg_recalled="#c48be6",
     seg_pinned="#ff8a63",
-    seg_arguments="#2f9ab5",
     seg_free="#2b303a",
     code=CodeColors(
         keyword="#c39bf7",

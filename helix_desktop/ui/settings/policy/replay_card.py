@@ -102,7 +102,7 @@ def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
             _token_difference(comparison, *sent),
         ),
         FigureRow(
-            tr("Tokens billed") if comparison.reports_cache else tr("Tokens billed, with a discount"),
+            tr("Tokens billed"),
             _billed_note(comparison),
             _tokens(billed[0], mine),
             _tokens(billed[1], other),

@@ -13,10 +13,11 @@ from helix_desktop.domain.choices import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedValue, SpecOrigin
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.dynamic_style import restyle
 from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel, label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column, pane, row
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.efforts import effort_name
@@ -53,13 +54,15 @@ _FIGURES_BY_COLUMN: tuple[tuple[str, ...], ...] = (
 _NUMBERS = (
     ("window", text("Context window"), text("tokens")),
     ("output", text("Max output"), text("tokens")),
-    ("reserve", text("Reserved for output"), text("tokens")),
     ("price_in", text("Input price"), text("$ / million")),
+    ("price_out", text("Output price"), text("$ / million")),
+    ("reserve", text("Room for the answer"), text("tokens")),
     ("price_cached", text("Cached input price"), text("$ / million")),
     ("price_cache_write", text("Cache write price"), text("$ / million")),
     ("price_cache_write_1h", text("Cache write price, 1 hour"), text("$ / million")),
-    ("price_out", text("Output price"), text("$ / million")),
 )
+_ADVANCED = frozenset(name for name, _, _ in _NUMBERS[4:])
+"""Figures that few models need to be told; abilities stand with them."""
 _NAMES = {name: words for name, words, _ in _NUMBERS} | {"tools": text("Tools"), "images": text("Images")}
 UNKNOWN = "?"
 """What a cell shows of a figure that nobody gave."""
@@ -158,7 +161,9 @@ def entry_with_figure(entry: ModelEntry, name: str, typed: str, known_window: in
     if name == "window":
         window = int(number)
         if reserve >= (window or known_window):
-            raise ValueError(tr("Enter more than the {tokens} tokens reserved for output.", tokens=reserve))
+            raise ValueError(
+                tr("Enter more than the {tokens} tokens of room for the answer.", tokens=reserve)
+            )
         if fault := _window_fault(window):
             raise ValueError(fault)
     elif name == "reserve" and (fault := _reserve_fault(int(number), window or known_window)):
@@ -217,9 +222,15 @@ class ModelSpecForm(QWidget):
         self._reset_button.setObjectName("forget_figures")
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, ComboBox] = {}
-        self._sources: dict[str, QLabel] = {}
+        self._titles, self._sources = list[QLabel](), dict[str, QLabel]()
         head = row(self._name, self.default_button, self._reset_button, self.remove_button, gap=4, stretch=0)
-        self.setLayout(column(card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")))
+        grid, advanced = self._grid(), self._grid()
+        self.advanced = Disclosure(DisclosureHead(tr("Advanced")), pane(advanced))
+        self._add_fields(grid, advanced)
+        for part in (grid, advanced):  # their columns begin at the same places
+            part.setColumnMinimumWidth(0, max(title.sizeHint().width() for title in self._titles))
+        parts = column(head, grid, self.advanced, margins=(14, 10, 14, 12), gap=6)
+        self.setLayout(column(card(parts, "well")))
         self._reset_button.clicked.connect(self._reset)
 
     def _grid(self) -> QGridLayout:
@@ -229,29 +240,32 @@ class ModelSpecForm(QWidget):
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(3, 1)
         grid.setColumnMinimumWidth(3, _MIN_SOURCE_PX)
+        return grid
+
+    def _add_fields(self, grid: QGridLayout, advanced: QGridLayout) -> None:
         for name, words, unit in _NUMBERS:
             field = QLineEdit()
             field.setFixedWidth(_FIELD_PX)
             field.setAlignment(Qt.AlignmentFlag.AlignRight)
             field.editingFinished.connect(lambda name=name: self._on_edited(name))
             self._fields[name] = field
-            self._add(grid, name, translate(words), field, translate(unit))
+            self._add(advanced if name in _ADVANCED else grid, name, translate(words), field, translate(unit))
         for name, words in _ABILITIES:
             choice = ComboBox()
             choice.setMinimumWidth(_FIELD_PX)
             choice.activated.connect(lambda _, name=name: self._on_selected(name))
             self._choices[name] = choice
-            self._add(grid, name, translate(words), choice, "")
+            self._add(advanced, name, translate(words), choice, "")
         self._effort = ComboBox()
         self._effort.setMinimumWidth(_FIELD_PX)
         self._effort.activated.connect(self._on_effort_selected)
         self._add(grid, "effort", tr("Reasoning effort"), self._effort, "")
-        return grid
 
     def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
         line = grid.rowCount()
         title_label = label(title, "muted")
         title_label.setBuddy(control)
+        self._titles.append(title_label)
         control.setAccessibleName(tr("{name} ({unit})", name=title, unit=unit) if unit else title)
         self._sources[name] = label("", "faint", wrap=True)
         grid.addWidget(title_label, line, 0)
@@ -353,6 +367,8 @@ class ModelSpecForm(QWidget):
         restyle(self._fields[name], "invalid", True)
         restyle(self._sources[name], "role", "error")
         self._sources[name].setText(fault)
+        if name in _ADVANCED:
+            self.advanced.head.setChecked(True)
 
     def _show_source(self, name: str) -> None:
         restyle(self._sources[name], "role", "faint")
@@ -381,5 +397,5 @@ def _number_text(name: str, number: float) -> str:
 
 def _default_text(is_able: bool | None) -> str:
     if is_able is None:
-        return tr("Default (unknown)")
+        return tr("Default")
     return tr("Default (yes)") if is_able else tr("Default (no)")

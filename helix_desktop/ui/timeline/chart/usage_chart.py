@@ -70,7 +70,7 @@ class Scrubber(Themed, QSlider):
         self._has_ring = False
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(tr("Look at an earlier step"))
+        self.setAccessibleName(tr("Look at an earlier request"))
         self.setRange(0, 0)
         self._describe()
 

@@ -79,7 +79,7 @@ def test_a_screen_reader_reads_the_step_as_a_slider(chart: UsageChart) -> None:
     interface = QAccessible.queryAccessibleInterface(chart.scrubber)
     assert interface.role() == QAccessible.Role.Slider
     words = interface.text(QAccessible.Text.Description)
-    assert words.startswith("Turn 11, step 1 · ")
+    assert words.startswith("Turn 11, request 1 · ")
     assert words.endswith(" tokens in the request")
     assert interface.valueInterface().currentValue() == 40
 

@@ -369,8 +369,8 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
     assert list(checkpoints(rig)) == [seq, edited_seq], "the former text stays"
     with pytest.raises(CompactionRefused, match="A newer one replaced it"):
         await revisions.record(draft, changed)
-    titles = handover_titles(rig.conversation.session.transcript.written_handovers, checkpoints(rig))
-    assert list(titles.values()) == ["Prepared summary 1", "Prepared summary 1, edited"]
+    titles = handover_titles(rig.conversation.session.transcript)
+    assert list(titles.values()) == ["Next summary", "Next summary, edited"]
     await run_turns(rig, 4)
     assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
 
@@ -381,7 +381,9 @@ async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_upd
     transcript = rig.conversation.session.transcript
     first, second = checkpoints(rig)
     versions = recorded_versions(transcript, rig.conversation.session.log)
-    assert [(version.seq, version.state) for version in versions] == [(second, "Not sent"), (first, "")]
+    assert [(version.seq, version.state) for version in versions] == [(second, "Not sent yet"), (first, "")]
+    stored = rig.conversation.session.log[: second - 1]
+    assert [version.seq for version in recorded_versions(transcript, stored)] == [first]
     assert version_before(transcript, second) == first
     assert edit_refusal(transcript, second) is None
     refusal = edit_refusal(transcript, first)

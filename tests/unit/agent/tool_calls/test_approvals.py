@@ -15,7 +15,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.events.session import ModeChanged
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.question import DENIED, Question
+from helix_desktop.domain.question import CORRECTED, DENIED, DENIED_TOO, Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.intake_rig import run_loop_iterations
@@ -254,6 +254,22 @@ async def test_a_rule_answers_waiting_calls() -> None:
         second: pattern.text,
         third: "",
     }
+
+
+async def test_a_call_denied_without_words_refers_to_those_of_the_denial_before_it() -> None:
+    """The agent could not tell if the user refused it as such; and a summary did not say what it was on."""
+    rig = rig_of((MAKE, PUSH))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    first, second = await wait_for_requests(rig, "s00", "s01")
+    conversation.decide(first, ApprovalReply("deny", reason="Build in a container."))
+    await rig.wait_until(lambda: len(conversation.asks) == 1)
+    conversation.decide(second, "deny")
+    await rig.wait_until_idle()
+    texts = tool_result_texts(rig.model.requests[1])
+    assert texts == [f"{CORRECTED}Build in a container.", DENIED_TOO]
+    targets = [answer.target for answer in rig.events(ToolAnswered)]
+    assert targets == [MAKE["kind"], PUSH["kind"]], "the first text that this tool is given"
 
 
 async def test_a_saved_denial_overrides_a_saved_approval() -> None:

@@ -134,6 +134,20 @@ def test_several_edits_are_described_by_their_first_new_lines() -> None:
     assert describe_text(json.dumps([{"path": "a.py", "new_text": 1}])) == "JSON: 1 item of path, new_text"
 
 
+@pytest.mark.parametrize(
+    ("script", "about"),
+    [
+        ("set -euo pipefail\ncd /srv/app\nexport CI=1\nmake deploy\n./check.sh", '"make deploy"'),
+        ("set -e\npython3 - <<'EOF'\nimport re\nprint(check(re))\nEOF", '"print(check(re))"'),
+        ("set -e\ncd src && pytest -q", '"cd src && pytest -q"'),
+        ("set -x", '"set -x"'),
+    ],
+)
+def test_a_script_is_described_by_its_first_line_that_does_something(script: str, about: str) -> None:
+    """Markers of commands said "set -e"."""
+    assert describe_text(script) == about
+
+
 def test_a_command_that_commits_is_described_by_the_new_commit() -> None:
     log = "fea4415 Export invoices\n15a7154 (HEAD -> main) Fix 3 errors\nddb4cf0 First\n"
     assert describe_output("run_command", log, 0) == 'exit 0, "fea4415 Export invoices"'

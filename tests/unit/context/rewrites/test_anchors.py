@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
@@ -69,7 +70,7 @@ def test_a_name_that_was_in_more_messages_outlives_one_of_its_age() -> None:
     """What came up again and again comes up again."""
     index = IdentifierIndex()
     index.update(transcript_of(*[("in_many_x",)] * 5, ("in_many_x", "in_one_yy"), *[()] * 30))
-    line = index.anchor_line(FOLD_TITLE, set(), 55)
+    line = index.anchor_line(FOLD_TITLE, set(), 53)
     assert line == f"{FOLD_TITLE} e14: in_many_x"
 
 
@@ -170,6 +171,16 @@ def test_no_name_of_an_earlier_line_is_named_again() -> None:
     line, seq = f"{SWEEP_TITLE} e6: second_name; e4: first_name", transcript.last_seq + 1
     transcript.apply(RecordedEvent(seq, seq, SweepMade((4,), 9, SweepReason.BATCH, line, 9, carrier=4)))
     assert not index.sweep_line(transcript, [6], 1_000)
+
+
+@pytest.mark.parametrize("title", [FOLD_TITLE, "[Names last seen in earlier entries]"])
+def test_no_name_in_the_line_of_a_note_is_named_again(title: str) -> None:
+    """Notes of older logs have another heading above their names."""
+    index, transcript = IdentifierIndex(), transcript_of(("a_name",), ("a_name",), ("b_name",))
+    index.update(transcript)
+    note = FoldMade(2, 4, f"A note.\n{title} e4: a_name", 3, "d" * 64, 1, steps=1, saved=5)
+    transcript.apply(RecordedEvent(transcript.last_seq + 1, 9, note))
+    assert index.sweep_line(transcript, [6, 8], 1_000) == f"{SWEEP_TITLE} e8: b_name"
 
 
 def test_a_message_that_is_excluded_twice_counts_once() -> None:

@@ -34,12 +34,18 @@ def note(text: str, *sources: int) -> Observation:
 
 
 def test_a_note_ends_a_known_fact_by_its_number() -> None:
-    """The fact is over; the note says what it was and how it ended."""
+    """The note says what it was and how it ended, or only what holds now where that names it."""
     notes, ended = end_observations((note("Over: known 2, written and pass", 90),), TOOL_SEARCH)
     assert ended == (TODO,)
     assert [each.text for each in notes] == [
         'Over: "Tests of the parser are still to write": written and pass'
     ]
+    whole = note("Over: known 2, the tests of the parser are written and pass", 90)
+    notes, ended = end_observations((whole,), TOOL_SEARCH)
+    assert ended == (TODO,)
+    assert [each.text for each in notes] == ["Now: the tests of the parser are written and pass"]
+    notes, _ = end_observations((note("Over: known 1", 95),), (note("Over: 217 tests pass", 90),))
+    assert [each.text for each in notes] == ['Over: "217 tests pass"']
 
 
 def test_a_note_that_ends_nothing_known_stays_a_note() -> None:

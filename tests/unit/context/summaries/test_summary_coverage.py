@@ -8,6 +8,8 @@ from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.fold import note_lines
+from helix_desktop.context.summaries.handover import quote_messages, user_texts, whole_texts
+from helix_desktop.context.summaries.observation import verbatim_seqs
 from helix_desktop.context.summaries.sections import extractive_handover
 from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
@@ -16,7 +18,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     covered_facts,
 )
 from helix_desktop.context.summaries.summary_task import brief_lines, short_lines, transcript_lines
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import CORRECTED, DENIED, QuestionReply
@@ -367,6 +369,30 @@ def test_what_the_user_said_on_denying_a_call_is_a_decision_of_theirs() -> None:
     )
     texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
     assert decision in texts
+
+
+def test_the_user_s_replies_stand_verbatim_with_their_messages_in_a_summary() -> None:
+    """On denying a call the user said what to do instead: only a model's sentence still said so."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Clean up the build.")
+    words = "Never delete dist/: move it to build-old/ first."
+    denied = ToolAnswered(
+        "c", "run_command", f"{CORRECTED}{words}", "d" * 64, 1, 1, 1, "rm -r dist", outcome="denied"
+    )
+    call = ToolCall("c", "run_command", '{"command": "rm -r dist"}')
+    simulator.record(AssistantSpoke("Cleaning up.", "m", 3, (call,)), denied)
+    seq = simulator.transcript.last_seq
+    simulator.record(AssistantSpoke("Moved it instead.", "m", 3), TurnEnded("done"))
+    line = f"e{seq} user: denied run_command rm -r dist – {words}"
+    simulator.send_message("Go on.")
+    handover = simulator.hand_over(0)
+    assert handover is not None
+    texts = user_texts(simulator.transcript, handover, 20_000, 128_000)
+    assert quote_messages(texts)[-1] == line
+    assert line in simulator.window().request.messages[1].text
+    items = simulator.transcript.messages.items
+    assert seq in verbatim_seqs(items, 20_000)
+    assert seq in whole_texts(items, 20_000)
 
 
 def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> None:

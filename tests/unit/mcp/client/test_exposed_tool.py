@@ -54,6 +54,8 @@ def test_our_markers_lose_their_brackets() -> None:
     assert sanitize_text(text, 500) == (
         "(CACHED) x (Conversation History Summary) (Folded steps) (Observations) [ordinary]"
     )
+    newer = "[Summary of older steps] [summary of older messages]"
+    assert sanitize_text(newer, 500) == "(Summary of older steps) (summary of older messages)"
 
 
 def test_a_schema_keeps_what_a_model_needs() -> None:

@@ -52,13 +52,13 @@ from tests.support.session_simulator import SessionSimulator
 @pytest.mark.parametrize(
     ("maker", "name"),
     [
-        ("fold", "Summary without a model"),
-        ("handover", "Handover summary"),
-        ("observations", "Summary by a model"),
+        ("fold", "List of compacted outputs"),
+        ("handover", "List of compacted outputs"),
+        ("observations", "List of compacted outputs"),
         ("other", "other"),
     ],
 )
-def test_an_index_is_named_after_what_replaced_its_messages(maker: str, name: str) -> None:
+def test_an_index_is_named_after_what_it_lists(maker: str, name: str) -> None:
     """In the words of the timeline; a tool of the same name keeps its own."""
     row = replace(cache_row(1), tool=maker)
     index = replace(row, state="index")

@@ -25,31 +25,30 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         (CompactionOutlook("off"), "Context management is off."),
         (
             CompactionOutlook("room"),
-            "Older messages are compacted at {at}: 0 left. Before that, outputs are cached and messages "
-            "compacted when it saves tokens.",
+            "Compacts at {at}, 0 left, or earlier to save tokens.",
         ),
-        (CompactionOutlook("due"), "Older messages are compacted at {at}: due now."),
+        (CompactionOutlook("due"), "Compacts at {at}: due now."),
         (
             CompactionOutlook("waiting", 90_000),
-            "Older messages are compacted at {at}, at least 1 min 30 s after the last try.",
+            "Compacts at {at}, at least 1 min 30 s after the last try.",
         ),
         (
             CompactionOutlook("waiting", 60_000),
-            "Older messages are compacted at {at}, at least 1 min after the last try.",
+            "Compacts at {at}, at least 1 min after the last try.",
         ),
         (
             CompactionOutlook("too_little", freed=1_200, least=2_500),
-            "Older messages are compacted at {at}, once that frees enough.\n"
+            "Compacts at {at}, once that frees enough.\n"
             "It would free about 1.2k tokens now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little", freed=-40, least=2_500),
-            "Older messages are compacted at {at}, once that frees enough.\n"
+            "Compacts at {at}, once that frees enough.\n"
             "It would free nothing now. It has to free 2.5k tokens.",
         ),
         (
             CompactionOutlook("too_little"),
-            "Older messages are compacted at {at}, once that frees enough.\n"
+            "Compacts at {at}, once that frees enough.\n"
             "Too few messages lie before the newest ones, which always stay.",
         ),
     ],

@@ -34,13 +34,12 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.tools.find_tools import CallTool, FindTools
 from helix_desktop.tools.tool import spec_of
-from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.inspector_data import InspectorState, WindowRow
 from helix_desktop.ui.inspector.request_text import request_sections, request_text
-from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard, fold_card_text
+from helix_desktop.ui.timeline.card_data import FoldCard, FormCard, ManualActionCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
@@ -79,7 +78,7 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     }
     assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
     live = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
-    masked = {row.seq for row in state.rows if row.kind == "arguments"}
+    masked = {row.seq for row in state.rows if row.state == "arguments_cached"}
     assert masked == {
         seq for seq in simulator.transcript.window.masked & live
         if isinstance(simulator.transcript.messages.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
@@ -154,11 +153,6 @@ def test_a_preview_of_an_attached_file_keeps_the_rest_out_of_context() -> None:
     assert _state(simulator).cache.not_sent == 12_000
 
 
-def check_as_many_are_cached_as_on_the_cache_page(simulator: SessionSimulator) -> None:
-    states = content_states(simulator.transcript).values()
-    assert _state(simulator).cache.cached == sum(state == "cached" for state, _ in states)
-
-
 def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     simulator = build_history(6)
     simulator.step("On.", 0)
@@ -171,8 +165,8 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
     assert isinstance(card, FoldCard)
-    assert fold_card_text(card) == f"Context full: {messages} compacted"
-    assert row.why.startswith(f"Replaces {messages}, e")
+    assert card.title == row.name
+    assert row.why == f"Replaces {messages}"
 
 
 def test_what_caching_an_output_saves_is_offered_as_what_it_saves() -> None:
@@ -263,7 +257,7 @@ def test_the_provider_is_named_once_at_the_total() -> None:
     state, window = _state(simulator), simulator.window()
     assert gauge_source_text(state.gauge) == "By the provider's count"
     counted = format_tokens(window.estimate)
-    assert state.own_count == f"The rows are {counted} by Helix's count; the total is the provider's."
+    assert state.own_count == f"Helix counts {counted}, the provider {format_tokens(state.gauge.used)}."
     assert state.gauge.used < window.estimate
     assert not [row for row in state.rows if "rovider" in row.name + row.why]
 
@@ -359,7 +353,6 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     check_the_inspector_adds_up(simulator)
     check_an_output_is_named_by_its_call_and_target(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
-    check_as_many_are_cached_as_on_the_cache_page(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
 
 

@@ -62,7 +62,6 @@ from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
 from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     HandoverCard,
-    ObservationsCard,
     PlacedCard,
     SweepCard,
     TimelineCard,
@@ -454,8 +453,11 @@ def _is_rewrite(card: TimelineCard) -> bool:
 def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     all_cards = build_cards(simulator.log, transcript)
+    placed = {card.facts.seq for card in all_cards if isinstance(card, PlacedCard)}
     assert [card.seq for card in all_cards] == [
-        recorded.seq for recorded in reversed(simulator.log) if _has_card(recorded.event)
+        recorded.seq
+        for recorded in reversed(simulator.log)
+        if _has_card(recorded.event) and recorded.seq not in placed
     ]
     cards = [*filter(_is_rewrite, all_cards)]
     for card in cards:
@@ -465,11 +467,9 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
             assert card.is_undone == (not transcript.rewrites.is_active(card.seq))
         if isinstance(card, UndoCard):
             assert transcript.rewrites.is_undoable(card.target)
-    handovers = [
-        card for card in reversed(cards) if isinstance(card, HandoverCard) and not card.is_checkpoint
-    ]
-    titles = [card_title(card) for card in handovers]
-    assert titles == [f"Handover summary {number}" for number in range(1, len(titles) + 1)]
+    titles = [card_title(card) for card in cards if isinstance(card, HandoverCard)]
+    assert len(set(titles)) == len(titles)
+    assert all(title.startswith("Summary of ") for title in titles)
 
 
 def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
@@ -478,24 +478,20 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
     transcript = simulator.transcript
     covering = {cover.seq for cover in transcript.window.covers}
     cards = [*filter(_is_rewrite, build_cards(simulator.log, transcript))]
-    noted = {card.placed_seq: card.inside for card in cards if isinstance(card, ObservationsCard)}
     for card in cards:
-        if isinstance(card, PlacedCard) and card.seq in noted:
-            assert card.inside == noted[card.seq]
         if isinstance(card, SweepCard) and not card.is_undone:
             masked = transcript.rewrites.of_kind(SweepMade)[card.seq].masked
             covered = [any(c.after < seq <= c.upto for c in transcript.window.covers) for seq in masked]
             assert bool(card.inside) == all(covered)
-        if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
+        if not isinstance(card, HandoverCard | FoldCard):
             continue
         if isinstance(card, HandoverCard) and card.is_checkpoint:
             assert not card.inside  # it stands in no window
             continue
-        seq = card.placed_seq if isinstance(card, ObservationsCard) else card.seq
-        if seq in covering:
+        if card.seq in covering:
             assert not card.is_undone
             assert not card.inside
-        elif not card.is_undone and seq and not isinstance(card, ObservationsCard):
+        elif not card.is_undone:
             assert card.inside
 
 

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import DENIED
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_texts import figures_text
+from helix_desktop.ui.chat.rows.row_texts import figures_text, outcome_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.window.chat_geometry import tool_row, with_answer
 
@@ -48,20 +48,20 @@ def test_a_denied_call_says_why_and_which_files_it_was_about() -> None:
         RecordedEvent(3, 3_000, ToolAnswered("c", "multi_edit", text, "", 90, 9, 9, outcome="denied")),
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
-    assert figures_text(row).startswith("“Leave b.py alone.” · ")
+    assert outcome_text(row) == "Denied: “Leave b.py alone.”"
     assert row.target == "a.py, b.py"
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (REFUSED_IN_PLAN, "in plan mode"),
-        (f"{DENIED} A saved rule says: deny run_command rm *.", "by the rule deny run_command rm *"),
-        (DENIED, "1 line"),
+        (REFUSED_IN_PLAN, "Denied: in plan mode"),
+        (f"{DENIED} A saved rule says: deny run_command rm *.", "Denied: by the rule deny run_command rm *"),
+        (DENIED, "Denied"),
     ],
 )
 def test_a_denied_call_says_by_what_it_was_denied(text: str, why: str) -> None:
-    assert figures_text(tool_row("c", "x", state="denied", text=text, outcome="denied", tokens=0)) == why
+    assert outcome_text(tool_row("c", "x", state="denied", text=text, outcome="denied", tokens=0)) == why
 
 
 def test_a_call_that_failed_says_why_but_for_the_exit_code_of_a_command() -> None:

@@ -256,11 +256,10 @@ def test_the_filter_shows_what_its_labels_say(simulator: SessionSimulator) -> No
         for recorded in simulator.log
         if isinstance(recorded.event, ToolAnswered) and recorded.event.outcome == "ran"
     ]
-    compactions = ("HandoverMade", "ObservationsMade", "ObservationsPlaced", "FoldMade")
+    summaries = ("HandoverMade", "ObservationsMade", "FoldMade")
     choices = ("Pinned", "Unpinned", "FormChosen", "Excluded", "HoldSet", "Undone", "Redone")
     assert counts == Counter(
-        handovers=kinds["HandoverMade"] + len(simulator.transcript.checkpoints),
-        compacted=sum(kinds[name] for name in compactions),
+        summaries=sum(kinds[name] for name in summaries) + len(simulator.transcript.checkpoints),
         cached=kinds["SweepMade"] + sum(not output.recalled and output.form != "full" for output in outputs),
         yours=sum(kinds[name] for name in choices),
     )
