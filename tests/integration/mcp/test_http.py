@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gzip
-import socket
 import sys
 import tracemalloc
 from collections.abc import AsyncIterator
@@ -59,52 +57,6 @@ async def test_a_server_behind_a_url_is_called_and_reconnected(rig: McpRig, tmp_
         await rig.wait_until(lambda: rig.actor("web").is_up)
         assert await rig.call_text("mcp__web__say", text="again") == "You said: again"
     assert "very-secret" not in actor.stderr_log.text
-
-
-async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) -> None:
-    """A refused connection and a page that is no server have different messages."""
-
-    async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
-            await writer.drain()
-        writer.close()
-
-    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-            )
-            while not writer.is_closing():
-                writer.write(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
-                await writer.drain()
-
-    web = await asyncio.start_server(page, "127.0.0.1", 0)
-    flood = await asyncio.start_server(endless, "127.0.0.1", 0)
-    port = web.sockets[0].getsockname()[1]
-    silent = socket.socket()  # has its port, so that nobody else gets it, and does not listen
-    silent.bind(("127.0.0.1", 0))
-    key = {"Authorization": "Basic eA=="}
-    entries = [
-        approved_server(name, command="", args=(), url=f"http://127.0.0.1:{server_port}/mcp", headers=key)
-        for name, server_port in (
-            ("page", port),
-            ("nothing", silent.getsockname()[1]),
-            ("flood", flood.sockets[0].getsockname()[1]),
-        )
-    ]
-    await rig.hub.set_servers(entries, True)
-    await rig.wait_until(lambda: all(rig.actor(entry.name).status.state == "failed" for entry in entries))
-    assert "401 Unauthorized. It needs a key, or doesn't accept the one" in rig.actor("page").status.reason
-    assert "Nothing answers at this address." in rig.actor("nothing").status.reason
-    assert "an answer of over 16 MB" in rig.actor("flood").status.reason
-    await rig.close()
-    silent.close()
-    for server in (web, flood):
-        server.close()
-        await server.wait_closed()
 
 
 @pytest.mark.parametrize("media_type", ["application/json", "text/event-stream"])

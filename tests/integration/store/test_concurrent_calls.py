@@ -14,32 +14,7 @@ from helix_desktop.domain.errors import DigestUnknown, StoreClosed
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
-from tests.support.store.store_threads import store_threads
 from tests.torture.threads import torture
-
-
-async def test_closing_writes_queued_commits_and_answers_pending_reads(tmp_path: Path) -> None:
-    before = store_threads()
-    for round_ in range(8):
-        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
-        data = random.Random(round_).randbytes(20_000)
-        await store.commit(Commit("s", contents=[make_content(data)]))
-        async with asyncio.TaskGroup() as group:
-            writes = [
-                group.create_task(store.commit(Commit("s", [user_message_event(seq)])))
-                for seq in range(1, 51)
-            ]
-            reads = [group.create_task(store.get(digest_of(data))) for _ in range(50)]
-            pages = [group.create_task(store.page()) for _ in range(10)]
-            await asyncio.sleep(0)  # let all of them start; then the store is closed under them
-            group.create_task(store.close())
-        assert [task.result() for task in writes] == [None] * 50
-        assert all(task.result() == data for task in reads)
-        assert all(len(task.result().entries) == 1 for task in pages)
-        assert store_threads() <= before
-        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
-        assert len(await store.events("s")) == 50
-        await store.close()
 
 
 async def test_calls_that_race_with_close_succeed_or_raise_closed(tmp_path: Path) -> None:

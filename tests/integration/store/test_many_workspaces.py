@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,6 @@ from tests.support.store.builders import (
     make_summary,
     tool_answer_event,
 )
-from tests.support.store.store_threads import store_threads
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 COUNT = 20
@@ -54,6 +54,11 @@ async def check(store: LevelDbStore, number: int) -> None:
     assert (await store.draft("s")).text == f"typed in {number}"
     assert await store.find(digest_of(body(number + 1))[:8]) == []
     assert (await store.totals()).entries == 1
+
+
+def store_threads() -> set[threading.Thread]:
+    """Return the threads of all open stores: compare with those before, a failed test may leave its own."""
+    return {thread for thread in threading.enumerate() if thread.name.startswith("helix-store")}
 
 
 async def test_twenty_workspaces_are_isolated_and_leave_nothing_open(tmp_path: Path) -> None:
