@@ -315,7 +315,11 @@ class WindowRig:
 async def open_window(
     app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True
 ) -> AsyncIterator[WindowRig]:
-    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart.
+
+    Each test opens its own, a tenth of the tests' CPU time. Windows that were reset for the next test saved
+    about half of that, but kept the pages built before: what a test found depended on the tests before it.
+    """
     set_application_identity(app)  # without it, closing the last window stops the loop
     data = DataDir(folder / "data")
     data.ensure()
