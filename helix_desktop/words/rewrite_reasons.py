@@ -28,22 +28,19 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Compaction")
 text = TextContext("Compaction")
 
-_MINUTES_OF_HOUR = 60
 _TOO_LARGE = text("context was full")
-_CACHE_COLD = text("idle, or another model")
 _MANUAL = text("by you")
 _TO_SAVE = text("to save tokens")
 _OUTPUTS, _MESSAGES = text("older outputs cached"), text("older messages compacted")
 _COMPACTED = text("with a compaction")
 _PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("at once"),
-    PlacementReason.COLD: _CACHE_COLD,
+    PlacementReason.COLD: _TO_SAVE,
     PlacementReason.REWRITE: text("with another change"),
     PlacementReason.OVERFLOW: _TOO_LARGE,
     PlacementReason.MANUAL: _MANUAL,
 }
 _SWEEPS: dict[SweepReason, TranslatableText] = {
-    SweepReason.COLD: _CACHE_COLD,
     SweepReason.FOLD: _COMPACTED,
     SweepReason.OBSERVATIONS: _COMPACTED,
     SweepReason.HANDOVER: _COMPACTED,
@@ -113,10 +110,8 @@ def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
     return translate(_MESSAGES)
 
 
-def divider_reason_text(
-    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, idle_ms: int
-) -> str:
-    """Return why the context changed, for the end of one line; the last answer was `idle_ms` before."""
+def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return why the context changed, for the end of one line."""
     match event:
         case Excluded():
             return translate(_MANUAL)
@@ -134,13 +129,6 @@ def divider_reason_text(
             return translate(_TOO_LARGE)
         case ObservationsPlaced(averted_handover_at=share) if share:
             return _fill_text(format_percent(share))
-        case SweepMade(reason=SweepReason.COLD) | ObservationsPlaced(reason=PlacementReason.COLD):
-            minutes = idle_ms // 60_000
-            if not minutes:  # no provider's cache ends sooner: it is cold as another model is to answer
-                return tr("another model")
-            if minutes < _MINUTES_OF_HOUR:
-                return tr("idle for {minutes} min", minutes=minutes)
-            return tr("idle for {hours} h", hours=minutes // _MINUTES_OF_HOUR)
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])
     return translate(_TO_SAVE)

@@ -75,7 +75,7 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        contents.append(tr.plural(calls, "%n call", "%n calls"))
+        contents.append(tr.plural(calls, "text of %n call", "texts of %n calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached: {contents}", contents=tuple(contents))

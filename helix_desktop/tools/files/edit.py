@@ -48,7 +48,9 @@ def unified_diff(path: str, before: bytes | None, after: bytes) -> str:
     lines = list(_diff_lines(path, before, diff_contents(before, after)))
     left = len(lines) - _MAX_LINES
     note = [f"(… {left:,} more lines of this diff …)"] if left > 0 else []
-    return "\n".join([*lines[:_MAX_LINES], *note]) + "\n" if lines else "(no change)\n"
+    if not lines:
+        return "(new, empty file)\n" if before is None else "(no change)\n"
+    return "\n".join([*lines[:_MAX_LINES], *note]) + "\n"
 
 
 def _diff_lines(path: str, before: bytes | None, diff: FileDiff) -> Iterator[str]:

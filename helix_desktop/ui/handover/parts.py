@@ -340,6 +340,7 @@ class WindowParts(SizedDialog):
         reads = tr("The model reads the messages. Its text appears here as it is written.")
         waits = tr("Waiting for {seconds} s. Stop changes nothing.", seconds=seconds)
         self.model_output.setPlaceholderText(f"{reads}\n{waits}")
+        self.model_output.viewport().update()  # Qt paints a changed placeholder only as it appears
 
 
 def warning_line(sentence: str, name: str) -> QWidget:

@@ -485,7 +485,7 @@ def chooser_text(card: FormCard) -> str:
 
 def running_text(what: Attempt) -> str:
     if what == "handover":
-        return tr("Compacting older messages")
+        return tr("Writing a summary")
     return tr("Writing the next summary")
 
 

@@ -127,7 +127,7 @@ def test_reflections_and_observations_are_distinguished() -> None:
         "summary written: 5 messages, 40 tokens, lab/m",
         "compacted, summary e1 (context reached 38 %): 260 tokens saved",
         "summaries shortened: 5 messages, 20 tokens, lab/m",
-        "compacted, summary e3 (idle, or another model): 20 tokens saved",
+        "compacted, summary e3 (to save tokens): 20 tokens saved",
         "compacted, summary e3 (context reached 85 %): 20 tokens saved",
     ]
 

@@ -19,8 +19,6 @@ from helix_desktop.domain.events.rewrite import (
     HandoverTrigger,
     Pinned,
     PlacementReason,
-    SweepMade,
-    SweepReason,
     Unpinned,
 )
 from helix_desktop.domain.events.session import (
@@ -304,9 +302,9 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     [
         (1, 0, 0, "1 output cached"),
         (1_200, 0, 0, "1,200 outputs cached"),
-        (0, 1, 0, "Cached: 1 call"),
+        (0, 1, 0, "Cached: text of 1 call"),
         (1, 0, 2, "Cached: 1 output and images of 2 messages"),
-        (3, 2, 1, "Cached: 3 outputs, 2 calls and images of 1 message"),
+        (3, 2, 1, "Cached: 3 outputs, texts of 2 calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
@@ -545,14 +543,6 @@ def test_an_age_is_the_same_within_a_step_of_the_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("idle_ms", "text"),
-    [(0, "another model"), (59 * 60_000, "idle for 59 min"), (60 * 60_000, "idle for 1 h")],
-)
-def test_a_line_about_a_cold_cache_says_how_long_nothing_was_sent(idle_ms: int, text: str) -> None:
-    assert divider_reason_text(SweepMade((4,), 900, SweepReason.COLD), idle_ms) == text
-
-
-@pytest.mark.parametrize(
     ("kind", "problem", "changed", "text"),
     [
         ("project", "", False, "src/AGENTS.md sent to the agent · 12 tokens"),
@@ -575,5 +565,5 @@ def test_later_instructions_are_named_by_what_became_of_them(
 def test_a_line_about_facts_says_that_the_threshold_was_reached() -> None:
     """There they replace what the user had brought back, too."""
     early = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
-    assert divider_reason_text(early, 0) == "to save tokens"
-    assert divider_reason_text(replace(early, averted_handover_at=0.85), 0) == "context reached 85 %"
+    assert divider_reason_text(early) == "to save tokens"
+    assert divider_reason_text(replace(early, averted_handover_at=0.85)) == "context reached 85 %"

@@ -139,7 +139,7 @@ class ContextLines:
             case _:
                 freed = self._used(transcript, event.saved) - self._used(transcript)
         group.used = self._used(transcript)
-        reason = divider_reason_text(event, recorded.at - transcript.last_answer_at_ms)
+        reason = divider_reason_text(event)
         if isinstance(event, HandoverMade):
             group.handover = change, reason
         if freed:

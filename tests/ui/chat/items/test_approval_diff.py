@@ -39,6 +39,7 @@ def test_a_diff_is_read_as_its_files_lines_and_numbers() -> None:
     [
         "make test",
         "(no change)\n",
+        unified_diff("empty.py", None, b""),
         unified_diff("big.bin", b"\0", b"\0\0"),
         unified_diff("long.txt", None, b"x\n" * 1_600),
         unified_diff("one.txt", None, b"x" * 2_100),
