@@ -147,7 +147,7 @@ class Handovers(BackgroundJob):
             case _ if self._is_due:
                 gauge, policy = self._rewriter.gauge(), self._session.policy
                 least = planner.least_gain(policy, gauge)
-                if not policy.enabled or not gauge.is_due_at(gauge.used + least):
+                if not policy.enabled or not gauge.trigger_at(gauge.used + least).is_due:
                     self._is_due = False
                     self.cancel()
 

@@ -260,7 +260,7 @@ class WindowRewriter:
             if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
             saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
-            is_due_then = gauge.is_due_at(gauge.used - saved * gauge.ratio)
+            is_due_then = gauge.trigger_at(gauge.used - saved * gauge.ratio).is_due
             averted_at = policy.handover_at if gauge.is_due and not is_due_then else 0.0
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from math import floor
+from math import ceil, floor
 from statistics import median
 
 import msgspec
@@ -73,17 +73,17 @@ class UsageGauge(msgspec.Struct, frozen=True):
     @property
     def trigger(self) -> CompactionTrigger:
         """The trigger of the policy that compacts next."""
-        distance = self.handover_threshold - self.used
-        return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, round(self.handover_share, 2))
+        return self.trigger_at(self.used)
 
-    def is_due_at(self, used: float) -> bool:
-        """Return True if a trigger of the policy is due with so many tokens; else as `trigger` says."""
-        return used >= self.handover_threshold
+    def trigger_at(self, used: float) -> CompactionTrigger:
+        """Return the trigger that compacts next if so many tokens are used."""
+        distance = ceil(self.handover_threshold - used)
+        return CompactionTrigger(HandoverTrigger.THRESHOLD, distance, round(self.handover_share, 2))
 
     @property
     def is_due(self) -> bool:
         """True from where the policy compacts on; what else it takes, the planner says."""
-        return self.is_due_at(self.used)
+        return self.trigger.is_due
 
     @property
     def is_full(self) -> bool:

@@ -260,7 +260,7 @@ class _Approximation:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
         waited = at - self._handed_over_at
-        is_due = self._gauge.is_due_at(self._window * self._facts.ratio)
+        is_due = self._gauge.trigger_at(self._window * self._facts.ratio).is_due
         if is_due and waited >= policy.handover_cooldown_s * _MS:
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)

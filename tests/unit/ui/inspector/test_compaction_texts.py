@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.policy import FIELDS, ContextPolicy
+from helix_desktop.context.policy import FORM, ContextPolicy
 from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.window.usage_gauge import CompactionTrigger, UsageGauge
 from helix_desktop.domain.events.rewrite import HandoverTrigger
@@ -61,7 +61,7 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 
 @pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])
 def test_a_trigger_of_the_policy_is_said_in_the_unit_of_its_field(kind: HandoverTrigger) -> None:
-    assert FIELDS[kind.policy_field].label, "and the page of Settings shows the field"
+    assert kind.policy_field in {name for _, names in FORM for name in names}, "not on the policy page"
     limit = limit_text(kind, 0.53)
     far, beyond = CompactionTrigger(kind, 5, 0.53), CompactionTrigger(kind, -1, 0.53)
     assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5")
