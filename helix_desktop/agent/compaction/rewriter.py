@@ -194,10 +194,9 @@ class WindowRewriter:
                 is_cold,
                 self._protected_edges,
             )
-        if folds:
-            await self._fold(folds, policy, window_size)
-        if placed or folds:
-            reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
+        has_folded = await self._fold(folds, policy, window_size) if folds else False
+        if placed or has_folded:
+            reason = SweepReason.FOLD if has_folded else SweepReason.OBSERVATIONS
             await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy, self.gauge()), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
@@ -284,14 +283,15 @@ class WindowRewriter:
         pending = transcript.rewrites.observations[pending_seq]
         return (*edges, pending.after, pending.upto)
 
-    async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window_size: int) -> None:
-        for plan in folds:
-            await self._record_fold(plan, policy, window_size)
+    async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window_size: int) -> bool:
+        """Record what is due; False if it would all be no smaller: a sweep then stands for itself."""
+        made = [await self._record_fold(plan, policy, window_size) for plan in folds]
         condensed = fold.due_condensation(
             self._session.transcript, policy, self.gauge(), self._protected_edges
         )
         if condensed is not None:
-            await self._record_fold(condensed, policy, window_size)
+            made.append(await self._record_fold(condensed, policy, window_size))
+        return any(made)
 
     async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window_size: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""

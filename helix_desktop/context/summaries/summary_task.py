@@ -184,7 +184,8 @@ def truncate_middle(text: str, cap: int) -> str:
     data = _as_data(f"{text[:cap]}{joint}{text[-cap:]}" if between else text)
     start, end = cap * 2 // 3, len(data) - cap // 3
     gap = f"…{_FURTHER}…" if "\n" in data[start:end] else "…"
-    return f"{_WORD_END.sub('', data[:start])} {gap} {_WORD_START.sub('', data[end:])}"
+    head = _WORD_END.sub("", data[:start]).removesuffix("|").removesuffix("\n")  # of a line that is cut
+    return f"{head} {gap} {_WORD_START.sub('', data[end:])}"
 
 
 def _as_data(text: str) -> str:

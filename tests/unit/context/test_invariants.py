@@ -245,7 +245,8 @@ def check_masking_is_stateful(simulator: SessionSimulator) -> None:
                 assert not any(has_only_images(item) for item in items)
                 for item in items:
                     is_recalled = isinstance(item.event, ToolAnswered) and item.event.recalled
-                    least = RECALLED_STEPS if is_recalled else sweep.MIN_PROTECTED_STEPS
+                    is_needed = is_recalled and item.seq not in transcript.superseded
+                    least = RECALLED_STEPS if is_needed else sweep.MIN_PROTECTED_STEPS
                     assert transcript.messages.steps - item.step >= least
         transcript.apply(recorded)
         assert (

@@ -143,7 +143,7 @@ def check_extracts_have_sources(simulator: SessionSimulator) -> None:
         covered = {item.seq for item in covered_messages(then, handover.upto, handover.kept)}
         assert [section.title for section in handover.sections] == [*TITLES]
         for section in handover.sections:
-            assert len(section.bullets) <= 8
+            assert len(section.bullets) <= 12
             for bullet in section.bullets:
                 assert bullet.sources
                 assert set(bullet.sources) <= covered
