@@ -343,7 +343,10 @@ def open_database(path: Path) -> Iterator[sqlite3.Connection]:
         copy = Path(folder) / path.name
         _copy_database(path, copy)
         with closing(sqlite3.connect(copy)) as database:
-            yield database
+            try:
+                yield database
+            except UnicodeDecodeError as error:  # the name of a column, in a damaged schema
+                raise sqlite3.DatabaseError(str(error)) from error
 
 
 def _copy_database(path: Path, copy: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.config.paths import resources_dir
@@ -167,6 +167,7 @@ def read_all(path: Path) -> list[FoundSession]:
 
 @pytest.mark.parametrize("agent", FILES)
 @given(places=_DAMAGE)
+@example(places=[(1_983, b"\x80", 0)])  # a column of SQLite whose name is no text
 def test_a_damaged_file_is_read_as_far_as_it_goes(agent: str, places: list[tuple[int, bytes, int]]) -> None:
     name, make = FILES[agent]
     with TemporaryDirectory() as folder:
