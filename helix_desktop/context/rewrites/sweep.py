@@ -38,17 +38,17 @@ class WorkingSet(msgspec.Struct, frozen=True):
     """The messages that the running turn works on, and the newest of them in so many tokens together.
 
     `seqs` has each with the newest message that worked on it. In a small window other outputs would push the
-    file that is edited out of it within a few steps. Outputs of tools that are never cached (`kept`) stay as
+    file that is edited out of it within a few steps. Outputs of tools that are never cached stay as
     if they were always worked on.
     """
 
     seqs: Mapping[int, int]
     newest: Set[int]
-    kept: Set[int] = frozenset()
+    never_cached: Set[int] = frozenset()
 
     @classmethod
     def of(cls, transcript: Transcript, policy: ContextPolicy) -> WorkingSet:
-        seqs, kept = transcript.worked_on, _never_cached(transcript, policy)
+        seqs, never_cached = transcript.worked_on, _never_cached(transcript, policy)
         max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
         newest: set[int] = set()
         for seq in sorted(seqs.keys() - transcript.window.masked, reverse=True):
@@ -57,7 +57,8 @@ class WorkingSet(msgspec.Struct, frozen=True):
             if max_tokens < 0:
                 break
             newest.add(seq)
-        return cls({**seqs, **{seq: seq for seq in kept}} if kept else seqs, newest, kept)
+        with_never_cached = {**seqs, **{seq: seq for seq in never_cached}} if never_cached else seqs
+        return cls(with_never_cached, newest, never_cached)
 
     def protected_until(self, item: LogItem, transcript: Transcript, policy: ContextPolicy) -> int:
         """Return the model call from which a message of these may leave the window.
@@ -65,7 +66,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
         It stays for twice the steps and tokens of others; the newest of them whatever came after, and until
         the newest edit is old enough to be folded.
         """
-        if item.seq in self.kept:
+        if item.seq in self.never_cached:
             return transcript.messages.steps + 1
         least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
         by_age = item.step + max(_IN_WORK_FACTOR * policy.protect_steps, least_steps)

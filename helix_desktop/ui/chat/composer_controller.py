@@ -306,10 +306,10 @@ class ComposerController(QObject):
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
         message = OutgoingMessage(self._session.workspace, self._session.conversation, text, [], steer, typed)
-        asked = self._page.question
-        if asked is not None and not asked.is_late and typed is None:
-            message.question = asked.question.call_id
-            message.options = self._page.view.chat_viewport.item_cache.chosen(asked)
+        row = self._page.question
+        if row is not None and not row.is_late and typed is None:
+            message.question = row.question.call_id
+            message.options = self._page.view.chat_viewport.item_cache.chosen(row)
         elif typed is None:
             message.denied = self._page.view.interactions.approval_in_sight
         if self.attachments.is_attaching:

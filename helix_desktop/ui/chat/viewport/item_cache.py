@@ -224,9 +224,9 @@ class ItemCache:
     def toggle(self, key: RowKey, section: RowSection) -> None:
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {section}
 
-    def drop_answers(self, kept: Collection[RowKey]) -> None:
+    def drop_answers(self, open_questions: Collection[RowKey]) -> None:
         """Forget what was chosen and typed of other questions than these."""
-        for key in {*self.form_cards.keys, *self.marked} - {*kept}:
+        for key in {*self.form_cards.keys, *self.marked} - {*open_questions}:
             self.form_cards.drop(key)
             self.marked.pop(key, None)
             self.typed_numbers.pop(key, None)
