@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
-from helix_desktop.ui.design.style.theme import LIGHT, Themed
+from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
@@ -123,7 +123,7 @@ def pane_screens() -> Iterator[Screen]:
         ("timeline at work", replace(samples.timeline_state(), running=running)),
     )
     for name, state in states:
-        pane = panes_gallery.make_timeline(LIGHT, state, 804, 2_700)
+        pane = panes_gallery.make_timeline(current_theme(), state, 804, 2_700)
         panes_gallery.unfold(pane)
         yield Screen(name, pane, ((804, 2_700), (460, 3_600)))
     for name, window_state in (
@@ -131,7 +131,7 @@ def pane_screens() -> Iterator[Screen]:
         ("inspector near the limit", samples.inspector_state(3_000, 20_900, True)),
         ("inspector without a session", None),
     ):
-        inspector = panes_gallery.make_inspector(LIGHT, window_state, 296, 900)
+        inspector = panes_gallery.make_inspector(current_theme(), window_state, 296, 900)
         inspector.details.setChecked(True)
         yield Screen(name, inspector, ((296, 900), (264, 1_200), (380, 1_100)))
 
@@ -140,7 +140,7 @@ def diff_screens() -> Iterator[Screen]:
     """Yield the views of a diff, and the cards of calls that changed files."""
     for name, (make, sizes) in diff_gallery.VIEWS.items():
         yield Screen(f"diff, {name}", make(), sizes)
-    window, _ = chat_gallery.build_scene(diff_gallery.card_rows(), LIGHT, (776, 900))
+    window, _ = chat_gallery.build_scene(diff_gallery.card_rows(), current_theme(), (776, 900))
     diff_gallery.open_cards(window)
     yield Screen("changed files", window, ((776, 900), (480, 900)))
 
@@ -148,9 +148,9 @@ def diff_screens() -> Iterator[Screen]:
 def changes_screens() -> Iterator[Screen]:
     """Yield the page of changes in every state, and its dialogs."""
     for name, state in changes_samples.STATES.items():
-        page = changes_gallery.make_page(LIGHT, state)
+        page = changes_gallery.make_page(current_theme(), state)
         yield Screen(name, page, ((826, 760), (460, 760)))
-    page = changes_gallery.make_page(LIGHT, changes_samples.changes_state())
+    page = changes_gallery.make_page(current_theme(), changes_samples.changes_state())
     page.filter_bar.group_by("file")
     yield Screen("changes by file", page, ((826, 760), (460, 760)))
     page.filter_bar.group_by("turn")
@@ -174,7 +174,7 @@ def chat_screens() -> Iterator[Screen]:
         ("questions", chat_gallery.question_rows(1)),
         ("server questions", chat_gallery.server_question_rows()),
     ):
-        scene, _ = chat_gallery.build_scene(rows, LIGHT, (776, 700))
+        scene, _ = chat_gallery.build_scene(rows, current_theme(), (776, 700))
         composer = scene.findChild(Composer)
         assert composer is not None
         composer.set_note(half_longer("File not found: src/gone.py (sent as text)"), is_warning=True)
