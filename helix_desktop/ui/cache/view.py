@@ -607,7 +607,7 @@ class CacheBrowser(ThemedBackground):
         try:
             if source is None:
                 return
-            ids = await source.ids(CacheFilter())
+            ids = await workspace.store.digests()
             digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:

@@ -101,7 +101,7 @@ class WindowRow(msgspec.Struct, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(self.tokens, in_column=True)
+        return format_tokens(self.tokens)
 
     @property
     def exact_tokens_text(self) -> str:
@@ -148,7 +148,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def tokens_text(self) -> str:
-        return format_tokens(sum(row.tokens for row in self.rows), in_column=True)
+        return format_tokens(sum(row.tokens for row in self.rows))
 
     @property
     def states(self) -> list[str]:

@@ -197,8 +197,8 @@ class Breakdown(QWidget):
         self.provider_cache.show_state(state.provider_cache)
 
     def _show_legend(self, state: InspectorState) -> None:
-        """Show the parts of the bar, which add up."""
-        visible = [part for part in state.segments if part.tokens > 0]
+        """Show the parts of the bar, but for what is free: the line below the bar says what is left."""
+        visible = [part for part in state.segments if part.tokens > 0 and part.kind != "free"]
         if list(self._legend) != [segment.kind for segment in visible]:
             rows, self._legend = self._legend, {}
             for at, segment in enumerate(visible):
@@ -210,7 +210,7 @@ class Breakdown(QWidget):
                 self._legend_box.removeWidget(row)
                 row.deleteLater()
         for segment in visible:
-            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens, in_column=True))
+            self._legend[segment.kind].set_value(segment.label, format_tokens(segment.tokens))
 
     def _legend_row(self, segment: Segment) -> KeyValue:
         row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
