@@ -297,7 +297,7 @@ def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
 
 
 def reason_text(card: ChangePart) -> str:
-    """Return why a rewrite was made; empty where its title or the row beside it says so."""
+    """Return why a rewrite was made; empty where its title or the row beside it says so, or as usual."""
     match card:
         case SweepCard(reason=reason):
             return "" if reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(reason)
@@ -309,8 +309,6 @@ def reason_text(card: ChangePart) -> str:
             return sweep_reason_text(SweepReason.OVERFLOW)
         case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:
             return placement_text(reason, card.threshold)
-        case PlacedCard() | FoldCard():
-            return sweep_reason_text(SweepReason.BATCH)
     return ""
 
 

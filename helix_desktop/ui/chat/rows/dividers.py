@@ -144,7 +144,7 @@ class ContextLines:
             group.handover = change, reason
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
-            group.reasons[reason] = None
+            group.reasons |= {reason: None} if reason else {}
         return self._row(transcript)
 
     def _row(self, transcript: Transcript) -> DividerRow | None:
