@@ -134,6 +134,13 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
     return translate(_TO_SAVE)
 
 
+def retaken_text(outputs: int) -> str:
+    """Return that a rewrite took so many outputs that the user had brought back; empty if none."""
+    if not outputs:
+        return ""
+    return tr.plural(outputs, "with %n output that you had restored", "with %n outputs that you had restored")
+
+
 def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
     """Return where it is compacted, and where in a model's context window if that is earlier."""
     usual = limit_text(trigger.kind, round(getattr(policy, trigger.kind.policy_field), 2))

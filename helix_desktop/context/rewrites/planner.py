@@ -156,12 +156,18 @@ def sweep_now(
     policy: ContextPolicy,
     protected_steps: int = sweep.MIN_PROTECTED_STEPS,
     tokens: int | None = None,
+    restored: bool = True,
 ) -> SweepPlan | None:
     """Return a sweep of all but the newest steps, or of what frees so many `tokens`, by our count, of them.
 
-    What is superseded goes first, what the running turn works on last; else the oldest.
+    What is superseded goes first, what the running turn works on last; else the oldest. What the user brought
+    back goes only if `restored`.
     """
-    candidates = sweep.closed_candidates(transcript, policy, protected_steps)
+    candidates = [
+        candidate
+        for candidate in sweep.closed_candidates(transcript, policy, protected_steps)
+        if restored or candidate.seq not in transcript.rewrites.restored
+    ]
     candidates.sort(
         key=lambda candidate: (
             candidate.seq in transcript.in_work,

@@ -102,4 +102,6 @@ async def test_an_undo_holds_below_the_threshold(tmp_path: Path, attached: bool)
         while work.missing(lines) != lines:  # more than fits: it may go now
             assert work.messages < 30
             await work.say("Note this. " + "word " * 5_000)
+        retaken = rig.conversation.session.transcript.retaken.values()
+        assert sum(retaken) == (4 if attached else 2)  # the line says so
         await rig.assert_consistent()

@@ -251,6 +251,26 @@ async def test_outputs_that_came_back_after_a_refusal_leave_again_when_they_have
     await rig.workspace.close()
 
 
+async def test_what_the_user_brought_back_leaves_last_and_is_counted() -> None:
+    """It was the oldest, so it left first again, without a word that the user had undone that."""
+    rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)), *(text_reply("Done.") for _ in range(4)))
+    await rig.begin()
+    await rig.conversation.run("Work.")
+    transcript = rig.conversation.session.transcript
+    (seq, swept), *_ = transcript.rewrites.sweeps.items()
+    await rig.conversation.window.undo(seq)
+    await rig.conversation.run("Go on.")
+    _, again = rig.events(SweepMade)
+    assert again.masked
+    assert not set(again.masked) & set(swept.masked)
+    assert not transcript.retaken
+    await rig.conversation.run("word " * 1_400)
+    assert set(swept.masked) <= transcript.window.masked
+    assert sum(transcript.retaken.values()) == len(swept.masked)
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
 async def test_what_the_user_said_stays_when_messages_are_left_out() -> None:
     """The newest messages are whole, as far as there is room; of older ones the user's own words stay."""
     replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
