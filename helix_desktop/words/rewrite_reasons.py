@@ -92,7 +92,9 @@ def _fill_text(share: str) -> str:
     return tr("context reached {share}", share=share)
 
 
-def sweep_reason_text(reason: SweepReason) -> str:
+def sweep_reason_text(reason: SweepReason, averted_handover_at: float = 0.0) -> str:
+    if averted_handover_at and reason not in _SWEEPS:
+        return _fill_text(format_percent(averted_handover_at))
     return translate(_SWEEPS.get(reason, _TO_SAVE))
 
 
@@ -127,7 +129,11 @@ def divider_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             | FoldMade(how="truncate")
         ):
             return translate(_TOO_LARGE)
-        case ObservationsPlaced(averted_handover_at=share) if share:
+        case (
+            SweepMade(averted_handover_at=share)
+            | FoldMade(averted_handover_at=share)
+            | ObservationsPlaced(averted_handover_at=share)
+        ) if share:
             return _fill_text(format_percent(share))
         case SweepMade(reason=SweepReason.REFUSED):
             return translate(_SWEEPS[SweepReason.REFUSED])

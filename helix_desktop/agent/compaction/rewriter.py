@@ -243,13 +243,18 @@ class WindowRewriter:
         def decide() -> list[Event]:
             if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
-            saved, gauge = self._tokens_saved_by(observations_seq), self.gauge()
-            is_due_then = gauge.trigger_at(gauge.used - saved * gauge.ratio).is_due
-            averted_at = policy.handover_at if gauge.is_due and not is_due_then else 0.0
+            saved = self._tokens_saved_by(observations_seq)
+            averted_at = self._handover_averted_by(saved)
             placed = ObservationsPlaced(observations_seq, reason, saved, threshold, averted_at)
             return [placed] if saved > 0 else []
 
         return bool(await self._session.record_decided(decide))
+
+    def _handover_averted_by(self, saved: int) -> float:
+        """Return the share of the window at which a handover is due now, if saving this averts it; else 0."""
+        gauge = self.gauge()
+        is_due_then = gauge.trigger_at(gauge.used - saved * gauge.ratio).is_due
+        return gauge.trigger.limit if gauge.is_due and not is_due_then else 0.0
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
         policy, frame = self._session.policy, self._session.frame
@@ -300,7 +305,9 @@ class WindowRewriter:
         if saved <= 0:
             return False
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
-        event = FoldMade(after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how)
+        averted_at = self._handover_averted_by(saved)
+        made = after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how, averted_at
+        event = FoldMade(*made)
 
         def decide() -> list[Event]:
             return (
@@ -358,7 +365,9 @@ class WindowRewriter:
             if sweep_plan is None:
                 return []
             is_same = sweep_plan.masked == event.masked
-            return [event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)]
+            swept = event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)
+            averted_at = self._handover_averted_by(swept.saved)
+            return [msgspec.structs.replace(swept, averted_handover_at=averted_at)]
 
         await self._session.record_decided(decide)
 

@@ -87,6 +87,7 @@ class SweepCard(msgspec.Struct, frozen=True):
     inside: str = ""
     undone_with: str = ""
     retaken: int = 0  # outputs that the user had brought back
+    averted_handover_at: float = 0.0  # as of its event
 
 
 class FoldCard(msgspec.Struct, frozen=True):

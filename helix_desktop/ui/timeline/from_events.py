@@ -388,6 +388,7 @@ class _CardReducer:
             sum(len(reply.short) for reply in replies),
             len(messages),
             undone_with=self._undone_with(recorded.seq),
+            averted_handover_at=sweep.averted_handover_at,
         )
 
     def _undone_with(self, seq: int) -> str:

@@ -305,7 +305,8 @@ def _why_made(card: ChangePart) -> str:
     """Return why a rewrite was made; empty where its title or the row beside it says so."""
     match card:
         case SweepCard(reason=reason):
-            return "" if reason in ATTACHED_SWEEP_REASONS else sweep_reason_text(reason)
+            is_attached = reason in ATTACHED_SWEEP_REASONS
+            return "" if is_attached else sweep_reason_text(reason, card.averted_handover_at)
         case PlacedCard(averted_handover_at=share) if share:
             return placement_text(card.reason, card.threshold, share)
         case PlacedCard(reason=PlacementReason.REWRITE):
@@ -314,8 +315,10 @@ def _why_made(card: ChangePart) -> str:
             return sweep_reason_text(SweepReason.OVERFLOW)
         case PlacedCard(reason=reason) if reason is not PlacementReason.THRESHOLD:
             return placement_text(reason, card.threshold)
-        case PlacedCard() | FoldCard():
+        case PlacedCard():
             return sweep_reason_text(SweepReason.BATCH)
+        case FoldCard(event=event):
+            return sweep_reason_text(SweepReason.BATCH, event.averted_handover_at)
     return ""
 
 

@@ -148,7 +148,7 @@ class ContextLines:
             group.handover = change, reason
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
-            group.reasons[reason] = None
+            group.reasons |= {} if is_attached else {reason: None}
         return self._row(transcript)
 
     def _row(self, transcript: Transcript) -> DividerRow | None:

@@ -54,6 +54,19 @@ async def check_outputs_stored(rig: AgentRig) -> None:
             assert len(await rig.store.get(answer.digest)) == answer.size
 
 
+async def test_a_batch_that_makes_a_due_compaction_needless_says_so() -> None:
+    """Its line said "to save tokens" where the panel had said that it compacts at 85 %."""
+    batches = {"protect_steps": 9, "protect_tokens": 6_400, "sweep_fixed": 5_600, "previous_turn_share": 0.0}
+    rig = rig_of(
+        *(wide_step(440, f"s{n}") for n in range(4)), policy=msgspec.structs.replace(STILL, **batches)
+    )
+    await rig.begin()
+    await rig.conversation.run("Work.")
+    (swept,) = rig.events(SweepMade)
+    assert (swept.reason, swept.averted_handover_at) == (SweepReason.BATCH, 0.85)
+    await rig.workspace.close()
+
+
 async def test_the_first_rung_is_enough() -> None:
     """Over 95 %, older outputs become markers; the newest two steps stay, and nothing else happens."""
     rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)))
